@@ -1,0 +1,108 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "base/fd.h"
+
+namespace kb {
+
+namespace fs = std::filesystem;
+
+Result<std::string> ReadFile(const fs::path& path, size_t limit) {
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
+  struct stat info {};
+  if (fstat(fd.get(), &info) != 0 || S_ISDIR(info.st_mode)) {
+    return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: it is a directory, a file is needed", path.string()));
+  }
+  std::string contents;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
+    if (got == 0) return contents;
+    contents.append(buffer, static_cast<size_t>(got));
+    if (contents.size() > limit) {
+      return Fail(ErrorCode::kUsage, fmt::format("{} is longer than {} bytes", path.string(), limit));
+    }
+  }
+}
+
+Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
+  std::string temporary = path.string() + ".XXXXXX";
+  Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
+  const auto fail = [&](const char* what) {
+    const int error = errno;
+    if (fd.valid()) ::unlink(temporary.c_str());
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot {} {}: {}", what, path.string(), strerror(error)));
+  };
+  if (!fd.valid()) return fail("write");
+  for (size_t done = 0; done < contents.size();) {
+    const ssize_t put = ::write(fd.get(), contents.data() + done, contents.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return fail("write");
+    done += static_cast<size_t>(put);
+  }
+  if (::fchmod(fd.get(), 0644) != 0) return fail("set the mode of");
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("put in place");
+  return {};
+}
+
+Result<TempDir> TempDir::Create(std::string_view prefix) {
+  const char* parent = std::getenv("TMPDIR");
+  std::string pattern = fmt::format("{}/{}.XXXXXX", parent && *parent ? parent : "/tmp", prefix);
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    return Fail(ErrorCode::kUnavailable, fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR",
+                                                     pattern, strerror(errno)));
+  }
+  return TempDir(pattern);
+}
+
+TempDir& TempDir::operator=(TempDir&& other) noexcept {
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+fs::path CacheDirectory() {
+  if (const char* set = std::getenv("KERNELBENCH_CACHE"); set && *set) return set;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return fs::path(xdg) / "kernelbench";
+  const char* home = std::getenv("HOME");
+  return fs::path(home && *home ? home : "/tmp") / ".cache" / "kernelbench";
+}
+
+Result<Installation> FindInstallation() {
+  std::error_code error;
+  const fs::path executable = fs::read_symlink("/proc/self/exe", error);
+  if (error) return Fail(ErrorCode::kEngine, "cannot read /proc/self/exe: mount /proc");
+  const fs::path directory = executable.parent_path();
+  const fs::path prefix = directory.parent_path();
+  if (const fs::path share = prefix / "share" / "kernelbench"; fs::exists(share / "protocols")) {
+    return Installation{prefix / "libexec" / "kernelbench", prefix / "include", share / "python", share / "problems",
+                        share / "protocols"};
+  }
+  // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
+  for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
+    if (fs::exists(root / "protocols") && fs::exists(root / "python" / "kernelbench_torch")) {
+      return Installation{directory, root / "include", root / "python", root / "problems", root / "protocols"};
+    }
+  }
+  return Fail(ErrorCode::kEngine, fmt::format("{} finds neither share/kernelbench beside it nor a source tree above it; "
+                                              "install with cmake --install",
+                                              executable.string()));
+}
+
+}  // namespace kb
