@@ -1,0 +1,239 @@
+"""The device process: holds the reference, private inputs and expected outputs, and runs the trusted steps of a round.
+
+Started by the engine as `python -m kernelbench_torch.device_host SOCKET_FD LIBRARY DEVICE THREADS`. Serves one engine over
+one socket (length-prefixed JSON, see src/wire/channel.h) until it closes. Trusted: it never loads candidate code and never
+believes a runner.
+"""
+
+import json
+import os
+import pathlib
+import platform
+import re
+import signal
+import socket
+import struct
+import sys
+import sysconfig
+import traceback
+
+import torch
+from torch.utils import cpp_extension
+
+from . import device_library, trees
+from .device_library import parsed, pointers
+from .problem import Problem, ProblemError
+
+
+class Channel:
+    """The engine's socket."""
+
+    def __init__(self, fd):
+        self._socket = socket.socket(fileno=fd)
+
+    def receive(self):
+        """The next message and its descriptors, or None when the engine is gone."""
+        fds, head = [], b""
+        while len(head) < 4:
+            part, more, _, _ = socket.recv_fds(self._socket, 4 - len(head), 32)
+            if not part:
+                return None
+            head, fds = head + part, fds + list(more)
+        size, = struct.unpack("<I", head)
+        body = bytearray()
+        while len(body) < size:
+            part = self._socket.recv(size - len(body))
+            if not part:
+                return None
+            body += part
+        return json.loads(body), fds
+
+    def send(self, body, fds=()):
+        data = json.dumps(body).encode()
+        data = struct.pack("<I", len(data)) + data
+        sent = socket.send_fds(self._socket, [data], list(fds)) if fds else self._socket.send(data)
+        self._socket.sendall(data[sent:])
+
+
+def build_facts():
+    """What compiling an extension against this torch needs (see judge/build/builder.h)."""
+    standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
+    return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
+            "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
+            "standard": standard.group(1) if standard else "c++17"}
+
+
+class Host:
+    """The operations, one method each; a reply is a dict, or a dict and descriptors."""
+
+    def __init__(self, library, kind, threads):
+        self.lib = device_library.load(library)
+        self.device = self.lib.kbd_open(kind.encode(), threads)
+        if not self.device:
+            raise SystemExit(f"no device {kind!r}")
+        self.problems, self.problem, self.session = {}, None, None
+        self.weights, self.rng_seed, self.inputs, self.expected = 0, 0, [], []
+
+    def hello(self, _):
+        info = parsed(self.lib.kbd_info(self.device))
+        return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts()}
+
+    def problem_op(self, request):
+        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds")])
+        if key not in self.problems:
+            self.problems.clear()  # one problem at a time: its tensors may be large
+            problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"])
+            problem.budgets = {}
+            self.problems[key] = problem
+        self.problem = problem = self.problems[key]
+        names, parameters = problem.parameters(0)
+        inputs, inputs_bytes = trees.layout(problem.input_examples)
+        outputs, outputs_bytes = trees.layout(problem.output_examples)
+        params, params_bytes = trees.layout(parameters, names)
+        init_tensors = []
+        init = trees.flatten(list(problem.init), init_tensors, "get_init_inputs()")
+        if init_tensors:
+            raise ProblemError(f"{request['path']}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
+        self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
+                       "parameters": params, "parameters_bytes": params_bytes}
+        return {**self.layout, "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
+                "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
+                "needs_rng": problem.needs_rng, "notes": problem.notes}
+
+    def anchor(self, request):
+        """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""
+        problem, name = self.problem, request["distribution"]
+        budgets, done = problem.budgets.get(name, ([], 0))
+        while done < request["rounds"]:
+            weights = done % len(problem.models)
+            structure, tensors = problem.draw(name)
+            truth = None if problem.needs_rng else problem.forward_fp64(weights, structure, tensors)
+            if truth is None:
+                budgets = [None] * len(problem.output_examples)
+                done = request["rounds"]
+                break
+            expected = [t.contiguous() for t in problem.outputs(problem.forward(weights, structure, tensors, 1))]
+            budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
+            for budget, a, b in zip(budgets, expected, truth):
+                code, bits, _ = trees.DTYPES[a.dtype]
+                if budget:
+                    self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
+            done += 1
+        problem.budgets[name] = (budgets, done)
+        tolerance = json.dumps(request["tolerance"]).encode()
+        judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
+        return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
+
+    def session_op(self, request):
+        """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
+        self.end_session(request)
+        self.session = self.lib.kbd_session_new(self.device, json.dumps(self.layout).encode())
+        if not self.session:
+            raise ProblemError(self.lib.kbd_session_error().decode())
+        self.copies = request["copies_outputs"]
+        self.scratch = [torch.empty_like(t) for t in self.problem.output_examples] if self.copies else []
+        fds = (device_library.ctypes.c_int * 4)()
+        self.lib.kbd_session_fds(self.session, fds)
+        return {}, list(fds)
+
+    def attach(self, request):
+        self.lib.kbd_session_attach(self.session, request["pid"], os.dup(request["fds"][0]))
+        return {}
+
+    def weights_op(self, request):
+        """Makes weight set `index` the reference's and puts it where the runner finds it."""
+        self.weights = request["index"] % len(self.problem.models)
+        _, parameters = self.problem.parameters(self.weights)
+        self.lib.kbd_set_parameters(self.session, pointers(parameters))
+        return {"seed": self.problem.seeds[self.weights]}
+
+    def draw(self, request):
+        self.structure, self.inputs = self.problem.draw(request["distribution"], request.get("seed"))
+        self.rng_seed = int.from_bytes(os.urandom(7), "little")
+        return {"rng_seed": self.rng_seed}
+
+    def present(self, _):
+        self.lib.kbd_present(self.session, pointers(self.inputs))
+        return {}
+
+    def call(self, request):
+        return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
+                                        int(request["timeout_us"] * 1000), request["clocked"]))
+
+    def check_inputs(self, _):
+        return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
+
+    def baseline(self, _):
+        """The reference, called the same way: caches flushed, clock from here to the last secret position."""
+        self.lib.kbd_flush(self.device)
+        waited = self.lib.kbd_waited_ns(self.device)
+        self.lib.kbd_baseline_begin(self.session)
+        outputs = self.problem.outputs(self.problem.forward(self.weights, self.structure, self.inputs, self.rng_seed))
+        if self.copies:
+            for to, tensor in zip(self.scratch, outputs):
+                to.copy_(tensor)
+            outputs = self.scratch
+        else:
+            outputs = [t.contiguous() for t in outputs]
+        ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
+        self.expected = outputs
+        return {"us": ns / 1e3, "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
+
+    def compare(self, request):
+        budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
+        array = (device_library.ctypes.c_void_p * max(len(budgets), 1))(*budgets)
+        result = parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array,
+                                             json.dumps(request["tolerance"]).encode()))
+        for output in result["outputs"]:
+            output["dtype"] = str(self.expected[output["output"]].dtype).removeprefix("torch.")
+        return result
+
+    def keep_outputs(self, _):
+        self.lib.kbd_keep_outputs(self.session)
+        return {}
+
+    def outputs_equal_kept(self, _):
+        return {"equal": bool(self.lib.kbd_outputs_equal_kept(self.session))}
+
+    def end_session(self, _):
+        if self.session:
+            self.lib.kbd_session_free(self.session)
+        self.session, self.inputs, self.expected, self.scratch = None, [], [], []
+        return {}
+
+
+OPERATIONS = {"problem": "problem_op", "session": "session_op", "weights": "weights_op"}
+
+
+def answer(host, request, fds):
+    """(reply, descriptors). What is wrong with a problem is an answer too; anything else is a bug and ends the process."""
+    request["fds"] = fds
+    try:
+        reply = getattr(host, OPERATIONS.get(request["op"], request["op"]))(request)
+    except (ProblemError, trees.Unsupported) as error:
+        return {"problem_error": str(error)}, []
+    except (MemoryError, RuntimeError) as error:
+        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+            return {"problem_error": f"out of memory while running the reference: {error}"}, []
+        return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
+                "traceback": traceback.format_exc()}, []
+    finally:
+        for fd in fds:
+            os.close(fd)
+    return reply if isinstance(reply, tuple) else (reply, [])
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine ends this process in its own order
+    fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
+    torch.set_num_threads(threads)
+    torch.set_grad_enabled(False)
+    channel = Channel(fd)
+    host = Host(library, kind, threads)
+    while (message := channel.receive()) is not None:
+        reply, fds = answer(host, *message)
+        channel.send(reply, fds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Runs one `ModelNew`. Trusted until it loads the candidate, never afterwards: nothing it reports is believed."""
+
+import ctypes
+import sys
+import time
+import traceback
+import types
+
+import torch
+
+from . import extensions, runner_library, trees
+from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
+
+_PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class WrongForm(Exception):
+    """The outputs are not of the form that the reference's have."""
+
+
+def view(base, spec):
+    """The tensor that `spec` describes in the mapped segment at address `base`."""
+    dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
+    if spec["bytes"] == 0:
+        return torch.empty(spec["shape"], dtype=dtype)
+    buffer = (ctypes.c_char * spec["bytes"]).from_address(base + spec["offset"])
+    flat = torch.frombuffer(buffer, dtype=dtype)
+    return flat.as_strided(spec["shape"], spec["strides"])
+
+
+def is_out_of_memory(error):
+    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error).lower()
+
+
+class Runner:
+    def __init__(self, spec, segments):
+        self.spec = spec
+        inputs, outputs, parameters = segments
+        self.inputs = trees.unflatten(spec["structure"], [view(inputs, s) for s in spec["inputs"]])
+        self.outputs = [view(outputs, s) for s in spec["outputs"]]
+        self.parameters = {s["name"]: view(parameters, s) for s in spec["parameters"]}
+        self.init = trees.unflatten(spec["init"], [])
+        self.forms = [(t.dtype, t.shape) for t in self.outputs]
+        self.model_class = self.model = None
+
+    def load(self):
+        """Imports the candidate. From here on nothing in this process is trusted."""
+        module = types.ModuleType("candidate")
+        module.__file__ = "/tmp/candidate.py"
+        sys.modules["candidate"] = module
+        exec(compile(self.spec["source"], module.__file__, "exec"), module.__dict__)
+        self.model_class = module.__dict__.get("ModelNew")
+        if self.model_class is None:
+            raise TypeError("the candidate defines no class ModelNew")
+
+    def prepare(self, seed):
+        """Constructs the model under the seed of the weights. Returns whether its state had to be replaced."""
+        torch.manual_seed(seed)
+        model = self.model_class(*self.init)
+        precision = _PRECISIONS.get(self.spec["precision"])
+        if precision is not None and isinstance(model, torch.nn.Module):
+            model = model.to(precision)
+        self.model = model
+        return self._adopt_state()
+
+    def _adopt_state(self):
+        """Where names and shapes agree with the reference's but values do not, the reference's values count."""
+        if not isinstance(self.model, torch.nn.Module):
+            return False
+        own = self.model.state_dict()
+        if own.keys() != self.parameters.keys() or any(own[k].shape != v.shape for k, v in self.parameters.items()):
+            return False
+        different = [k for k, v in self.parameters.items() if not torch.equal(own[k].to(v.dtype), v)]
+        for name in different:
+            own[name].copy_(self.parameters[name])
+        return bool(different)
+
+    def forward(self, seed):
+        torch.default_generator.manual_seed(seed)
+        value = self.model(*self.inputs)
+        produced = [value] if isinstance(value, torch.Tensor) else self._flatten(value)
+        if [(t.dtype, t.shape) for t in produced] != self.forms:
+            raise WrongForm(f"outputs are {describe(produced)}, expected {describe(self.outputs)}")
+        for to, tensor in zip(self.outputs, produced):
+            to.copy_(tensor)
+
+    def _flatten(self, value):
+        tensors = []
+        try:
+            trees.flatten(value, tensors, "the output of forward")
+        except trees.Unsupported as error:
+            raise WrongForm(str(error)) from None
+        if isinstance(value, (bool, int, float)):
+            tensors.append(torch.tensor(value))
+        return tensors
+
+
+def describe(tensors):
+    return ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors) or "no tensors"
+
+
+class Mailbox:
+    def __init__(self, library, doorbell, forms):
+        self._library, self._mailbox = library, library.kbr_mailbox(doorbell)
+        self._argument = ctypes.c_uint64()
+        numbers = [n for dtype, shape in forms for n in (*trees.DTYPES[dtype], len(shape), *shape)]
+        self._forms = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
+        self._outputs = len(forms)
+
+    def wait(self):
+        kind = self._library.kbr_wait(self._mailbox, ctypes.byref(self._argument))
+        return kind, self._argument.value
+
+    def write(self, status=OK, copied=False, elapsed_ns=0, text=""):
+        data = text.encode("utf-8", "replace")
+        self._library.kbr_write_report(self._mailbox, status, copied, elapsed_ns, data, len(data), self._outputs, self._forms)
+
+    def answer(self):
+        self._library.kbr_answer(self._mailbox)
+
+
+def serve(library, spec, fds):
+    """The worker's whole life; returns its exit code."""
+    torch.set_num_threads(spec["threads"])
+    torch.set_grad_enabled(False)
+    doorbell, *segments = [library.kbr_map(fd) for fd in fds[:4]]
+    runner = Runner(spec, segments)
+    extensions.serve_finished(spec["extensions"], fds[4:])
+    problem = library.kbr_confine(spec["memory_bytes"], spec["file_bytes"])
+    if problem:
+        sys.stderr.write(f"module runner: {problem.decode()}\n")
+        return 125
+    mailbox = Mailbox(library, doorbell, runner.forms)
+    mailbox.write()
+    clean = True  # the report in the mailbox says that all is well
+    while True:
+        kind, argument = mailbox.wait()
+        if kind == EXIT:
+            return 0
+        if kind != EMPTY:
+            try:
+                if kind == FORWARD:
+                    runner.forward(argument)
+                    if not clean:
+                        mailbox.write()
+                        clean = True
+                else:
+                    start = time.perf_counter_ns()
+                    copied = runner.prepare(argument) if kind == PREPARE else runner.load()
+                    mailbox.write(OK, bool(copied), time.perf_counter_ns() - start)
+            except WrongForm as error:
+                mailbox.write(WRONG_FORM, text=str(error))
+                clean = False
+            except Exception as error:
+                status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind == FORWARD else LOAD_FAILED
+                mailbox.write(status, text=traceback.format_exc())
+                clean = False
+        sys.stdout.flush() if kind != FORWARD else None
+        mailbox.answer()

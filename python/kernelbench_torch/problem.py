@@ -1,0 +1,188 @@
+"""One problem: a Python file with Model, get_inputs() and get_init_inputs(), KernelBench's contract.
+
+A file may also declare
+    SIZES            {"small": {"N": 512}, ...}: named variants that override module-level constants
+    DISTRIBUTIONS    names from distributions.py under which the task still makes sense
+    NEEDS_TORCH_RNG  True if the answer depends on torch's generator; refuses native candidates
+    reference_fp64   the same as Model.forward in fp64, for modules that cannot simply be cast: f(model, *inputs)
+"""
+
+import copy
+import os
+import pathlib
+import sys
+import types
+
+import torch
+
+from . import distributions, trees
+
+PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+
+
+class ProblemError(Exception):
+    """The problem, not the candidate and not the engine, is at fault. The text says what to do."""
+
+
+def load_module(path, size):
+    """Executes a problem file and applies one of its SIZES. Returns the module."""
+    source = pathlib.Path(path).read_text()
+    module = types.ModuleType("kernelbench_problem")
+    module.__file__ = str(path)
+    sys.modules[module.__name__] = module
+    try:
+        exec(compile(source, str(path), "exec"), module.__dict__)
+    except Exception as error:
+        raise ProblemError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
+    for name in ("Model", "get_inputs", "get_init_inputs"):
+        if not callable(getattr(module, name, None)):
+            raise ProblemError(f"{path} does not define {name}; a problem needs class Model, get_inputs() and get_init_inputs()")
+    if size != "standard":
+        sizes = getattr(module, "SIZES", {})
+        if size not in sizes:
+            raise ProblemError(f"{path} has no size {size!r}; it has: {', '.join(['standard', *sizes])}")
+        for name, value in sizes[size].items():
+            if not hasattr(module, name):
+                raise ProblemError(f"{path}: SIZES[{size!r}] overrides {name}, which is no constant of the module")
+            setattr(module, name, value)
+    return module
+
+
+def tensor_bytes(value):
+    tensors = []
+    trees.flatten(value, tensors, "value")
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def available_bytes():
+    for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 1 << 62
+
+
+class Problem:
+    """A problem at one size and precision, with one reference module for each weight seed."""
+
+    def __init__(self, path, size, precision, weight_seeds):
+        self.path, self.dtype = path, PRECISIONS[precision]
+        self.module = load_module(path, size)
+        self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
+        self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
+        self.notes = []
+        self._refuse_what_cannot_fit()
+        self.seeds = list(weight_seeds)
+        self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
+        self.models = [self._guard("Model(...)", lambda seed=seed: self._construct(seed)) for seed in self.seeds]
+        if not self.models[0].state_dict():
+            self.models, self.seeds = self.models[:1], self.seeds[:1]
+        self._double = None
+        self._describe()
+
+    # -- what the engine asks for ------------------------------------------------------------------------------------
+
+    def draw(self, distribution="natural", seed=None):
+        """Fresh inputs: the structure's tensors, in the problem's precision."""
+        seed = int.from_bytes(os.urandom(7), "little") if seed is None else seed
+        inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
+        tensors = []
+        structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))
+        tensors = [self._cast(t) for t in tensors]
+        if distribution != "natural":
+            tensors = distributions.transform(distribution, tensors)
+        return structure, [t if trees.is_dense(t) else t.contiguous() for t in tensors]
+
+    def forward(self, weights, structure, tensors, rng_seed):
+        """One call of the reference as PyTorch ships it."""
+        torch.default_generator.manual_seed(rng_seed)
+        return self.models[weights](*trees.unflatten(structure, tensors))
+
+    def forward_fp64(self, weights, structure, tensors):
+        """The same in fp64: contiguous fp64 tensors, or None where the problem has no such path."""
+        wide = trees.unflatten(structure, [t.double() if t.is_floating_point() else t.clone() for t in tensors])
+        try:
+            if hasattr(self.module, "reference_fp64"):
+                outputs = self.outputs(self.module.reference_fp64(self.models[weights], *wide))
+            else:
+                if self._double is None or self._double[0] != weights:
+                    self._double = (weights, copy.deepcopy(self.models[weights]).double())
+                outputs = self.outputs(self._double[1](*wide))
+        except Exception as error:
+            self.notes.append(f"no_fp64: the reference does not run in fp64 ({type(error).__name__}); the tolerance alone decides")
+            return None
+        return [t.double().contiguous() for t in outputs]
+
+    def outputs(self, value):
+        """The flattened output tensors of a forward; numbers become tensors."""
+        tensors = []
+        trees.flatten(value, tensors, "the output of forward")
+        if isinstance(value, (bool, int, float)):
+            tensors.append(torch.tensor(value))
+        return tensors
+
+    def parameters(self, weights):
+        state = self.models[weights].state_dict()
+        return list(state), [t if trees.is_dense(t) else t.contiguous() for t in state.values()]
+
+    # -- construction ------------------------------------------------------------------------------------------------
+
+    def _seeded(self, seed, function, *args):
+        torch.manual_seed(seed)
+        return function(*args)
+
+    def _construct(self, seed):
+        model = self._seeded(seed, self.module.Model, *self.init)
+        if not isinstance(model, torch.nn.Module):
+            raise ProblemError(f"{self.path}: Model is no torch.nn.Module")
+        return model.to(self.dtype) if self.dtype != torch.float32 else model
+
+    def _cast(self, tensor):
+        """Only fp32 tensors take the precision; indices, masks and quantised operands stay what they are."""
+        return tensor.to(self.dtype) if tensor.dtype == torch.float32 else tensor
+
+    def _guard(self, what, function):
+        try:
+            return function()
+        except ProblemError:
+            raise
+        except trees.Unsupported as error:
+            raise ProblemError(f"{self.path}: {error}") from error
+        except Exception as error:
+            raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
+
+    def _refuse_what_cannot_fit(self):
+        """Sizes are found on meta tensors, which allocate nothing; a module that cannot run there is tried for real."""
+        try:
+            with torch.device("meta"), torch.no_grad():
+                inputs = self.module.get_inputs()
+                outputs = self.module.Model(*self.module.get_init_inputs())(*inputs)
+            # Inputs: private, shared, in fp64. Outputs: expected, copied, shared, in fp64 and its cast.
+            needed = 4 * tensor_bytes(list(inputs)) + 7 * tensor_bytes(outputs)
+        except Exception:
+            return
+        if needed > available_bytes():
+            raise ProblemError(f"{self.path} at this size needs {needed / 2**30:.1f} GiB, {available_bytes() / 2**30:.1f} GiB "
+                               "are free; choose a smaller --size")
+
+    def _describe(self):
+        """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
+        self.structure, tensors = self.draw()
+        first = self._run_checked(tensors)
+        again = self._run_checked(tensors)
+        if not first:
+            raise ProblemError(f"{self.path}: forward returns no tensor")
+        for a, b in zip(first, again):
+            spread = (a.double() - b.double()).abs().max().item() if a.numel() else 0.0
+            scale = a.double().abs().mean().item() if a.numel() else 0.0
+            if spread > 1e-3 * max(scale, 1e-30):
+                raise ProblemError(f"{self.path}: two calls with equal inputs and an equal generator differ by {spread:.3g}; "
+                                   "a reference must be deterministic")
+        self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
+        if any(t.is_floating_point() and not t.isfinite().all() for t in first):
+            self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
+
+    def _run_checked(self, tensors):
+        def run():
+            with torch.no_grad():
+                return self.outputs(self.forward(0, self.structure, [t.clone() for t in tensors], 1))
+        return self._guard("forward", run)

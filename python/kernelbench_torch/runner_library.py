@@ -1,0 +1,27 @@
+"""ctypes view of the runner library (src/runner/c_api.h)."""
+
+import ctypes
+
+WORK = ctypes.CFUNCTYPE(ctypes.c_int)
+_POINTER, _TEXT, _I64, _U64, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
+_SIGNATURES = {
+    "kbr_run_worker": (None, [_INT, _INT, _INT, _U64, _TEXT, WORK]),
+    "kbr_confine": (_TEXT, [_U64, _U64]),
+    "kbr_map": (_POINTER, [_INT]),
+    "kbr_mailbox": (_POINTER, [_POINTER]),
+    "kbr_wait": (ctypes.c_uint32, [_POINTER, ctypes.POINTER(_U64)]),
+    "kbr_write_report": (None, [_POINTER, _INT, _INT, _U64, _TEXT, _U64, _INT, ctypes.POINTER(_I64)]),
+    "kbr_answer": (None, [_POINTER]),
+}
+
+# CallKind and ReportStatus, as in src/wire.
+EMPTY, LOAD, PREPARE, FORWARD, EXIT = 1, 2, 3, 4, 5
+OK, LOAD_FAILED, RAISED, OUT_OF_MEMORY, WRONG_FORM = 0, 1, 2, 3, 4
+
+
+def load(path):
+    library = ctypes.CDLL(str(path))
+    for name, (result, arguments) in _SIGNATURES.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library

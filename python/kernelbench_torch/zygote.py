@@ -1,0 +1,54 @@
+"""A process that has torch imported and nothing else; each module runner is forked from it.
+
+Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
+candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
+candidate, or the builder's eyes on one (op "capture": which extensions does it want compiled?).
+
+Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": doorbell, inputs, outputs,
+parameters, and the finished extensions in the order of spec["extensions"]; for "capture": result.
+"""
+
+import os
+import signal
+import sys
+
+import torch
+import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
+
+from . import extensions, module_runner, runner_library
+from .device_host import Channel
+
+
+def become_child(library, namespaces, request, fds):
+    """In the forked child. Does not return."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    hello, status, output, rest = fds[0], fds[1], fds[2], fds[3:]
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    spec = request["spec"]
+    if request["op"] == "run":
+        work = runner_library.WORK(lambda: module_runner.serve(library, spec, rest))
+    else:
+        work = runner_library.WORK(lambda: extensions.capture(library, spec, rest[0]))
+    library.kbr_run_worker(hello, status, namespaces, spec["tmp_bytes"], spec["keep"].encode(), work)
+
+
+def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
+    channel = Channel(int(sys.argv[1]))
+    library = runner_library.load(sys.argv[2])
+    namespaces = int(sys.argv[3])
+    torch.set_grad_enabled(False)
+    channel.send({"ready": True})
+    while (message := channel.receive()) is not None:
+        request, fds = message
+        if os.fork() == 0:
+            become_child(library, namespaces, request, fds)
+            os._exit(125)
+        for fd in fds:
+            os.close(fd)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// A child process that cannot outlive its owner.
+#ifndef BASE_SUBPROCESS_H_
+#define BASE_SUBPROCESS_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace kb {
+
+// How a process ended: by exit code or by signal.
+struct ExitStatus {
+  int code = 0;
+  int signal = 0;  // 0 if it exited by itself
+  bool ok() const { return code == 0 && signal == 0; }
+  std::string Describe() const;  // "exit code 3", "SIGSEGV (segmentation fault)"
+  static ExitStatus FromWait(int wait_status);
+};
+
+// "SIGSEGV (segmentation fault)" for 11.
+std::string SignalName(int signal);
+
+struct SpawnOptions {
+  std::vector<std::string> argv;         // argv[0] is looked up in PATH
+  std::vector<std::string> environment;  // "NAME=value"; nothing is inherited
+  std::vector<int> inherit;              // descriptors the child keeps under the same numbers; all others close
+  int stdout_fd = -1;                    // -1: /dev/null
+  int stderr_fd = -1;
+  std::string directory;  // working directory; empty: unchanged
+  uint64_t memory_limit = 0;  // bytes of address space (RLIMIT_AS); 0: none
+  uint64_t file_limit = 0;    // bytes of one file; 0: none
+};
+
+class Subprocess {
+ public:
+  // The child dies with the calling thread (PR_SET_PDEATHSIG), so that a killed engine leaves nothing behind: spawn
+  // from a thread that lives as long as the child should.
+  static Result<Subprocess> Spawn(const SpawnOptions& options);
+  Subprocess(const Subprocess&) = delete;  // one owner waits for a process
+  Subprocess& operator=(const Subprocess&) = delete;
+  Subprocess(Subprocess&& other) noexcept;
+  Subprocess& operator=(Subprocess&& other) noexcept;
+  ~Subprocess();  // kills and reaps what still runs
+
+  // Nothing if it still runs after the timeout.
+  std::optional<ExitStatus> Wait(std::chrono::milliseconds timeout);
+  // SIGKILL, then reaps. Harmless after the end.
+  void Kill();
+
+  pid_t pid() const { return pid_; }
+  int pidfd() const { return pidfd_.get(); }
+
+ private:
+  Subprocess(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  pid_t pid_ = -1;
+  Fd pidfd_;
+  std::optional<ExitStatus> ended_;
+};
+
+// Runs to the end, collecting stdout and stderr together; what exceeds `output_limit` is cut out of the middle.
+struct Completed {
+  ExitStatus status;
+  bool timed_out = false;
+  std::string output;
+};
+// Errors: cannot start, or interrupted.
+Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeout, size_t output_limit = 1 << 20);
+
+}  // namespace kb
+
+#endif  // BASE_SUBPROCESS_H_

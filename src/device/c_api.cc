@@ -1,0 +1,296 @@
+#include "device/c_api.h"
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "device/compare_kernels.h"
+#include "device/device.h"
+#include "wire/report.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// JSON has no NaN and no infinities.
+json Number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+Tolerance ReadTolerance(const char* text) {
+  const json keys = json::parse(text);
+  Tolerance tolerance{};
+  tolerance.mode = keys.at("mode") == "anchored" ? Tolerance::Mode::kAnchored : Tolerance::Mode::kAllclose;
+  tolerance.atol = keys.at("atol");
+  tolerance.rtol = keys.at("rtol");
+  tolerance.rtol_rms = keys.at("rtol_rms");
+  tolerance.rms_factor = keys.at("rms_factor");
+  tolerance.max_factor = keys.at("max_factor");
+  tolerance.cap = keys.at("cap");
+  return tolerance;
+}
+
+json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form) {
+  json index = nullptr;
+  if (result.worst_index >= 0) index = Unravel(result.worst_index, form.shape);
+  json histogram = json::array();
+  for (size_t i = 0; i < result.histogram.size(); ++i) {
+    histogram.push_back({Number(kHistogramBounds[i]), result.histogram[i]});
+  }
+  return {{"ok", result.ok},
+          {"output", output},
+          {"shape", form.shape},
+          {"worst_index", index},
+          {"expected", Number(result.expected)},
+          {"got", Number(result.got)},
+          {"wrong", result.wrong},
+          {"total", result.total},
+          {"unwritten", result.unwritten},
+          {"non_finite", result.non_finite},
+          {"max_abs_error", Number(result.max_abs_error)},
+          {"rms_error", Number(result.rms_error)},
+          {"worst", Number(result.worst)},
+          {"blocks_wrong", result.blocks_wrong},
+          {"blocks", result.blocks},
+          {"where", result.where},
+          {"histogram", histogram}};
+}
+
+struct DeviceHandle {
+  std::unique_ptr<Device> device;
+  std::string text;
+};
+
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> Create(Device* device, const json& layout) {
+    KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
+    KB_ASSIGN_OR_RETURN(auto inputs, SharedMemory::Create("kb-inputs", layout.at("inputs_bytes").get<size_t>()));
+    KB_ASSIGN_OR_RETURN(auto outputs, SharedMemory::Create("kb-outputs", layout.at("outputs_bytes").get<size_t>()));
+    KB_ASSIGN_OR_RETURN(auto parameters,
+                        SharedMemory::Create("kb-parameters", layout.at("parameters_bytes").get<size_t>()));
+    return std::unique_ptr<Session>(
+        new Session(device, layout, std::move(doorbell), std::move(inputs), std::move(outputs), std::move(parameters)));
+  }
+
+  void Fds(int fds[4]) const {
+    fds[0] = doorbell_.fd();
+    fds[1] = inputs_.fd();
+    fds[2] = outputs_.fd();
+    fds[3] = parameters_.fd();
+  }
+
+  void Attach(int pid, Fd pidfd) { link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_); }
+
+  void SetParameters(const void* const* from) { Copy(parameter_parts_, parameters_, from); }
+
+  void Present(const void* const* from) {
+    secret_ = RandomBits();
+    std::vector<CopyItem> copies;
+    for (size_t i = 0; i < input_parts_.size(); ++i) {
+      copies.push_back({inputs_.data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
+    }
+    device_->Present(copies, output_items_, secret_);
+  }
+
+  const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
+    const Span span = link_->Call(kind, argument, timeout_ns, clocked);
+    static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed"};
+    json result = {{"end", kEnds[static_cast<int>(span.end)]},
+                   {"us", static_cast<double>(span.ns) / 1e3},
+                   {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
+                   {"report", nullptr},
+                   {"malformed", span.end == SpanEnd::kMalformed ? "the doorbell was rung with a wrong number" : ""}};
+    if (span.end == SpanEnd::kDone) TakeReport(&result);
+    return Keep(result);
+  }
+
+  void BaselineBegin() {
+    if (!baseline_) baseline_ = device_->MakeSecretReader(output_items_);
+    baseline_->Draw();
+    baseline_start_ = NowNs();
+  }
+
+  int64_t BaselineEnd(const void* const* outputs) {
+    for (size_t i = 0; i < output_items_.size(); ++i) baseline_->Rebind(i, outputs[i]);
+    baseline_->Read();
+    return NowNs() - baseline_start_;
+  }
+
+  const char* CheckInputs(const void* const* from) {
+    json changed = json::array();
+    for (size_t i = 0; i < input_parts_.size(); ++i) {
+      const Part& part = input_parts_[i];
+      if (!device_->Equal(inputs_.data() + part.offset, from[i], part.bytes)) changed.push_back(i);
+    }
+    return Keep({{"inputs_changed", changed}, {"late", !link_->SecretsHold()}});
+  }
+
+  const char* CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance) {
+    static const ErrorBudget kNone;
+    json results = json::array();
+    for (size_t i = 0; i < output_items_.size(); ++i) {
+      const auto* budget = budgets[i] != nullptr ? static_cast<const ErrorBudget*>(budgets[i]) : &kNone;
+      const CompareResult result =
+          device_->CompareOutput(output_items_[i].data, expected[i], output_items_[i], *budget, tolerance, secret_);
+      results.push_back(MismatchJson(result, i, output_items_[i]));
+    }
+    return Keep({{"outputs", results}});
+  }
+
+  void KeepOutputs() { kept_.assign(outputs_.data(), outputs_.data() + outputs_.size()); }
+
+  bool OutputsEqualKept() {
+    return kept_.size() == outputs_.size() && device_->Equal(kept_.data(), outputs_.data(), kept_.size());
+  }
+
+ private:
+  struct Part {
+    size_t offset, bytes;
+  };
+
+  Session(Device* device, const json& layout, SharedMemory doorbell, SharedMemory inputs, SharedMemory outputs,
+          SharedMemory parameters)
+      : device_(device),
+        doorbell_(std::move(doorbell)),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        parameters_(std::move(parameters)) {
+    Bell()->version = kDoorbellVersion;
+    for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
+    for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
+    for (const json& part : layout.at("outputs")) {
+      const auto dtype = part.at("dtype").get<std::vector<int>>();
+      output_items_.push_back(
+          {outputs_.data() + part.at("offset").get<size_t>(),
+           {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
+           part.at("shape").get<std::vector<int64_t>>()});
+    }
+  }
+
+  Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
+
+  static void Copy(const std::vector<Part>& parts, const SharedMemory& to, const void* const* from) {
+    for (size_t i = 0; i < parts.size(); ++i) std::memcpy(to.data() + parts[i].offset, from[i], parts[i].bytes);
+  }
+
+  // The runner is frozen; its report is copied once and decoded from the copy.
+  void TakeReport(json* result) const {
+    const uint32_t size = Bell()->report_size.load();
+    if (size > kReportCapacity) {
+      (*result)["end"] = "malformed";
+      (*result)["malformed"] = "malformed report: size";
+      return;
+    }
+    const std::string bytes(reinterpret_cast<const char*>(Bell()->report), size);
+    const Result<Report> report = DecodeReport(bytes);
+    if (!report) {
+      (*result)["end"] = "malformed";
+      (*result)["malformed"] = report.error().message;
+      return;
+    }
+    json outputs = json::array();
+    for (const TensorForm& form : report->outputs) {
+      outputs.push_back({{"dtype", {form.dtype.code, form.dtype.bits, form.dtype.lanes}}, {"shape", form.shape}});
+    }
+    (*result)["report"] = {{"status", static_cast<int>(report->status)},
+                           {"state_copied", report->state_copied},
+                           {"elapsed_us", static_cast<double>(report->elapsed_ns) / 1e3},
+                           {"text", report->text},
+                           {"outputs", outputs}};
+  }
+
+  const char* Keep(const json& value) {
+    text_ = Dump(value);
+    return text_.c_str();
+  }
+
+  Device* device_;
+  SharedMemory doorbell_, inputs_, outputs_, parameters_;
+  std::vector<Part> input_parts_, parameter_parts_;
+  std::vector<OutputItem> output_items_;
+  std::unique_ptr<RunnerLink> link_;
+  std::unique_ptr<SecretReader> baseline_;
+  std::vector<std::byte> kept_;
+  int64_t baseline_start_ = 0;
+  uint64_t secret_ = 0;
+  std::string text_;
+};
+
+std::string session_error;
+
+}  // namespace
+}  // namespace kb
+
+using kb::DeviceHandle;  // NOLINT: this file is the boundary
+using kb::ErrorBudget;   // NOLINT
+using kb::Session;       // NOLINT
+
+int64_t kbd_now_ns() { return kb::NowNs(); }
+
+void* kbd_open(const char* kind, int threads) {
+  if (std::string(kind) != "cpu") return nullptr;
+  return new DeviceHandle{kb::MakeCpuDevice(threads), ""};
+}
+
+const char* kbd_info(void* device) {
+  auto* handle = static_cast<DeviceHandle*>(device);
+  handle->text = kb::Dump(handle->device->Info());
+  return handle->text.c_str();
+}
+
+void kbd_flush(void* device) { static_cast<DeviceHandle*>(device)->device->Flush(); }
+int64_t kbd_waited_ns(void* device) { return static_cast<DeviceHandle*>(device)->device->WaitedNs(); }
+
+void* kbd_budget_new() { return new ErrorBudget; }
+void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }
+void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
+                    const double* truth) {
+  const kb_dtype dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};
+  static_cast<DeviceHandle*>(device)->device->AddAnchor(static_cast<ErrorBudget*>(budget), expected, dtype, elements,
+                                                        truth);
+}
+int kbd_budget_judgeable(void* budget, const char* tolerance) {
+  return static_cast<ErrorBudget*>(budget)->Judgeable(kb::ReadTolerance(tolerance));
+}
+
+void* kbd_session_new(void* device, const char* layout) {
+  auto session = Session::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
+  if (session) return session->release();
+  kb::session_error = session.error().message;
+  return nullptr;
+}
+const char* kbd_session_error() { return kb::session_error.c_str(); }
+void kbd_session_free(void* session) { delete static_cast<Session*>(session); }
+void kbd_session_fds(void* session, int fds[4]) { static_cast<Session*>(session)->Fds(fds); }
+void kbd_session_attach(void* session, int pid, int pidfd) {
+  static_cast<Session*>(session)->Attach(pid, kb::Fd(pidfd));
+}
+void kbd_set_parameters(void* session, const void* const* parameters) {
+  static_cast<Session*>(session)->SetParameters(parameters);
+}
+void kbd_present(void* session, const void* const* inputs) { static_cast<Session*>(session)->Present(inputs); }
+const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
+  return static_cast<Session*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns, clocked != 0);
+}
+void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
+int64_t kbd_baseline_end(void* session, const void* const* outputs) {
+  return static_cast<Session*>(session)->BaselineEnd(outputs);
+}
+const char* kbd_check_inputs(void* session, const void* const* inputs) {
+  return static_cast<Session*>(session)->CheckInputs(inputs);
+}
+const char* kbd_compare(void* session, const void* const* expected, void* const* budgets, const char* tolerance) {
+  return static_cast<Session*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
+}
+void kbd_keep_outputs(void* session) { static_cast<Session*>(session)->KeepOutputs(); }
+int kbd_outputs_equal_kept(void* session) { return static_cast<Session*>(session)->OutputsEqualKept(); }

@@ -1,0 +1,53 @@
+// The C ABI through which the device process (Python with PyTorch) uses the device library. No Python and no torch type
+// appears in it, so one binary serves every PyTorch.
+//
+// Results are JSON texts that live until the next call with the same handle. Functions that can fail return null or
+// {"error": text}. One thread only.
+#ifndef DEVICE_C_API_H_
+#define DEVICE_C_API_H_
+
+#include <cstdint>
+
+#define KBD_EXPORT extern "C" __attribute__((visibility("default")))
+
+KBD_EXPORT int64_t kbd_now_ns();
+KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu"; null if there is no such device
+KBD_EXPORT const char* kbd_info(void* device);
+KBD_EXPORT void kbd_flush(void* device);
+KBD_EXPORT int64_t kbd_waited_ns(void* device);
+
+// How far the reference itself is from the truth: one budget for each output and input distribution.
+KBD_EXPORT void* kbd_budget_new();
+KBD_EXPORT void kbd_budget_free(void* budget);
+// `expected`: contiguous, of the given DLPack dtype; `truth`: contiguous fp64.
+KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
+                               const double* truth);
+// `tolerance`: {"mode", "atol", "rtol", "rtol_rms", "rms_factor", "max_factor", "cap"}.
+KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
+
+// A session: the memory shared with one runner. `layout`: {"inputs": [{"offset", "bytes"}], "inputs_bytes",
+// "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes"}.
+KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
+KBD_EXPORT void kbd_session_free(void* session);
+KBD_EXPORT const char* kbd_session_error();  // why kbd_session_new returned null
+// Descriptors to hand to the runner: doorbell, inputs, outputs, parameters.
+KBD_EXPORT void kbd_session_fds(void* session, int fds[4]);
+KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
+KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
+// Step 2 of a round. `inputs`: the private inputs, in the layout's order.
+KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
+// Step 3: {"end": "done|died|timed_out|malformed", "us", "waited_us", "report": {...} or null, "malformed": text}.
+KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
+// Step 5: the clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
+KBD_EXPORT void kbd_baseline_begin(void* session);
+KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
+// Step 6: {"ok", "inputs_changed": [index...], "late": bool, "outputs": [mismatch...]}; `budgets` one for each output.
+// A null budget means: tolerance only.
+KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs);
+KBD_EXPORT const char* kbd_compare(void* session, const void* const* expected, void* const* budgets,
+                                   const char* tolerance);
+// Copies the outputs of the last call away, or (second time) says whether the outputs equal that copy bit for bit.
+KBD_EXPORT void kbd_keep_outputs(void* session);
+KBD_EXPORT int kbd_outputs_equal_kept(void* session);
+
+#endif  // DEVICE_C_API_H_

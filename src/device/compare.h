@@ -1,0 +1,130 @@
+// Is an output right? Compares what a candidate wrote with what the reference wrote, every element.
+//
+// Floating outputs are judged against the reference's own error. For the inputs of a few rounds ("anchors") the
+// reference also runs in fp64. Per block of 1,024 neighbouring elements a candidate may err rms_factor times the RMS
+// error and max_factor times the largest error that the reference itself has; it is compared with the reference, which
+// errs too, so one is added to each factor. Below that, a floor in units of the block's magnitude; above, a cap in
+// units of the output's standard deviation, so that an output without information never passes. Blocks are local, so
+// garbage cannot hide where values are small.
+//
+// Integer and bool outputs must be equal. Pure functions over memory; nothing here knows a device or a problem.
+#ifndef DEVICE_COMPARE_H_
+#define DEVICE_COMPARE_H_
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/compare_kernels.h"
+#include "device/thread_pool.h"
+#include "kernelbench/kernel.h"
+
+namespace kb {
+
+struct Tolerance {
+  enum class Mode {
+    kAnchored = 1,  // by blocks, as above
+    kAllclose = 2,  // |got - expected| <= atol + rtol * |expected| for every element; no budget, no cap
+  };
+  Mode mode = Mode::kAnchored;
+  double atol = 0;         // allclose only
+  double rtol = 1e-4;      // anchored: floor of the largest error of a block, in units of the block's RMS magnitude
+  double rtol_rms = 2e-5;  // anchored: the same for the RMS error
+  double rms_factor = 2;   // anchored: times the reference's own RMS error
+  double max_factor = 4;   // anchored: times the reference's own largest error
+  double cap = 0.1;        // anchored: no error is allowed above this many standard deviations of the output
+};
+
+// What one output (on one distribution of inputs) may err, gathered from anchors. Copyable; not for several threads at
+// once. Complex outputs count as twice as many real components, everywhere.
+class ErrorBudget {
+ public:
+  // `expected`: the reference's output in its own precision; `truth`: the same in fp64, contiguous, as many components.
+  // All anchors of a budget have the same type and size. Pairs that are not both finite are left out; integer outputs
+  // need no budget, and are ignored.
+  void AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dtype, int64_t elements, const double* truth);
+
+  int anchors() const { return anchors_; }
+
+  // Of the truth, over all elements of all anchors; 0 without anchors. A standard deviation of n - 1, since a scalar
+  // output has no more than its anchors.
+  double OutputStd() const;
+  double OutputRms() const;
+
+  // The reference's own RMS error over a whole output: the largest of the anchors.
+  double ReferenceRms() const { return reference_rms_; }
+
+  // Whether the truth varies by no more than rounding, so that its standard deviation says nothing: no cap then.
+  bool IsConstant() const;
+
+  // False if the reference itself errs by more than the cap allows: the network is too chaotic to be judged so.
+  bool Judgeable(const Tolerance& tolerance) const;
+
+  // The largest of the anchors, of one block; 0 without anchors.
+  double BlockRms(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].rms; }
+  double BlockMax(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].max; }
+  int64_t blocks() const { return static_cast<int64_t>(blocks_.size()); }
+
+  // Mean and squares of many numbers, merged block by block without cancellation.
+  struct Moments {
+    long double count = 0, mean = 0, deviation = 0, square = 0;  // deviation: sum of (x - mean)^2
+    void Add(const BlockStats& stats);
+    double Std() const;
+    double Rms() const;
+  };
+
+ private:
+  struct Block {
+    double rms = 0, max = 0;
+  };
+
+  int anchors_ = 0;
+  kb_dtype dtype_{};
+  int64_t elements_ = 0;
+  std::vector<Block> blocks_;
+  Moments truth_;
+  double reference_rms_ = 0;
+};
+
+// The keys of the `mismatch` object of docs/evaluation.md; a right output fills in what it can.
+struct CompareResult {
+  bool ok = true;
+  int64_t total = 0;       // elements
+  int64_t wrong = 0;       // elements outside the allowed error; at least one in every wrong block
+  int64_t unwritten = 0;   // still the poison where something else is expected. Never counted in elements of 1 or 2
+                           // bytes that are integers: there the poison is a number like any other
+  int64_t non_finite = 0;  // not finite where the expected one is, the other way round, or another infinity; unwritten
+                           // floating elements are among them
+  // The element with the largest error over allowed error, the first of equals; -1 if ok. Complex: its worse part.
+  int64_t worst_index = -1;
+  double expected = 0, got = 0;
+  // Over all pairs of finite components. For a right integer output 0.
+  double max_abs_error = 0, rms_error = 0;
+  // The largest error (anchored: also RMS error) over the allowed one; <= 1 if ok. Infinite if a non-finite element
+  // does not match, or if no error at all is allowed. Integers: twice the difference.
+  double worst = 0;
+  int64_t blocks = 0, blocks_wrong = 0;
+  std::string where;  // empty if ok
+  // Elements by error over allowed error, bin i up to kHistogramBounds[i]; all zero if ok. In a block that is wrong
+  // only by its RMS, the allowed error is the allowed RMS.
+  std::array<int64_t, kHistogramBins> histogram{};
+};
+
+// Whether Compare and ErrorBudget know the type: fp16, bf16, fp32, fp64, complex of the last two, integers, bool.
+bool IsComparable(kb_dtype dtype);
+
+// `got` and `expected` are contiguous, of `dtype` (must be comparable) and `shape`. `budget` is empty (then the floor
+// decides, capped by the standard deviation of `expected`) or of this very output. `poison` is PoisonPattern() of this
+// round. Non-finite elements must match in place: NaN any NaN but the poison, infinities the same.
+CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, kb_dtype dtype,
+                      std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
+                      uint64_t poison);
+
+// Index along each dimension of a contiguous tensor's element.
+std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape);
+
+}  // namespace kb
+
+#endif  // DEVICE_COMPARE_H_

@@ -1,0 +1,226 @@
+// The rule of judgement: budgets, honest and dishonest precision, and the same rule written a second time.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "device/compare.h"
+#include "device/compare_test_util.h"
+
+namespace kb {
+namespace {
+
+TEST(ErrorBudget, KeepsTheLargestOfTheAnchors) {
+  ErrorBudget budget;
+  const Values truth = Normal(1500, 3, 4, 14);
+  for (const double error : {0.01, 0.04, 0.02}) {
+    Values reference = truth;
+    for (int i = 1024; i < 1500; ++i) reference[i] += error;
+    budget.AddAnchor(Pool(), Encode(reference, kF64).data(), kF64, 1500, truth.data());
+  }
+  EXPECT_EQ(budget.anchors(), 3);
+  EXPECT_EQ(budget.BlockRms(0), 0);
+  EXPECT_NEAR(budget.BlockRms(1), 0.04, 1e-12);
+  EXPECT_NEAR(budget.BlockMax(1), 0.04, 1e-12);
+  EXPECT_NEAR(budget.ReferenceRms(), 0.04 * std::sqrt(476.0 / 1500), 1e-12);
+  EXPECT_NEAR(budget.OutputStd(), 4, 0.2);
+  EXPECT_NEAR(budget.OutputRms(), 5, 0.2);
+  // Against the reference: 3 times its RMS error and 5 times its largest, in the block where it errs.
+  Values got = truth;
+  for (int i = 1024; i < 1500; ++i) got[i] += 0.119;
+  EXPECT_TRUE(CompareValues(got, truth, kF64, budget).ok);
+  for (int i = 1024; i < 1500; ++i) got[i] += 0.002;
+  EXPECT_FALSE(CompareValues(got, truth, kF64, budget).ok);
+  got = truth;
+  got[1100] += 0.199;
+  EXPECT_TRUE(CompareValues(got, truth, kF64, budget).ok);
+  got[1100] += 0.002;
+  EXPECT_EQ(CompareValues(got, truth, kF64, budget).wrong, 1);
+  got = truth;
+  got[1000] += 0.1;
+  EXPECT_FALSE(CompareValues(got, truth, kF64, budget).ok);
+}
+
+TEST(ErrorBudget, CapKeepsChaosFromPassing) {
+  const Values truth = Normal(4096, 0, 1, 15);
+  const ErrorBudget noisy = Anchored(Plus(truth, Normal(4096, 0, 0.5, 16)), truth);
+  EXPECT_FALSE(noisy.Judgeable({}));
+  EXPECT_TRUE(noisy.Judgeable({.cap = 1}));
+  EXPECT_TRUE(noisy.Judgeable(Allclose(1e-2, 1e-2)));
+  EXPECT_FALSE(CompareValues(Values(4096, 0), truth, kF32, noisy).ok);
+  EXPECT_TRUE(CompareValues(Plus(truth, Normal(4096, 0, 0.02, 17)), truth, kF32, noisy).ok);
+  EXPECT_FALSE(CompareValues(Plus(truth, Normal(4096, 0, 0.2, 17)), truth, kF32, noisy).ok);
+  const ErrorBudget calm = Anchored(Plus(truth, Normal(4096, 0, 0.01, 16)), truth);
+  EXPECT_TRUE(calm.Judgeable({}));
+}
+
+TEST(ErrorBudget, ConstantOutputsHaveNoCap) {
+  const Values truth(2048, 3);
+  const ErrorBudget budget = Anchored(truth, truth);
+  EXPECT_EQ(budget.OutputStd(), 0);
+  EXPECT_TRUE(budget.IsConstant());
+  EXPECT_TRUE(budget.Judgeable({}));
+  EXPECT_TRUE(CompareValues(Values(2048, 3.00001), truth, kF32, budget).ok);
+  EXPECT_TRUE(CompareValues(Values(2048, 3.00001), truth).ok);
+  EXPECT_FALSE(CompareValues(Values(2048, 0), truth, kF32, budget).ok);
+}
+
+TEST(ErrorBudget, ScalarsPoolTheirAnchors) {
+  ErrorBudget budget;
+  for (const double value : {1.0, 1.1, 1.2}) {
+    budget.AddAnchor(Pool(), Encode({value + 0.03}, kF64).data(), kF64, 1, &value);
+  }
+  EXPECT_NEAR(budget.OutputStd(), 0.1, 1e-12);
+  EXPECT_FALSE(budget.Judgeable({}));
+  EXPECT_TRUE(CompareValues({1.159}, {1.15}, kF64, budget).ok);  // cap 0.01
+  EXPECT_FALSE(CompareValues({1.161}, {1.15}, kF64, budget).ok);
+}
+
+TEST(ErrorBudget, LeavesOutWhatIsNotFinite) {
+  const Values truth = {1, 2, 1e5, kNan, kInf, 3};  // 1e5 is infinite in fp16
+  const ErrorBudget budget = Anchored(truth, truth, kF16);
+  EXPECT_EQ(budget.BlockMax(0), 0);
+  EXPECT_NEAR(budget.OutputStd(), 1, 1e-12);
+  ErrorBudget integers;
+  integers.AddAnchor(Pool(), Encode({1, 2}, kI64).data(), kI64, 2, truth.data());
+  EXPECT_EQ(integers.anchors(), 0);
+}
+
+// 64 sums of 4,096 products, as a matrix product computes them.
+struct Product {
+  Values a, b;
+  template <typename Round>
+  Values Sums(int64_t step, Round round) const {  // in fp32, `step` interleaved partial sums
+    Values sums;
+    for (int64_t row = 0; row < 64; ++row) {
+      std::vector<float> partial(step, 0.0f);
+      for (int64_t k = 0; k < 4096; ++k) {
+        partial[k % step] += static_cast<float>(round(a[row * 4096 + k])) * static_cast<float>(round(b[k]));
+      }
+      sums.push_back(std::accumulate(partial.begin(), partial.end(), 0.0f));
+    }
+    return sums;
+  }
+  Values Truth() const {
+    Values sums(64, 0);
+    for (int64_t i = 0; i < 64 * 4096; ++i) {
+      sums[i / 4096] += double{static_cast<float>(a[i])} * static_cast<float>(b[i % 4096]);
+    }
+    return sums;
+  }
+};
+
+TEST(Compare, HonestRoundingPassesAndHalfPrecisionDoesNot) {
+  const Product product = {Normal(64 * 4096, 0, 1, 18), Normal(4096, 0, 1, 19)};
+  const auto exact = [](double value) { return value; };
+  const auto half = [](double value) { return DecodeHalf(EncodeHalf(value)); };
+  const Values reference = product.Sums(16, exact);
+  const ErrorBudget budget = Anchored(reference, product.Truth());
+  const Tolerance strict = {.rtol = 1e-4, .rtol_rms = 2e-5};
+  for (const int64_t step : {4, 8, 32, 64}) {
+    const CompareResult result = CompareValues(product.Sums(step, exact), reference, kF32, budget, strict);
+    EXPECT_TRUE(result.ok) << step << ": " << result.worst;
+  }
+  const CompareResult result = CompareValues(product.Sums(16, half), reference, kF32, budget, strict);
+  EXPECT_FALSE(result.ok);
+  EXPECT_GT(result.worst, 2);
+}
+
+// The rule as its documentation states it, element after element, in the plainest way.
+struct Plain {
+  bool ok = true;
+  int64_t wrong = 0, blocks_wrong = 0, non_finite = 0;
+  double worst = 0;
+};
+
+Plain PlainCompare(const Values& got, const Values& expected, const Values& reference, const Values& truth,
+                   const Tolerance& tolerance) {
+  const auto finite = [](double value) { return std::isfinite(value); };
+  Values all, valid_truth;
+  for (double value : expected) {
+    if (finite(value)) all.push_back(value);
+  }
+  for (size_t i = 0; i < truth.size(); ++i) {
+    if (finite(truth[i]) && finite(reference[i])) valid_truth.push_back(truth[i]);
+  }
+  const auto rms_of = [](const Values& values) {
+    double sum = 0;
+    for (double value : values) sum += value * value;
+    return values.empty() ? 0.0 : std::sqrt(sum / static_cast<double>(values.size()));
+  };
+  const Values& spread_of = truth.empty() ? all : valid_truth;
+  const double mean = std::accumulate(spread_of.begin(), spread_of.end(), 0.0) / static_cast<double>(spread_of.size());
+  Values centred = spread_of;
+  for (double& value : centred) value -= mean;
+  const double n = static_cast<double>(centred.size());
+  const double cap = tolerance.cap * rms_of(centred) * std::sqrt(n / std::max(1.0, n - 1));
+  Plain plain;
+  for (size_t begin = 0; begin < got.size(); begin += 1024) {
+    const size_t end = std::min(got.size(), begin + 1024);
+    Values errors, magnitudes, own;
+    int64_t bad = 0;
+    for (size_t i = begin; i < end; ++i) {
+      if (finite(expected[i])) magnitudes.push_back(expected[i]);
+      if (finite(expected[i]) && finite(got[i]))
+        errors.push_back(std::fabs(got[i] - expected[i]));
+      else if (!(got[i] == expected[i] || (std::isnan(got[i]) && std::isnan(expected[i]))))
+        ++bad;
+      if (!truth.empty() && finite(reference[i]) && finite(truth[i])) own.push_back(std::fabs(reference[i] - truth[i]));
+    }
+    const double own_max = own.empty() ? 0 : *std::max_element(own.begin(), own.end());
+    const double scale = std::max(rms_of(magnitudes), 1e-6 * rms_of(all));
+    double allowed_rms = std::max((tolerance.rms_factor + 1) * rms_of(own), tolerance.rtol_rms * scale);
+    double allowed_max = std::max((tolerance.max_factor + 1) * own_max, tolerance.rtol * scale);
+    allowed_rms = std::min(allowed_rms, cap);
+    allowed_max = std::min(allowed_max, cap);
+    const double max = errors.empty() ? 0 : *std::max_element(errors.begin(), errors.end());
+    const bool by_max = max > allowed_max;
+    const bool by_rms = rms_of(errors) > allowed_rms;
+    plain.worst = std::max({plain.worst, max / allowed_max, rms_of(errors) / allowed_rms, bad > 0 ? kInf : 0.0});
+    plain.blocks_wrong += bad > 0 || by_max || by_rms;
+    plain.non_finite += bad;
+    plain.wrong += bad;
+    const double limit = by_rms && !by_max ? allowed_rms : allowed_max;
+    for (double error : errors) plain.wrong += error > limit;
+  }
+  plain.ok = plain.blocks_wrong == 0;
+  return plain;
+}
+
+TEST(Compare, AgreesWithThePlainWay) {
+  std::mt19937_64 random(20);
+  int rejected = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const int64_t size = 2 + static_cast<int64_t>(random() % 5000);
+    const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+    const double magnitude = std::pow(10, 8 * uniform() - 4);
+    Values truth = Normal(size, uniform() * magnitude, magnitude, random());
+    if (trial % 3 == 0) truth[random() % size] = trial % 2 ? kNan : kInf;
+    const double own = magnitude * std::pow(10, -6 + 6 * uniform());
+    const Values reference = Plus(truth, Normal(size, 0, own, random()));
+    const double error = std::max(own, 1e-5 * magnitude) * (0.3 + 4 * uniform());
+    Values got = Plus(reference, Normal(size, 0, error, random()));
+    if (trial % 5 == 0) got[random() % size] = uniform() < 0.5 ? kNan : kInf;
+    const Tolerance tolerance = {.rtol = 1e-4, .rtol_rms = 2e-5};
+    const bool anchored = trial % 4 != 0;
+    const ErrorBudget budget = anchored ? Anchored(reference, truth, kF64) : ErrorBudget();
+    const CompareResult result = CompareValues(got, reference, kF64, budget, tolerance);
+    const Plain plain =
+        PlainCompare(got, reference, anchored ? reference : Values(), anchored ? truth : Values(), tolerance);
+    ASSERT_EQ(result.ok, plain.ok) << trial;
+    ASSERT_EQ(result.wrong, plain.wrong) << trial;
+    ASSERT_EQ(result.blocks_wrong, plain.blocks_wrong) << trial;
+    ASSERT_EQ(result.non_finite, plain.non_finite) << trial;
+    if (std::isinf(plain.worst)) {
+      ASSERT_EQ(result.worst, plain.worst);
+    } else {
+      ASSERT_NEAR(result.worst, plain.worst, 1e-9 * plain.worst) << trial;
+    }
+    ASSERT_EQ(HistogramSum(result), plain.ok ? 0 : size);
+    rejected += !plain.ok;
+  }
+  EXPECT_GT(rejected, 80);
+  EXPECT_LT(rejected, 320);
+}
+
+}  // namespace
+}  // namespace kb

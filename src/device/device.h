@@ -1,0 +1,111 @@
+// A device on which both sides run: what the trusted device process needs from it. The CPU is the first; another device
+// is another implementation of these two interfaces, not another engine.
+#ifndef DEVICE_DEVICE_H_
+#define DEVICE_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "device/compare.h"
+#include "kernelbench/kernel.h"
+#include "wire/doorbell.h"
+
+namespace kb {
+
+// Memory that one runner may map too. Sealed: the runner cannot change its size.
+class SharedMemory {
+ public:
+  static Result<SharedMemory> Create(const char* name, size_t bytes);
+  SharedMemory(const SharedMemory&) = delete;  // one owner unmaps
+  SharedMemory& operator=(const SharedMemory&) = delete;
+  SharedMemory(SharedMemory&& other) noexcept;
+  SharedMemory& operator=(SharedMemory&&) = delete;
+  ~SharedMemory();
+
+  std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  int fd() const { return fd_.get(); }  // the handle to hand to the runner
+
+ private:
+  SharedMemory() = default;
+  Fd fd_;
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+struct CopyItem {
+  void* to;
+  const void* from;
+  size_t bytes;
+};
+
+struct OutputItem {
+  void* data;  // contiguous
+  kb_dtype dtype;
+  std::vector<int64_t> shape;
+  size_t bytes() const;
+  int64_t elements() const;
+};
+
+// What ended a wait for the runner.
+enum class SpanEnd { kDone, kDied, kTimedOut, kMalformed };
+
+struct Span {
+  SpanEnd end = SpanEnd::kDone;
+  int64_t ns = 0;         // from go to the last secret position read
+  int64_t waited_ns = 0;  // time that the process's threads were runnable but did not run: other load on the cores
+};
+
+// Reads 4,096 positions of every output (all of a smaller one) that nobody could guess.
+class SecretReader {
+ public:
+  virtual ~SecretReader() = default;
+  virtual void Draw() = 0;                                   // chooses new positions
+  virtual void Read() = 0;                                   // reads them, inside the clock
+  virtual bool Hold() = 0;                                   // true if the memory still holds what Read() saw
+  virtual void Rebind(size_t output, const void* data) = 0;  // the output lies elsewhere now
+};
+
+// The runner of one candidate, as the device sees it. It is frozen except inside Call().
+class RunnerLink {
+ public:
+  virtual ~RunnerLink() = default;
+  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`.
+  virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) = 0;
+  // True if what the clocked call read is still what the outputs hold.
+  virtual bool SecretsHold() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  // name, cores, last_level_cache (bytes), copy_gb_s (measured)
+  virtual nlohmann::json Info() = 0;
+  // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
+  virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;
+  virtual void Flush() = 0;
+  virtual bool Equal(const void* a, const void* b, size_t bytes) = 0;
+  virtual CompareResult CompareOutput(const void* got, const void* expected, const OutputItem& form,
+                                      const ErrorBudget& budget, const Tolerance& tolerance, uint64_t secret) = 0;
+  // Adds to a budget what the reference's output lacks against the truth; see ErrorBudget::AddAnchor.
+  virtual void AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dtype, int64_t elements,
+                         const double* truth) = 0;
+  // Takes charge of process `pid` and freezes it.
+  virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell,
+                                             std::span<const OutputItem> outputs) = 0;
+  virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
+  // Nanoseconds that this process's threads have been runnable without running, so far.
+  virtual int64_t WaitedNs() = 0;
+};
+
+// `threads`: cores that either side may use.
+std::unique_ptr<Device> MakeCpuDevice(int threads);
+
+}  // namespace kb
+
+#endif  // DEVICE_DEVICE_H_

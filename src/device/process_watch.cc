@@ -1,0 +1,68 @@
+#include "device/process_watch.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "base/fd.h"
+
+namespace kb {
+namespace {
+
+struct DirCloser {
+  void operator()(DIR* directory) const { closedir(directory); }
+};
+
+// Calls `see` with the text of /proc/PID/task/TID/`file` for every thread. Plain stdio would allocate: this runs
+// between timed spans.
+template <typename See>
+void ForEachThread(int pid, const char* file, See see) {
+  char path[128];
+  if (pid == 0) {
+    std::snprintf(path, sizeof path, "/proc/self/task");
+  } else {
+    std::snprintf(path, sizeof path, "/proc/%d/task", pid);
+  }
+  const std::unique_ptr<DIR, DirCloser> directory(opendir(path));
+  if (!directory) return;
+  while (const dirent* entry = readdir(directory.get())) {
+    if (entry->d_name[0] == '.') continue;
+    char name[96];
+    std::snprintf(name, sizeof name, "%.32s/%.32s", entry->d_name, file);
+    const Fd fd(openat(dirfd(directory.get()), name, O_RDONLY | O_CLOEXEC));
+    char text[512];
+    const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : 0;
+    if (got <= 0) continue;
+    text[got] = '\0';
+    see(text);
+  }
+}
+
+}  // namespace
+
+int64_t RunDelayNs(int pid) {
+  int64_t total = 0;
+  ForEachThread(pid, "schedstat", [&](const char* text) {
+    char* end = nullptr;
+    std::strtoull(text, &end, 10);
+    total += std::strtoll(end, nullptr, 10);
+  });
+  return total;
+}
+
+bool AllThreadsStopped(int pid) {
+  bool stopped = true;
+  ForEachThread(pid, "stat", [&](const char* text) {
+    const char* name_end = std::strrchr(text, ')');  // the name may hold anything, spaces and brackets included
+    const char state = name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '?';
+    stopped = stopped && (state == 'T' || state == 't' || state == 'Z' || state == 'X');
+  });
+  return stopped;
+}
+
+}  // namespace kb

@@ -1,0 +1,67 @@
+// From a candidate's source to what a runner can load. Builds hold no device and run in parallel.
+#ifndef JUDGE_BUILD_BUILDER_H_
+#define JUDGE_BUILD_BUILDER_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "judge/build/build_cache.h"
+#include "judge/build/compiler.h"
+#include "judge/candidate/candidate.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace kb {
+
+// What torch's headers and libraries need, told by the device process.
+struct TorchBuildFacts {
+  std::string version;
+  std::vector<std::string> include_paths;
+  std::string python_include;
+  std::string library_path;
+  std::string standard;  // "c++20"
+};
+
+// One extension a module asked load_inline for, as extensions.py describes it. Hostile.
+struct ExtensionRequest {
+  std::string key;
+  nlohmann::json description;
+};
+
+class Builder {
+ public:
+  static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox);
+
+  Result<BuildResult> BuildNative(const Candidate& candidate, const CompileLimits& limits) const;
+  // PyTorch's flags and semantics; the host part of its headers is precompiled once for each set of flags.
+  Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
+                                     const CompileLimits& limits) const;
+
+  const CompilerIdentity& compiler() const { return compiler_; }
+
+ private:
+  Builder(Installation installation, const Sandbox* sandbox, BuildCache cache, CompilerIdentity compiler,
+          std::string header)
+      : installation_(std::move(installation)),
+        sandbox_(sandbox),
+        cache_(std::move(cache)),
+        compiler_(std::move(compiler)),
+        header_(std::move(header)) {}
+
+  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job) const;
+  // Directory that holds the precompiled torch/extension.h for these flags; empty if it cannot be precompiled.
+  Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
+                                                  const CompileLimits& limits) const;
+
+  Installation installation_;
+  const Sandbox* sandbox_;
+  BuildCache cache_;
+  CompilerIdentity compiler_;
+  std::string header_;  // contents of kernel.h: part of every native key
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_BUILD_BUILDER_H_

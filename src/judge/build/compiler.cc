@@ -1,0 +1,120 @@
+#include "judge/build/compiler.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+namespace kb {
+namespace {
+
+std::string ShellQuote(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+Result<Fd> MemoryFile(const char* name, std::string_view contents) {
+  Fd fd(memfd_create(name, MFD_CLOEXEC));
+  if (!fd.valid() || write(fd.get(), contents.data(), contents.size()) != static_cast<ssize_t>(contents.size()) ||
+      lseek(fd.get(), 0, SEEK_SET) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a build: out of memory or descriptors");
+  }
+  return fd;
+}
+
+Result<std::string> ReadBack(int fd, uint64_t limit) {
+  std::string contents;
+  char buffer[1 << 16];
+  for (off_t at = 0;;) {
+    const ssize_t got = pread(fd, buffer, sizeof buffer, at);
+    if (got < 0) return Fail(ErrorCode::kEngine, "cannot read what the compiler wrote");
+    if (got == 0) return contents;
+    contents.append(buffer, static_cast<size_t>(got));
+    at += got;
+    if (contents.size() > limit) return Fail(ErrorCode::kEngine, "the compiler's output exceeds its own limit");
+  }
+}
+
+// The sources as files: in the sandbox's /tmp, or, without namespaces, in a directory of their own.
+struct Workspace {
+  std::string directory = "/tmp";
+  std::vector<Fd> fds;
+  std::vector<std::pair<int, std::string>> files;
+  std::unique_ptr<TempDir> temporary;
+};
+
+Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
+  Workspace workspace;
+  if (sandbox.isolation() == Isolation::kProcess) {
+    KB_ASSIGN_OR_RETURN(TempDir directory, TempDir::Create("kernelbench-build"));
+    for (const auto& [name, contents] : job.sources) {
+      KB_RETURN_IF_ERROR(WriteFileAtomic(directory.path() / name, contents));
+    }
+    workspace.directory = directory.path();
+    workspace.temporary = std::make_unique<TempDir>(std::move(directory));
+    return workspace;
+  }
+  for (const auto& [name, contents] : job.sources) {
+    KB_ASSIGN_OR_RETURN(Fd fd, MemoryFile(name.c_str(), contents));
+    workspace.files.emplace_back(fd.get(), "/tmp/" + name);
+    workspace.fds.push_back(std::move(fd));
+  }
+  return workspace;
+}
+
+}  // namespace
+
+Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
+  KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
+  KB_ASSIGN_OR_RETURN(const Fd output, MemoryFile("output", ""));
+  std::string script = "cd " + ShellQuote(workspace.directory) + " && ";
+  for (const std::string& word : job.argv) script += ShellQuote(word) + " ";
+  script += fmt::format("&& cat {} >/proc/self/fd/{}", ShellQuote(job.output), output.get());
+  SandboxSpec spec;
+  spec.argv = {"/bin/sh", "-c", script};
+  spec.read_only = job.read_only;
+  spec.files = workspace.files;
+  spec.inherit = {output.get()};
+  spec.tmp_bytes = 2 * job.limits.output_bytes + (uint64_t{256} << 20);
+  spec.memory_limit = job.limits.memory_bytes;
+  spec.file_limit = job.limits.output_bytes;
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(sandbox.Wrap(spec), job.limits.timeout, size_t{4} << 20));
+  Compiled compiled;
+  compiled.seconds = static_cast<double>(NowNs() - start) / 1e9;
+  compiled.timed_out = done.timed_out;
+  compiled.log = done.output;
+  compiled.ok = done.status.ok() && !done.timed_out;
+  if (compiled.ok) {
+    KB_ASSIGN_OR_RETURN(compiled.output, ReadBack(output.get(), job.limits.output_bytes));
+  } else if (!done.timed_out && compiled.log.empty()) {
+    compiled.log = "the compiler ended with " + done.status.Describe();
+  }
+  return compiled;
+}
+
+Result<CompilerIdentity> FindCompiler() {
+  CompilerIdentity identity;
+  const char* set = std::getenv("CXX");
+  identity.command = set && *set ? set : "g++";
+  const char* path = std::getenv("PATH");
+  const std::vector<std::string> environment = {fmt::format("PATH={}", path ? path : "/usr/bin:/bin"), "LANG=C"};
+  SpawnOptions version{.argv = {identity.command, "--version"}, .environment = environment};
+  const auto told = RunToEnd(version, std::chrono::seconds(20));
+  if (!told || !told->status.ok()) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("no C++ compiler: {} does not run; install g++ or set CXX", identity.command));
+  }
+  identity.version = told->output.substr(0, told->output.find('\n'));
+  SpawnOptions target{.argv = {identity.command, "-march=native", "-Q", "--help=target"}, .environment = environment};
+  KB_ASSIGN_OR_RETURN(const Completed flags, RunToEnd(target, std::chrono::seconds(20)));
+  identity.target = Sha256(flags.output).substr(0, 16);
+  return identity;
+}
+
+}  // namespace kb

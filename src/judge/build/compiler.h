@@ -1,0 +1,51 @@
+// Runs a compiler in the sandbox: sources in, one file out. Sources and flags may be hostile.
+#ifndef JUDGE_BUILD_COMPILER_H_
+#define JUDGE_BUILD_COMPILER_H_
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace kb {
+
+struct CompileLimits {
+  std::chrono::milliseconds timeout{180'000};
+  uint64_t memory_bytes = uint64_t{8} << 30;
+  uint64_t output_bytes = uint64_t{64} << 20;
+};
+
+struct CompileJob {
+  std::vector<std::pair<std::string, std::string>> sources;  // file name, contents
+  std::vector<std::string> argv;                             // runs in the directory of the sources
+  std::string output;                                        // file name that argv writes
+  std::vector<std::filesystem::path> read_only;              // what the compiler may see beside the system
+  CompileLimits limits;
+};
+
+struct Compiled {
+  bool ok = false;
+  bool timed_out = false;
+  std::string log;
+  std::string output;  // contents of the output file
+  double seconds = 0;
+};
+
+// Errors are the engine's: no compiler, no descriptors. A compilation that fails is a result.
+Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job);
+
+// The C++ compiler of this machine: $CXX or g++.
+struct CompilerIdentity {
+  std::string command;
+  std::string version;  // first line of --version
+  std::string target;   // hash of what -march=native means here
+};
+Result<CompilerIdentity> FindCompiler();
+
+}  // namespace kb
+
+#endif  // JUDGE_BUILD_COMPILER_H_

@@ -1,0 +1,196 @@
+#include "judge/evaluate.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/random.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kOffsetCalls = 8;
+constexpr int kUndisturbedCalls = 6;
+
+std::string UtcNow(const char* format) {
+  const std::time_t now = std::time(nullptr);
+  return fmt::format(fmt::runtime(fmt::format("{{:{}}}", format)), fmt::gmtime(now));
+}
+
+Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
+  Evaluation evaluation;
+  evaluation.id = fmt::format("{}-{:08x}", UtcNow("%Y%m%d-%H%M%S"), static_cast<uint32_t>(RandomBits()));
+  evaluation.created = UtcNow("%Y-%m-%dT%H:%M:%SZ");
+  evaluation.problem = request.problem.name;
+  evaluation.size = request.size;
+  evaluation.device = options.device;
+  evaluation.protocol = request.protocol;
+  evaluation.candidate = {{"path", request.candidate.path.string()},
+                          {"kind", request.candidate.kind == CandidateKind::kModule ? "module" : "native"},
+                          {"sha256", request.candidate.sha256},
+                          {"source", request.candidate.source},
+                          {"backend", request.candidate.backend}};
+  evaluation.isolation = IsolationName(sandbox.isolation());
+  evaluation.barriers = sandbox.Barriers();
+  return evaluation;
+}
+
+Evaluation Reject(Evaluation evaluation, Verdict verdict, std::string reason) {
+  evaluation.verdict = verdict;
+  evaluation.reason = std::move(reason);
+  return evaluation;
+}
+
+// What the runner left behind completes a finding: a death has a cause, a candidate has printed something.
+void AddEvidence(const RunnerProcess::End& end, const std::optional<Finding>& finding, Evaluation* evaluation) {
+  if (!end.output.empty()) evaluation->evidence["output"] = end.output;
+  if (!finding) return;
+  if (!finding->traceback.empty()) evaluation->evidence["traceback"] = finding->traceback;
+  const bool died = finding->verdict == Verdict::kCrashed && finding->traceback.empty();
+  if (!died) return;
+  if (!end.status) {
+    evaluation->reason += ", and its supervisor with it";
+  } else if (end.status->signal != 0) {
+    evaluation->evidence["signal"] = SignalName(end.status->signal);
+    evaluation->reason += ": " + end.status->Describe();
+  } else {
+    evaluation->evidence["exit_code"] = end.status->code;
+    evaluation->reason += fmt::format(": it exited by itself with code {}", end.status->code);
+  }
+}
+
+double Total(const StepTimes& times) {
+  double sum = 0;
+  for (const auto& [name, us] : times) sum += us;
+  return sum;
+}
+
+}  // namespace
+
+// The story of one evaluation.
+Result<Evaluation> Evaluator::Evaluate(const Request& request) {
+  const int64_t start = NowNs();
+  Evaluation evaluation = Begin(request, options_, sandbox_);
+  StepTimes& times = evaluation.engine_us;
+
+  // What the text alone tells.
+  if (!request.candidate.rejection.empty()) {
+    return Reject(std::move(evaluation), Verdict::kStaticRejected, request.candidate.rejection);
+  }
+
+  // The trusted side: the device process loads the problem and finds out what it takes and returns.
+  KB_RETURN_IF_ERROR(EnsureDevice());
+  evaluation.device_info = device_->info();
+  evaluation.device_info.erase("build");
+  KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
+  evaluation.problem_sha256 = problem.at("sha256");
+  for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
+  if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
+    return Reject(std::move(evaluation), Verdict::kNotRun,
+                  "the answer depends on torch's random generator, which a native candidate has not; write a module");
+  }
+
+  // Build: on the CPU, from the cache if it was built before.
+  int64_t step = NowNs();
+  KB_ASSIGN_OR_RETURN(const Built built, Build(request, problem));
+  times["build"] += static_cast<double>(NowNs() - step) / 1e3;
+  evaluation.device_info["compiler"] = builder_->compiler().version;
+  if (!built.log.empty()) evaluation.evidence["compiler_output"] = built.log;
+  if (!built.ok) {
+    return Reject(std::move(evaluation), Verdict::kBuildFailed,
+                  built.timed_out ? fmt::format("the build did not end within {} s", request.protocol.build_timeout_s)
+                                  : "the compiler refused it; evidence.compiler_output holds all it said");
+  }
+
+  // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
+  KB_ASSIGN_OR_RETURN(const std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
+  Rounds rounds(&*device_, request.protocol, &times);
+  KB_RETURN_IF_ERROR(MeasureUndisturbed(request, &rounds, &evaluation));
+
+  // From here on nothing in the runner is trusted.
+  KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
+  if (!finding) {
+    KB_ASSIGN_OR_RETURN(finding, RunRounds(request, problem, &rounds, &evaluation));
+  }
+
+  // The verdict.
+  evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
+  evaluation.reason = finding ? finding->reason : "";
+  evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
+  step = NowNs();
+  const RunnerProcess::End end = runner->Finish();
+  AddEvidence(end, finding, &evaluation);
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
+  times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
+  times["other"] += std::max(0.0, static_cast<double>(NowNs() - start) / 1e3 - Total(times));
+  return evaluation;
+}
+
+Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& request, const json& problem,
+                                                              const Built& built, StepTimes* times) {
+  int64_t start = NowNs();
+  const bool copies = request.candidate.kind == CandidateKind::kModule;
+  KB_ASSIGN_OR_RETURN(Message reply, device_->Call({{"op", "session"}, {"copies_outputs", copies}}, std::chrono::seconds(60)));
+  if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
+  const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
+                           std::move(reply.fds[3])};
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
+  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
+  start = NowNs();
+  KB_ASSIGN_OR_RETURN(auto runner, StartRunner(request, problem, built, session));
+  KB_RETURN_IF_ERROR(device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
+  (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
+  return runner;
+}
+
+// Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
+// under the conditions of a round: fresh memory contents, caches flushed.
+Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+  std::vector<double> baseline, offset;
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
+  for (int i = 0; i < kOffsetCalls; ++i) {
+    const int64_t start = NowNs();
+    KB_RETURN_IF_ERROR(device_->Ask({{"op", "present"}}, std::chrono::seconds(60)));
+    evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
+    KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, 10));
+    const auto* told = std::get_if<Rounds::Answer>(&answer);
+    if (told == nullptr) return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
+    offset.push_back(told->us);
+  }
+  const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
+  for (int i = 0; i < calls; ++i) {
+    KB_ASSIGN_OR_RETURN(const double us, rounds->BaselineAlone());
+    if (i > 0) baseline.push_back(us);  // the first call after another program's warms up
+  }
+  evaluation->offset_us = Median(offset);
+  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
+  if (baseline.empty()) return {};
+  evaluation->undisturbed_us = Median(baseline);
+  evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
+  return {};
+}
+
+Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,
+                                               Evaluation* evaluation) {
+  KB_ASSIGN_OR_RETURN(auto loaded, rounds->Ring(CallKind::kLoad, 0, request.protocol.load_timeout_s));
+  if (auto* finding = std::get_if<Finding>(&loaded)) return std::optional<Finding>(std::move(*finding));
+  KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.at("weight_seeds").at(0),
+                                                  request.protocol.load_timeout_s));
+  if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional<Finding>(std::move(*finding));
+  const auto& answer = std::get<Rounds::Answer>(prepared);
+  evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;
+  if (answer.report.at("state_copied")) {
+    evaluation->notes.push_back("state_copied: the candidate drew other weights than the reference under the same seed; "
+                                "the reference's were copied into it");
+  }
+  return std::optional<Finding>();
+}
+
+}  // namespace kb

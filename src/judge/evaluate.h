@@ -1,0 +1,107 @@
+// Judges candidates: the whole story of one evaluation is Evaluator::Evaluate() in evaluate.cc.
+#ifndef JUDGE_EVALUATE_H_
+#define JUDGE_EVALUATE_H_
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "judge/build/builder.h"
+#include "judge/candidate/candidate.h"
+#include "judge/evaluation.h"
+#include "judge/problem/problem_catalog.h"
+#include "judge/process/device_process.h"
+#include "judge/process/runner_process.h"
+#include "judge/protocol/protocol.h"
+#include "judge/round/round.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace kb {
+
+struct EvaluatorOptions {
+  std::string device = "cpu";
+  Isolation isolation = Isolation::kNamespaces;
+  int threads = 0;  // cores for either side; 0: all that this process may use
+  int jobs = 0;     // parallel builds; 0: as many as cores
+  std::function<void(const std::string&)> progress;  // one line for people, or empty
+};
+
+struct Request {
+  ProblemFile problem;
+  std::string size = "standard";
+  Candidate candidate;
+  Protocol protocol;
+};
+
+// Holds what stays warm between evaluations: the sandbox, the device process, the zygote. Not thread-safe.
+class Evaluator {
+ public:
+  static Result<std::unique_ptr<Evaluator>> Create(const EvaluatorOptions& options);
+  Evaluator(const Evaluator&) = delete;  // owns processes
+  Evaluator& operator=(const Evaluator&) = delete;
+
+  // Builds what the requests need, in parallel, so that Evaluate() finds it in the cache. Errors are left to Evaluate().
+  void Prebuild(const std::vector<Request>& requests);
+
+  // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
+  Result<Evaluation> Evaluate(const Request& request);
+
+  // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
+  Result<nlohmann::json> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+
+  const Installation& installation() const { return installation_; }
+
+ private:
+  struct Built {
+    bool ok = false;
+    bool timed_out = false;
+    std::string log;
+    std::filesystem::path kernel;                                      // native
+    std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
+  };
+  struct LoadedProblem;
+  class Running;
+
+  Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
+      : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
+
+  Status EnsureDevice();
+  Status EnsureZygote();
+  Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                     StepTimes* times);
+  Result<Built> Build(const Request& request, const nlohmann::json& problem);
+  Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
+                                                     const Built& built, const SessionFds& session);
+  // Steps of Evaluate(): each adds to the evaluation; a finding ends it.
+  Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
+                                                     const Built& built, StepTimes* times);
+  Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
+  Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
+                                      Evaluation* evaluation);
+  Result<std::optional<Finding>> AnchorBudgets(const Request& request, const std::vector<std::string>& distributions,
+                                               StepTimes* times, Evaluation* evaluation);
+  Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
+                                           Evaluation* evaluation);
+  void Say(const std::string& line) const {
+    if (options_.progress) options_.progress(line);
+  }
+
+  EvaluatorOptions options_;
+  Installation installation_;
+  Sandbox sandbox_;
+  std::optional<PythonIdentity> python_;
+  std::optional<Builder> builder_;
+  std::optional<DeviceProcess> device_;
+  std::optional<Zygote> zygote_;
+  std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_EVALUATE_H_

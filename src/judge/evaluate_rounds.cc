@@ -1,0 +1,272 @@
+// The rounds of one evaluation: which inputs, which weights, when to stop, and what the times say.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "judge/evaluate.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+// Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything that
+// can be subtracted is (bench/results/aa_cpu.md).
+constexpr double kCpuFloor = 0.02;
+// Wake-ups alone keep threads from running this long.
+constexpr double kWaitedAlwaysUs = 150;
+
+// Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
+class Planner {
+ public:
+  Planner(const Protocol& protocol, const json& problem)
+      : protocol_(protocol), weight_sets_(static_cast<int>(problem.at("weight_seeds").size())) {
+    for (const json& name : problem.at("distributions")) stress_.push_back(name);
+  }
+
+  // Warm-up shows whether precision was traded away: every second round is stressed.
+  RoundPlan WarmUp(int number) {
+    const bool stressed = protocol_.comparison == "anchored" && !stress_.empty() && number % 2 == 0;
+    return Plan(stressed ? stress_[static_cast<size_t>(number / 2) % stress_.size()] : "natural", false);
+  }
+  RoundPlan Natural() {
+    RoundPlan plan = Plan("natural", true);
+    ++natural_;
+    return plan;
+  }
+  // A void round is run again with new inputs and the same weights.
+  void Repeat() { --natural_; }
+  bool StressIsDue() const {
+    return protocol_.stress_every > 0 && !stress_.empty() && natural_ > 0 && natural_ % protocol_.stress_every == 0;
+  }
+  RoundPlan Stress() { return Plan(stress_[static_cast<size_t>(stressed_++) % stress_.size()], true); }
+
+  // Distributions that rounds of this protocol will use.
+  std::vector<std::string> Distributions() const {
+    std::vector<std::string> names = {"natural"};
+    const size_t warm = std::min(stress_.size(), static_cast<size_t>((protocol_.warmup_rounds + 1) / 2));
+    const size_t used = protocol_.stress_every > 0 ? stress_.size() : warm;
+    names.insert(names.end(), stress_.begin(), stress_.begin() + static_cast<long>(used));
+    return names;
+  }
+
+ private:
+  RoundPlan Plan(const std::string& distribution, bool scored) {
+    RoundPlan plan;
+    plan.index = index_++;
+    plan.distribution = distribution;
+    plan.scored = scored;
+    // All weight sets have been seen when the interval is first looked at; afterwards the last one stays.
+    const int share = std::max(1, protocol_.round_checks.front() / weight_sets_);
+    plan.weights = std::min(natural_ / share, weight_sets_ - 1);
+    if (!protocol_.input_seeds.empty()) {
+      plan.input_seed = protocol_.input_seeds[static_cast<size_t>(plan.index) % protocol_.input_seeds.size()];
+    }
+    return plan;
+  }
+
+  const Protocol& protocol_;
+  int weight_sets_;
+  std::vector<std::string> stress_;
+  int index_ = 0, natural_ = 0, stressed_ = 0;
+};
+
+// Why a round does not count, if it does not.
+std::string VoidReason(const Round& round, const Protocol& protocol, const Evaluation& evaluation) {
+  const auto lost = [&](double waited, double span) { return waited > kWaitedAlwaysUs + protocol.load_slack * span; };
+  if (lost(round.candidate_waited_us, round.candidate_us)) return "other load during the candidate";
+  if (lost(round.baseline_waited_us, round.baseline_us)) return "other load during the baseline";
+  if (evaluation.undisturbed_us <= 0) return "";
+  const double slack = std::max(protocol.baseline_slack, 4 * evaluation.undisturbed_spread);
+  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack)) return "baseline slower than undisturbed";
+  return "";
+}
+
+// Times of one distribution, or of all but the natural one ("stressed").
+std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
+  std::vector<TimedRound> timed;
+  for (const Round& round : evaluation.rounds) {
+    const bool fits = distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+    if (!fits || !round.void_reason.empty()) continue;
+    timed.push_back({round.plan.index, std::max(round.candidate_us - evaluation.offset_us, 1e-3), round.baseline_us,
+                     round.plan.scored});
+  }
+  return timed;
+}
+
+Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution) {
+  const Protocol& protocol = evaluation.protocol;
+  EstimateOptions options;
+  options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
+  options.confidence = protocol.confidence;
+  options.looks = static_cast<int>(protocol.round_checks.size());
+  options.floor = kCpuFloor;
+  options.offset_uncertainty_us = evaluation.offset_spread_us;
+  return Estimate(TimesOf(evaluation, distribution), options);
+}
+
+int64_t BytesMoved(const json& problem) {
+  int64_t bytes = 0;
+  for (const char* kind : {"inputs", "outputs"}) {
+    for (const json& tensor : problem.at(kind)) bytes += tensor.at("bytes").get<int64_t>();
+  }
+  return bytes;
+}
+
+// The natural inputs give the headline, unless others are certainly slower.
+void ChooseHeadline(Evaluation* evaluation) {
+  evaluation->headline = "natural";
+  evaluation->speedup = EstimateFor(*evaluation, "natural");
+  std::vector<std::string> others;
+  for (const Round& round : evaluation->rounds) {
+    if (round.plan.scored && round.plan.distribution != "natural" &&
+        std::find(others.begin(), others.end(), round.plan.distribution) == others.end()) {
+      others.push_back(round.plan.distribution);
+    }
+  }
+  if (!others.empty()) others.push_back("stressed");
+  for (const std::string& name : others) {
+    const Speedup other = EstimateFor(*evaluation, name);
+    if (other.rounds < 6 || other.high >= evaluation->speedup->low) continue;
+    evaluation->notes.push_back(fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
+                                            "which therefore count",
+                                            evaluation->speedup->speedup, other.speedup, other.low, other.high, name));
+    evaluation->headline = name;
+    evaluation->speedup = other;
+    return;
+  }
+}
+
+void AddTimingNotes(const json& problem, Evaluation* evaluation) {
+  const Speedup& speedup = *evaluation->speedup;
+  const Protocol& protocol = evaluation->protocol;
+  const double statistical = speedup.half_width;
+  if (statistical > protocol.half_width) {
+    evaluation->notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} rounds, {:.1f}% was asked for",
+                                            100 * statistical, speedup.rounds, 100 * protocol.half_width));
+  }
+  if (speedup.floor > kCpuFloor + std::max(0.05, protocol.half_width)) {
+    evaluation->notes.push_back(
+        fmt::format("too_short_to_resolve: {:.0f} us with an offset that is uncertain by {:.1f} us; the interval holds, but a "
+                    "larger --size resolves more",
+                    speedup.candidate_us, evaluation->offset_spread_us));
+  }
+  const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
+  const double least_us = rate > 0 ? static_cast<double>(BytesMoved(problem)) / rate : 0;
+  if (speedup.candidate_us < 0.5 * least_us) {
+    evaluation->notes.push_back(fmt::format("faster_than_memory: {:.0f} us, but reading the inputs and writing the outputs "
+                                            "alone takes {:.0f} us at the measured copy rate",
+                                            speedup.candidate_us, least_us));
+  }
+  if (protocol.audits > 0) evaluation->notes.push_back("not_audited: this protocol counts the lower of two audits; none was made");
+}
+
+// A baseline that stays slow counts as undisturbed; other load that stays is said.
+void AdmitVoidRounds(Evaluation* evaluation) {
+  bool disturbed = false, busy = false;
+  for (Round& round : evaluation->rounds) {
+    if (round.void_reason.empty()) continue;
+    if (round.void_reason.starts_with("baseline")) {
+      round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
+      disturbed = true;
+    } else {
+      busy = true;
+    }
+    round.void_reason.clear();
+  }
+  if (disturbed) evaluation->notes.push_back("baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts");
+  if (busy) evaluation->notes.push_back("machine_busy: other programs kept running on these cores; the times are less certain than they look");
+}
+
+}  // namespace
+
+Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
+                                                        const std::vector<std::string>& distributions, StepTimes* times,
+                                                        Evaluation* evaluation) {
+  if (request.protocol.comparison != "anchored" || request.protocol.anchor_rounds == 0) return std::optional<Finding>();
+  const auto start = std::chrono::steady_clock::now();
+  json notes;
+  for (const std::string& name : distributions) {
+    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * request.protocol.reference_timeout_s));
+    KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
+                                                        {"distribution", name},
+                                                        {"rounds", request.protocol.anchor_rounds},
+                                                        {"tolerance", request.protocol.ToleranceJson()}},
+                                                       timeout));
+    if (!reply.at("judgeable")) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
+                              "its output's standard deviation",
+                              request.problem.name, request.protocol.precision, name));
+    }
+    notes = reply.at("notes");
+  }
+  for (const json& note : notes) {
+    if (std::find(evaluation->notes.begin(), evaluation->notes.end(), note.get<std::string>()) == evaluation->notes.end()) {
+      evaluation->notes.push_back(note);
+    }
+  }
+  (*times)["anchors"] += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  return std::optional<Finding>();
+}
+
+Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
+                                                    Evaluation* evaluation) {
+  const Protocol& protocol = request.protocol;
+  Planner planner(protocol, problem);
+  KB_ASSIGN_OR_RETURN(auto finding, AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
+  int current_weights = 0;
+
+  // Runs one planned round; a finding ends the evaluation.
+  const auto run = [&](const RoundPlan& plan) -> Result<std::optional<Finding>> {
+    if (plan.weights != current_weights) {
+      KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
+      KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
+      if (auto* problem_found = std::get_if<Finding>(&prepared)) return std::optional(std::move(*problem_found));
+      current_weights = plan.weights;
+    }
+    KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
+    if (auto* problem_found = std::get_if<Finding>(&outcome)) return std::optional(std::move(*problem_found));
+    Round round = std::get<Round>(std::move(outcome));
+    round.void_reason = protocol.measure ? VoidReason(round, protocol, *evaluation) : "";
+    evaluation->rounds.push_back(std::move(round));
+    return std::optional<Finding>();
+  };
+
+  const int warm_up = protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
+  for (int i = 0; i < warm_up; ++i) {
+    KB_ASSIGN_OR_RETURN(finding, run(planner.WarmUp(i)));
+    if (finding) return finding;
+    if (i == 0 && protocol.repeat_bitwise) {
+      KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());
+      if (finding) return finding;
+    }
+  }
+  if (!protocol.measure) return finding;
+
+  int done = 0, voids = 0;
+  for (const int check : protocol.round_checks) {
+    const int target = check == protocol.round_checks.front() ? std::max(check, protocol.correct_trials - warm_up) : check;
+    while (done < target) {
+      KB_ASSIGN_OR_RETURN(finding, run(planner.Natural()));
+      if (finding) return finding;
+      if (!evaluation->rounds.back().void_reason.empty() && ++voids <= std::max(10, protocol.round_checks.front())) {
+        planner.Repeat();
+        continue;
+      }
+      ++done;
+      if (!planner.StressIsDue()) continue;
+      KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));
+      if (finding) return finding;
+    }
+    if (voids > std::max(10, protocol.round_checks.front())) AdmitVoidRounds(evaluation);
+    if (EstimateFor(*evaluation, "natural").half_width <= protocol.half_width) break;
+  }
+  ChooseHeadline(evaluation);
+  AddTimingNotes(problem, evaluation);
+  return finding;
+}
+
+}  // namespace kb

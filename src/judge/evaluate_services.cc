@@ -1,0 +1,212 @@
+// What an evaluator keeps warm: sandbox, device process, zygote, builder; and the builds of a candidate.
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "judge/evaluate.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+int UsableCores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+std::chrono::milliseconds Seconds(double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); }
+
+uint64_t Gigabytes(double gigabytes) { return static_cast<uint64_t>(gigabytes * (uint64_t{1} << 30)); }
+
+CompileLimits LimitsOf(const Protocol& protocol) {
+  return {.timeout = Seconds(protocol.build_timeout_s), .memory_bytes = Gigabytes(protocol.memory_gb)};
+}
+
+// The values of a structure made by trees.flatten(), without tensors.
+json PlainValues(const json& structure) {
+  const std::string kind = structure.begin().key();
+  if (kind == "value") return structure.begin().value();
+  json values = json::array();
+  for (const json& item : structure.begin().value()) values.push_back(PlainValues(kind == "dict" ? item.at(1) : item));
+  return values;
+}
+
+// A hostile description of an extension is usable if it has the shape that extensions.py gives it.
+bool IsExtensionRequest(const json& request) {
+  if (!request.is_object() || !request.value("functions", json()).is_object()) return false;
+  for (const char* key : {"cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths"}) {
+    const json list = request.value(key, json());
+    if (!list.is_array() || !std::all_of(list.begin(), list.end(), [](const json& item) { return item.is_string(); })) return false;
+  }
+  const std::string name = request.value("name", json()).is_string() ? request["name"].get<std::string>() : "";
+  const bool identifier = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+  return identifier && request.value("error_handling", json()).is_boolean() && request.value("implicit_headers", json()).is_boolean();
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
+  if (options.device != "cpu") {
+    return Fail(ErrorCode::kUnavailable, fmt::format("no device \"{}\" on this machine; there is: cpu", options.device));
+  }
+  KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation));
+  std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
+  if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
+  if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
+  for (int i = 0; i < 16; ++i) evaluator->weight_seeds_.push_back(RandomBits() >> 8);
+  KB_ASSIGN_OR_RETURN(Builder builder, Builder::Create(evaluator->installation_, &evaluator->sandbox_));
+  evaluator->builder_.emplace(std::move(builder));
+  return evaluator;
+}
+
+Status Evaluator::EnsureDevice() {
+  if (device_ && device_->alive()) return {};
+  device_.reset();
+  if (!python_) {
+    Say("looking for a Python with PyTorch");
+    KB_ASSIGN_OR_RETURN(python_, FindPython(installation_));
+  }
+  Say("starting the device process");
+  KB_ASSIGN_OR_RETURN(DeviceProcess device, DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
+  device_.emplace(std::move(device));
+  return {};
+}
+
+Status Evaluator::EnsureZygote() {
+  if (zygote_) return {};
+  KB_RETURN_IF_ERROR(EnsureDevice());
+  Say("starting the zygote of module runners");
+  KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(installation_, sandbox_, *python_, options_.threads));
+  zygote_.emplace(std::move(zygote));
+  return {};
+}
+
+Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                    StepTimes* times) {
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
+  json seeds = json::array();
+  for (int i = 0; i < protocol.weight_seeds; ++i) {
+    seeds.push_back(protocol.weight_seed < 0 ? weight_seeds_[static_cast<size_t>(i)]
+                                             : static_cast<uint64_t>(protocol.weight_seed + i));
+  }
+  const std::string sha256 = Sha256(source);
+  KB_ASSIGN_OR_RETURN(json loaded, device_->Ask({{"op", "problem"},
+                                                 {"path", problem.path.string()},
+                                                 {"sha256", sha256},
+                                                 {"size", size},
+                                                 {"precision", protocol.precision},
+                                                 {"weight_seeds", seeds}},
+                                                Seconds(protocol.reference_timeout_s)));
+  loaded["sha256"] = sha256;
+  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
+  return loaded;
+}
+
+Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
+  StepTimes times;
+  KB_RETURN_IF_ERROR(EnsureDevice());
+  return LoadProblem(problem, size, protocol, &times);
+}
+
+Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& problem) {
+  std::vector<ExtensionRequest> wanted;
+  // Only a module that names the machinery can use it: importing it a second time is not free.
+  if (request.candidate.source.find("load_inline") == std::string::npos) return wanted;
+  KB_RETURN_IF_ERROR(EnsureZygote());
+  const json spec = {{"source", request.candidate.source},
+                     {"init_values", PlainValues(problem.at("init"))},
+                     {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
+                     {"file_bytes", uint64_t{64} << 20},
+                     {"tmp_bytes", uint64_t{256} << 20}};
+  KB_ASSIGN_OR_RETURN(const auto captured, zygote_->Capture(spec, Seconds(request.protocol.load_timeout_s)));
+  if (!captured) return wanted;
+  for (const json& description : captured->at("extensions")) {
+    if (!IsExtensionRequest(description) || wanted.size() >= 16) continue;
+    wanted.push_back({description.value("key", ""), description});
+  }
+  return wanted;
+}
+
+Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& problem) {
+  Built built;
+  const CompileLimits limits = LimitsOf(request.protocol);
+  if (request.candidate.kind == CandidateKind::kNative) {
+    KB_ASSIGN_OR_RETURN(const BuildResult result, builder_->BuildNative(request.candidate, limits));
+    return Built{result.ok, result.timed_out, result.log, result.artifact, {}};
+  }
+  built.ok = true;
+  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem));
+  const json& facts = device_->info().at("build");
+  const TorchBuildFacts torch{facts.at("version"), facts.at("include_paths"), facts.at("python_include"),
+                              facts.at("library_path"), facts.at("standard")};
+  for (const ExtensionRequest& extension : wanted) {
+    Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
+                    extension.description.at("name").get<std::string>()));
+    KB_ASSIGN_OR_RETURN(const BuildResult result, builder_->BuildExtension(extension, torch, limits));
+    built.log += result.log;
+    built.ok = result.ok;
+    built.timed_out = result.timed_out;
+    if (!built.ok) break;
+    built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
+  }
+  return built;
+}
+
+Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
+                                                              const Built& built, const SessionFds& session) {
+  json spec = {{"threads", options_.threads},
+               {"precision", request.protocol.precision},
+               {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
+               {"file_bytes", uint64_t{64} << 20},
+               {"tmp_bytes", uint64_t{256} << 20}};
+  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars"}) {
+    spec[key] = problem.at(key);
+  }
+  if (request.candidate.kind == CandidateKind::kNative) {
+    return StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads);
+  }
+  KB_RETURN_IF_ERROR(EnsureZygote());
+  spec["source"] = request.candidate.source;
+  spec["extensions"] = json::array();
+  std::vector<std::filesystem::path> files;
+  for (const auto& [key, name, file] : built.extensions) {
+    spec["extensions"].push_back({key, name});
+    files.push_back(file);
+  }
+  auto runner = zygote_->StartRunner(spec, session, files);
+  if (!runner && runner.error().code == ErrorCode::kEngine) zygote_.reset();  // the next evaluation starts a fresh one
+  return runner;
+}
+
+void Evaluator::Prebuild(const std::vector<Request>& requests) {
+  std::vector<const Request*> native;
+  for (const Request& request : requests) {
+    if (request.candidate.kind == CandidateKind::kNative && request.candidate.rejection.empty()) native.push_back(&request);
+  }
+  if (native.size() < 2) return;
+  std::atomic<size_t> next = 0, done = 0;
+  std::vector<std::thread> workers;
+  for (int i = 0; i < std::min<int>(options_.jobs, static_cast<int>(native.size())); ++i) {
+    workers.emplace_back([&] {
+      for (size_t at = next++; at < native.size(); at = next++) {
+        // What fails here fails again in Evaluate(), where it is reported.
+        [[maybe_unused]] const auto ignored = builder_->BuildNative(native[at]->candidate, LimitsOf(native[at]->protocol));
+        Say(fmt::format("built {} of {} native candidates", ++done, native.size()));
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+}
+
+}  // namespace kb

@@ -1,0 +1,71 @@
+#include "judge/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+json Positive(double value) { return value > 0 ? json(value) : json(nullptr); }
+
+json SampleJson(const Round& round, double offset_us) {
+  const double candidate = round.candidate_us - offset_us;
+  return {{"index", round.plan.index},
+          {"distribution", round.plan.distribution},
+          {"weights", round.plan.weights},
+          {"scored", round.plan.scored},
+          {"void", round.void_reason.empty() ? json(nullptr) : json(round.void_reason)},
+          {"candidate_us", candidate},
+          {"baseline_us", round.baseline_us},
+          {"ratio", candidate > 0 ? json(round.baseline_us / candidate) : json(nullptr)},
+          {"worst", round.worst}};
+}
+
+}  // namespace
+
+json Evaluation::ToJson() const {
+  json samples = json::array();
+  for (const Round& round : rounds) samples.push_back(SampleJson(round, offset_us));
+  json keys = protocol.ToJson();
+  json out = {{"schema", 1},
+              {"id", id},
+              {"created", created},
+              {"problem", problem},
+              {"problem_sha256", problem_sha256},
+              {"size", size},
+              {"device", device},
+              {"device_info", device_info},
+              {"protocol", protocol.name},
+              {"protocol_keys", std::move(keys)},
+              {"protocol_changed", protocol.changed},
+              {"candidate", candidate},
+              {"verdict", VerdictName(verdict)},
+              {"reason", reason},
+              {"notes", notes},
+              {"mismatch", mismatch},
+              {"baseline", protocol.baseline},
+              {"undisturbed_baseline_us", Positive(undisturbed_us)},
+              {"offset_us", Positive(offset_us)},
+              {"prepare_us", Positive(prepare_us)},
+              {"samples", std::move(samples)},
+              {"isolation", isolation},
+              {"isolation_info", barriers},
+              {"evidence", evidence},
+              {"engine_us", engine_us}};
+  const bool measured = verdict == Verdict::kCorrect && speedup.has_value();
+  const double cap = protocol.speedup_cap > 0 ? protocol.speedup_cap : INFINITY;
+  out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
+  out["speedup_interval"] =
+      measured ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
+  out["confidence"] = measured ? json(speedup->coverage) : json(nullptr);
+  out["floor"] = measured ? json(speedup->floor) : json(nullptr);
+  out["headline"] = measured ? json(headline) : json(nullptr);
+  out["baseline_us"] = measured ? json(speedup->baseline_us) : json(nullptr);
+  out["candidate_us"] = measured ? json(speedup->candidate_us) : json(nullptr);
+  out["rounds"] = measured ? speedup->rounds : 0;
+  return out;
+}
+
+}  // namespace kb

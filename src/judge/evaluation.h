@@ -1,0 +1,47 @@
+// The result of one evaluation, and its JSON (docs/evaluation.md).
+#ifndef JUDGE_EVALUATION_H_
+#define JUDGE_EVALUATION_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/protocol/protocol.h"
+#include "judge/round/round.h"
+#include "judge/stats/stats.h"
+#include "judge/verdict/verdict.h"
+
+namespace kb {
+
+struct Evaluation {
+  std::string id;
+  std::string created;
+  std::string problem, problem_sha256, size, device;
+  nlohmann::json device_info;
+  Protocol protocol;
+  nlohmann::json candidate;
+  std::string isolation;
+  std::vector<std::string> barriers;
+
+  Verdict verdict = Verdict::kNotRun;
+  std::string reason;
+  std::vector<std::string> notes;
+  nlohmann::json mismatch;  // null unless wrong
+  nlohmann::json evidence = nlohmann::json::object();
+
+  // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
+  double undisturbed_us = 0, undisturbed_spread = 0;
+  double offset_us = 0, offset_spread_us = 0;
+  double prepare_us = 0;
+  std::vector<Round> rounds;
+  std::optional<Speedup> speedup;  // of the headline distribution
+  std::string headline;
+  StepTimes engine_us;
+
+  nlohmann::json ToJson() const;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_EVALUATION_H_

@@ -1,0 +1,136 @@
+#include "judge/process/device_process.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+
+// Prints what the engine must know about an interpreter, or fails. Runs without the project's own modules.
+constexpr const char* kProbe = R"(
+import json, sys
+import torch
+version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
+if version < (2, 9):
+    sys.exit(f"torch {torch.__version__} is older than 2.9")
+import os, sysconfig
+paths = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(torch.__file__))}
+paths |= {os.path.realpath(path) for path in paths}
+print(json.dumps({"paths": sorted(paths), "executable": sys.executable}))
+)";
+
+std::string Inherited(const char* name, const char* otherwise) {
+  const char* value = std::getenv(name);
+  return fmt::format("{}={}", name, value && *value ? value : otherwise);
+}
+
+Result<PythonIdentity> Probe(const std::string& executable) {
+  SpawnOptions options{.argv = {executable, "-c", kProbe},
+                       .environment = {Inherited("PATH", "/usr/bin:/bin"), Inherited("HOME", "/tmp"), "LANG=C.UTF-8"}};
+  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(options, std::chrono::seconds(120)));
+  const size_t start = done.output.find("{\"paths\"");
+  const auto told = start == std::string::npos ? nlohmann::json() : nlohmann::json::parse(done.output.substr(start), nullptr, false);
+  if (!done.status.ok() || !told.is_object()) {
+    std::string last = done.output.substr(0, done.output.find_last_not_of('\n') + 1);
+    last = last.substr(last.find_last_of('\n') + 1);
+    return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", executable, last.empty() ? "it failed" : last));
+  }
+  PythonIdentity identity;
+  identity.executable = told["executable"];
+  for (const auto& path : told["paths"]) identity.paths.emplace_back(path.get<std::string>());
+  return identity;
+}
+
+}  // namespace
+
+Result<PythonIdentity> FindPython(const Installation& installation) {
+  if (const char* set = std::getenv("KERNELBENCH_PYTHON"); set && *set) {
+    auto identity = Probe(set);
+    if (identity) return identity;
+    return Fail(identity.error().code, "KERNELBENCH_PYTHON: " + identity.error().message);
+  }
+  std::vector<std::string> places;
+  if (const fs::path own = installation.python.parent_path() / ".venv" / "bin" / "python"; fs::exists(own)) {
+    places.push_back(own);
+  }
+  places.push_back("python3");
+  std::string reasons;
+  for (const std::string& place : places) {
+    auto identity = Probe(place);
+    if (identity || identity.error().code == ErrorCode::kInterrupted) return identity;
+    reasons += "\n  " + identity.error().message;
+  }
+  return Fail(ErrorCode::kUnavailable,
+              "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
+}
+
+std::vector<std::string> TensorEnvironment(const Installation& installation, int threads) {
+  return {fmt::format("PYTHONPATH={}", installation.python.string()),
+          "PYTHONDONTWRITEBYTECODE=1",
+          "PYTHONUNBUFFERED=1",
+          "LANG=C.UTF-8",
+          fmt::format("OMP_NUM_THREADS={}", threads),
+          fmt::format("MKL_NUM_THREADS={}", threads),
+          "OPENBLAS_NUM_THREADS=1",
+          "MALLOC_MMAP_MAX_=0",
+          "MALLOC_TRIM_THRESHOLD_=1000000000000",
+          "MALLOC_TOP_PAD_=67108864"};
+}
+
+Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, const PythonIdentity& python,
+                                           const std::string& device, int threads) {
+  KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
+  SpawnOptions options;
+  options.argv = {python.executable,
+                  "-m",
+                  "kernelbench_torch.device_host",
+                  std::to_string(pair.second.get()),
+                  installation.libexec / "libkernelbench_device.so",
+                  device,
+                  std::to_string(threads)};
+  options.environment = TensorEnvironment(installation, threads);
+  options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
+  options.environment.push_back(Inherited("HOME", "/tmp"));
+  options.inherit = {pair.second.get()};
+  options.stderr_fd = STDERR_FILENO;
+  options.directory = "/";
+  KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
+  pair.second.Reset();
+  DeviceProcess device_process(std::move(process), std::move(pair.first));
+  KB_ASSIGN_OR_RETURN(device_process.info_, device_process.Ask({{"op", "hello"}}, std::chrono::seconds(120)));
+  return device_process;
+}
+
+Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout, const std::vector<int>& fds) {
+  const std::string op = request.at("op");
+  const Status sent = channel_.Send(request, fds);
+  auto reply = sent ? channel_.Receive(timeout) : tl::make_unexpected(ReceiveFailure::kClosed);
+  if (!reply) {
+    alive_ = false;
+    if (reply.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
+    if (reply.error() == ReceiveFailure::kTimedOut) {
+      process_.Kill();
+      return Fail(ErrorCode::kUsage, fmt::format("the reference did not finish within {:.0f} s (in step \"{}\"); use a smaller "
+                                                 "--size or a larger --reference-timeout-s",
+                                                 static_cast<double>(timeout.count()) / 1e3, op));
+    }
+    const auto status = process_.Wait(std::chrono::seconds(2));
+    process_.Kill();
+    return Fail(ErrorCode::kEngine, fmt::format("the device process died in step \"{}\": {}", op,
+                                                status ? status->Describe() : "it closed its socket"));
+  }
+  if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
+  return std::move(*reply);
+}
+
+Result<nlohmann::json> DeviceProcess::Ask(const nlohmann::json& request, milliseconds timeout) {
+  KB_ASSIGN_OR_RETURN(Message reply, Call(request, timeout));
+  return std::move(reply.body);
+}
+
+}  // namespace kb

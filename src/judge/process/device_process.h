@@ -1,0 +1,57 @@
+// The engine's view of the device process: Python with PyTorch, hosting the device library. Trusted.
+#ifndef JUDGE_PROCESS_DEVICE_PROCESS_H_
+#define JUDGE_PROCESS_DEVICE_PROCESS_H_
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "wire/channel.h"
+
+namespace kb {
+
+// The Python that has PyTorch, and what its processes need to see.
+struct PythonIdentity {
+  std::string executable;
+  std::vector<std::filesystem::path> paths;  // prefixes and torch, for the sandbox
+};
+
+// KERNELBENCH_PYTHON, else the virtual environment of the source tree, else python3; the first that imports torch >= 2.9.
+Result<PythonIdentity> FindPython(const Installation& installation);
+
+// Environment that both sides of a comparison run under: equal thread counts, and memory that is kept once it is touched
+// (as PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages.
+std::vector<std::string> TensorEnvironment(const Installation& installation, int threads);
+
+class DeviceProcess {
+ public:
+  static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
+                                     const std::string& device, int threads);
+
+  // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung is
+  // kEngine, and the object is of no further use.
+  Result<Message> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
+                       const std::vector<int>& fds = {});
+  Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
+
+  const nlohmann::json& info() const { return info_; }
+  bool alive() const { return alive_; }
+  pid_t pid() const { return process_.pid(); }
+
+ private:
+  DeviceProcess(Subprocess process, Channel channel)
+      : process_(std::move(process)), channel_(std::move(channel)) {}
+  Subprocess process_;
+  Channel channel_;
+  nlohmann::json info_;
+  bool alive_ = true;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_PROCESS_DEVICE_PROCESS_H_

@@ -1,0 +1,283 @@
+#include "judge/process/runner_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/clock.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+constexpr size_t kHead = 16 << 10, kTail = 48 << 10;
+constexpr milliseconds kStartTimeout{30'000};
+
+Result<std::pair<Fd, Fd>> Pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Fail(ErrorCode::kUnavailable, "cannot make a pipe: too many open files");
+  return std::pair{Fd(ends[0]), Fd(ends[1])};
+}
+
+bool Readable(int fd, milliseconds timeout) {
+  const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
+  for (;;) {
+    pollfd waiting{fd, POLLIN, 0};
+    const int64_t left = (deadline - NowNs() + 999'999) / 1'000'000;
+    const int ready = poll(&waiting, 1, left < 0 ? 0 : static_cast<int>(left));
+    if (ready < 0 && errno == EINTR) continue;
+    return ready > 0;
+  }
+}
+
+// The sockets by which a new worker tells who it is: the kernel adds its process id, as we see it.
+struct Hello {
+  Fd ours, theirs;
+};
+
+Result<Hello> MakeHello() {
+  int ends[2];
+  const int on = 1;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot make a socket pair: too many open files");
+  }
+  Hello hello{Fd(ends[0]), Fd(ends[1])};
+  if (setsockopt(hello.ours.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot ask for credentials on a socket");
+  }
+  return hello;
+}
+
+Result<pid_t> AwaitHello(const Hello& hello) {
+  const auto fail = [] { return Fail(ErrorCode::kEngine, "a runner did not start; kernelbench eval --verbose shows its output"); };
+  if (!Readable(hello.ours.get(), kStartTimeout)) return fail();
+  char byte = 0;
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
+  iovec part{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (recvmsg(hello.ours.get(), &message, MSG_CMSG_CLOEXEC) != 1) return fail();
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_CREDENTIALS) return fail();
+  ucred credentials{};
+  std::memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
+  return credentials.pid;
+}
+
+Result<Fd> OpenPidfd(pid_t pid) {
+  Fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!fd.valid()) return Fail(ErrorCode::kEngine, fmt::format("a runner ended before it could be watched: {}", strerror(errno)));
+  return fd;
+}
+
+Result<Fd> OpenReadOnly(const std::filesystem::path& path) {
+  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return Fail(ErrorCode::kEngine, fmt::format("cannot open {}: {}", path.string(), strerror(errno)));
+  return fd;
+}
+
+}  // namespace
+
+OutputDrain::OutputDrain(Fd reading, Fd writing)
+    : reading_(std::move(reading)), writing_(std::move(writing)), wake_(eventfd(0, EFD_CLOEXEC)) {
+  thread_ = std::thread([this] { Loop(); });
+}
+
+Result<std::unique_ptr<OutputDrain>> OutputDrain::Start() {
+  KB_ASSIGN_OR_RETURN(auto ends, Pipe());
+  return std::unique_ptr<OutputDrain>(new OutputDrain(std::move(ends.first), std::move(ends.second)));
+}
+
+OutputDrain::~OutputDrain() { Finish(); }
+
+void OutputDrain::Loop() {
+  char buffer[1 << 14];
+  for (bool finishing = false;;) {
+    pollfd waiting[2] = {{reading_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+    // Once told to finish, take what is there and do not wait for a writer that may never close.
+    if (poll(waiting, 2, finishing ? 0 : -1) < 0 && errno == EINTR) continue;
+    finishing = finishing || waiting[1].revents != 0;
+    if (waiting[0].revents == 0) {
+      if (finishing) return;
+      continue;
+    }
+    const ssize_t got = read(reading_.get(), buffer, sizeof buffer);
+    if (got <= 0) return;
+    const std::string_view more(buffer, static_cast<size_t>(got));
+    const size_t room = kHead - std::min(kHead, head_.size());
+    head_.append(more.substr(0, room));
+    if (more.size() > room) tail_.append(more.substr(room));
+    if (tail_.size() > 2 * kTail) tail_.erase(0, tail_.size() - kTail);
+  }
+}
+
+std::string OutputDrain::Finish() {
+  if (!thread_.joinable()) return "";
+  writing_.Reset();
+  const uint64_t one = 1;
+  [[maybe_unused]] const ssize_t put = write(wake_.get(), &one, sizeof one);
+  thread_.join();
+  if (tail_.size() > kTail) {
+    tail_.erase(0, tail_.size() - kTail);
+    head_ += "\n[... output cut ...]\n";
+  }
+  return head_ + tail_;
+}
+
+RunnerProcess::RunnerProcess(pid_t pid, Fd pidfd, Fd status, std::unique_ptr<OutputDrain> output,
+                             std::optional<Subprocess> launcher)
+    : pid_(pid),
+      pidfd_(std::move(pidfd)),
+      status_(std::move(status)),
+      output_(std::move(output)),
+      launcher_(std::move(launcher)) {}
+
+RunnerProcess::~RunnerProcess() { Finish(); }
+
+bool RunnerProcess::WaitForEnd(milliseconds timeout) const { return Readable(pidfd_.get(), timeout); }
+
+RunnerProcess::End RunnerProcess::Finish() {
+  if (end_) return *end_;
+  syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  End end;
+  int status = 0;
+  if (Readable(status_.get(), milliseconds(10'000)) && read(status_.get(), &status, sizeof status) == sizeof status) {
+    end.status = ExitStatus::FromWait(status);
+  }
+  if (launcher_) launcher_->Wait(milliseconds(2'000));
+  launcher_.reset();
+  end.output = output_->Finish();
+  end_ = end;
+  return end;
+}
+
+Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
+                                                         const json& spec, const SessionFds& session,
+                                                         const std::filesystem::path& kernel, int threads) {
+  KB_ASSIGN_OR_RETURN(Hello hello, MakeHello());
+  KB_ASSIGN_OR_RETURN(auto status, Pipe());
+  KB_ASSIGN_OR_RETURN(auto output, OutputDrain::Start());
+  KB_ASSIGN_OR_RETURN(const Fd kernel_fd, OpenReadOnly(kernel));
+  const Fd spec_fd(memfd_create("spec", MFD_CLOEXEC));
+  const std::string text = spec.dump();
+  if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
+  }
+  const std::pair<const char*, int> fds[] = {
+      {"--spec", spec_fd.get()},           {"--doorbell", session.doorbell.get()},
+      {"--inputs", session.inputs.get()},  {"--outputs", session.outputs.get()},
+      {"--parameters", session.parameters.get()}, {"--kernel", kernel_fd.get()},
+      {"--hello", hello.theirs.get()},     {"--status", status.second.get()}};
+  SandboxSpec box;
+  box.argv = {installation.libexec / "kb-runner"};
+  for (const auto& [name, fd] : fds) {
+    box.argv.insert(box.argv.end(), {name, std::to_string(fd)});
+    box.inherit.push_back(fd);
+  }
+  box.read_only = {installation.libexec};
+  box.environment = TensorEnvironment(installation, threads);
+  box.stdout_fd = box.stderr_fd = output->write_fd();
+  KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
+  hello.theirs.Reset();
+  status.second.Reset();
+  output->CloseWriteEnd();
+  auto pid = AwaitHello(hello);
+  if (!pid) {
+    launcher.Kill();
+    return Fail(ErrorCode::kEngine, "the native runner did not start: " + output->Finish());
+  }
+  KB_ASSIGN_OR_RETURN(Fd pidfd, OpenPidfd(*pid));
+  return std::make_unique<RunnerProcess>(*pid, std::move(pidfd), std::move(status.first), std::move(output),
+                                         std::move(launcher));
+}
+
+Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                             int threads) {
+  KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
+  const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
+  SandboxSpec box;
+  box.argv = {python.executable,
+              "-m",
+              "kernelbench_torch.zygote",
+              std::to_string(pair.second.get()),
+              installation.libexec / "libkernelbench_runner.so",
+              namespaces ? "1" : "0"};
+  box.environment = TensorEnvironment(installation, threads);
+  box.read_only = python.paths;
+  box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
+  box.inherit = {pair.second.get()};
+  box.stderr_fd = STDERR_FILENO;
+  KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(sandbox.Wrap(box)));
+  pair.second.Reset();
+  // What lies under /tmp must stay visible when a runner gets a /tmp of its own.
+  std::string keep;
+  for (const auto& path : box.read_only) {
+    if (path.string().starts_with("/tmp/")) keep += path.string() + "\n";
+  }
+  Zygote zygote(std::move(process), std::move(pair.first), namespaces ? keep : "");
+  const auto ready = zygote.channel_.Receive(std::chrono::seconds(120));
+  if (ready) return zygote;
+  if (ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
+  return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+}
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, std::vector<int> fds) {
+  KB_ASSIGN_OR_RETURN(Hello hello, MakeHello());
+  KB_ASSIGN_OR_RETURN(auto status, Pipe());
+  KB_ASSIGN_OR_RETURN(auto output, OutputDrain::Start());
+  fds.insert(fds.begin(), {hello.theirs.get(), status.second.get(), output->write_fd()});
+  spec["keep"] = keep_;
+  KB_RETURN_IF_ERROR(channel_.Send({{"op", op}, {"spec", std::move(spec)}}, fds));
+  hello.theirs.Reset();
+  status.second.Reset();
+  output->CloseWriteEnd();
+  auto pid = AwaitHello(hello);
+  if (!pid) return Fail(ErrorCode::kEngine, "a module runner did not start: " + output->Finish());
+  KB_ASSIGN_OR_RETURN(Fd pidfd, OpenPidfd(*pid));
+  return std::make_unique<RunnerProcess>(*pid, std::move(pidfd), std::move(status.first), std::move(output),
+                                         std::nullopt);
+}
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, const SessionFds& session,
+                                                           const std::vector<std::filesystem::path>& extensions) {
+  std::vector<Fd> opened;
+  std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(), session.parameters.get()};
+  for (const auto& path : extensions) {
+    KB_ASSIGN_OR_RETURN(Fd fd, OpenReadOnly(path));
+    fds.push_back(fd.get());
+    opened.push_back(std::move(fd));
+  }
+  return Fork("run", spec, fds);
+}
+
+Result<std::optional<json>> Zygote::Capture(const json& spec, milliseconds timeout) {
+  constexpr off_t kLimit = 64 << 20;
+  const Fd result(memfd_create("capture", MFD_CLOEXEC));
+  if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
+  KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
+  const bool ended = worker->WaitForEnd(timeout);
+  worker->Finish();
+  const off_t size = lseek(result.get(), 0, SEEK_END);
+  if (!ended || size <= 0 || size > kLimit) return std::optional<json>();
+  std::string text(static_cast<size_t>(size), '\0');
+  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::optional<json>();
+  json captured = json::parse(text, nullptr, false);
+  if (!captured.is_object() || !captured.contains("extensions")) return std::optional<json>();
+  return std::optional<json>(std::move(captured));
+}
+
+}  // namespace kb

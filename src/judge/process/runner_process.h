@@ -1,0 +1,103 @@
+// Starts and ends runners. A runner reports nothing that is believed; what the engine knows of it are its process, how it
+// ended, and what it printed.
+#ifndef JUDGE_PROCESS_RUNNER_PROCESS_H_
+#define JUDGE_PROCESS_RUNNER_PROCESS_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "judge/process/device_process.h"
+#include "judge/sandbox/sandbox.h"
+#include "wire/channel.h"
+
+namespace kb {
+
+// Drains a pipe in a thread of its own and keeps the first 16 KiB and the last 48.
+class OutputDrain {
+ public:
+  static Result<std::unique_ptr<OutputDrain>> Start();
+  OutputDrain(const OutputDrain&) = delete;  // the thread holds its address
+  OutputDrain& operator=(const OutputDrain&) = delete;
+  ~OutputDrain();
+
+  int write_fd() const { return writing_.get(); }
+  void CloseWriteEnd() { writing_.Reset(); }
+  std::string Finish();  // after the writer has ended: waits for the rest
+
+ private:
+  OutputDrain(Fd reading, Fd writing);
+  void Loop();
+  Fd reading_, writing_, wake_;
+  std::string head_, tail_;
+  std::thread thread_;
+};
+
+// The worker that holds one candidate. Killed when the object goes.
+class RunnerProcess {
+ public:
+  RunnerProcess(pid_t pid, Fd pidfd, Fd status, std::unique_ptr<OutputDrain> output, std::optional<Subprocess> launcher);
+  RunnerProcess(const RunnerProcess&) = delete;  // one owner kills the process
+  RunnerProcess& operator=(const RunnerProcess&) = delete;
+  ~RunnerProcess();
+
+  pid_t pid() const { return pid_; }
+  int pidfd() const { return pidfd_.get(); }
+  // Kills it if it still runs. How it ended (nothing if its supervisor ended first), and what it printed.
+  struct End {
+    std::optional<ExitStatus> status;
+    std::string output;
+  };
+  End Finish();
+  // Waits for its own end; false after the timeout.
+  bool WaitForEnd(std::chrono::milliseconds timeout) const;
+
+ private:
+  pid_t pid_;
+  Fd pidfd_, status_;
+  std::unique_ptr<OutputDrain> output_;
+  std::optional<Subprocess> launcher_;
+  std::optional<End> end_;
+};
+
+// The descriptors of a session, as the device process hands them out.
+struct SessionFds {
+  Fd doorbell, inputs, outputs, parameters;
+};
+
+// kb-runner in a sandbox of its own. `spec`: see runner/native_main.cc.
+Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
+                                                         const nlohmann::json& spec, const SessionFds& session,
+                                                         const std::filesystem::path& kernel, int threads);
+
+// A process in the sandbox with torch imported, from which module runners are forked.
+class Zygote {
+ public:
+  static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                              int threads);
+
+  // `extensions`: shared objects in the order of spec["extensions"].
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec, const SessionFds& session,
+                                                     const std::vector<std::filesystem::path>& extensions);
+  // Imports a module in a worker of its own to learn which extensions it wants; {"extensions": [...], "error": text}.
+  // Nothing if the worker died or took too long: the runner will meet that again.
+  Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+
+ private:
+  Zygote(Subprocess process, Channel channel, std::string keep)
+      : process_(std::move(process)), channel_(std::move(channel)), keep_(std::move(keep)) {}
+  Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::vector<int> fds);
+  Subprocess process_;
+  Channel channel_;
+  std::string keep_;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_PROCESS_RUNNER_PROCESS_H_

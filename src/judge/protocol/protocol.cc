@@ -1,0 +1,225 @@
+#include "judge/protocol/protocol.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <sstream>
+#include <toml++/toml.h>
+#include <variant>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+using Member = std::variant<std::string Protocol::*, bool Protocol::*, int Protocol::*, int64_t Protocol::*,
+                            double Protocol::*, std::vector<int> Protocol::*, std::vector<int64_t> Protocol::*>;
+
+struct Entry {
+  Protocol::Key key;
+  Member member;
+};
+
+const std::vector<Entry>& Entries() {
+  static const std::vector<Entry> entries = {
+      {{"precision", "fp32, fp16 or bf16"}, &Protocol::precision},
+      {{"baseline", "what the candidate is measured against: eager"}, &Protocol::baseline},
+      {{"timing", "timing method: outer"}, &Protocol::timing},
+      {{"static_check", "refuse what static analysis finds (true, false)"}, &Protocol::static_check},
+      {{"measure", "measure the speedup (true, false)"}, &Protocol::measure},
+      {{"weight_seeds", "how many times the modules are constructed anew"}, &Protocol::weight_seeds},
+      {{"weight_seed", "first seed of the weights; -1: random"}, &Protocol::weight_seed},
+      {{"input_seeds", "seeds of the inputs, in turn; empty: random"}, &Protocol::input_seeds},
+      {{"warmup_rounds", "rounds compared but not scored"}, &Protocol::warmup_rounds},
+      {{"round_checks", "numbers of scored rounds after which the interval is looked at"}, &Protocol::round_checks},
+      {{"half_width", "relative half-width of the interval that is enough"}, &Protocol::half_width},
+      {{"correct_trials", "least number of compared rounds"}, &Protocol::correct_trials},
+      {{"statistic", "median or mean"}, &Protocol::statistic},
+      {{"confidence", "of the interval"}, &Protocol::confidence},
+      {{"stress_every", "a round on another input distribution after every n; 0: never"}, &Protocol::stress_every},
+      {{"comparison", "anchored (error budget from fp64) or allclose"}, &Protocol::comparison},
+      {{"atol", "absolute tolerance (allclose)"}, &Protocol::atol},
+      {{"rtol", "relative tolerance (allclose), floor of the largest error (anchored)"}, &Protocol::rtol},
+      {{"rtol_rms", "floor of the RMS error (anchored)"}, &Protocol::rtol_rms},
+      {{"rms_factor", "RMS error allowed, in units of the baseline's own"}, &Protocol::rms_factor},
+      {{"max_factor", "largest error allowed, in units of the baseline's own"}, &Protocol::max_factor},
+      {{"cap", "largest error ever allowed, in standard deviations of the output"}, &Protocol::cap},
+      {{"anchor_rounds", "fp64 rounds for each input distribution"}, &Protocol::anchor_rounds},
+      {{"repeat_bitwise", "two calls on equal inputs must agree bit for bit"}, &Protocol::repeat_bitwise},
+      {{"p", "fast means a speedup above p"}, &Protocol::p},
+      {{"speedup_cap", "larger speedups count as this; 0: no cap"}, &Protocol::speedup_cap},
+      {{"audits", "audits whose lower speedup counts"}, &Protocol::audits},
+      {{"baseline_slack", "slowdown of the baseline that voids a round"}, &Protocol::baseline_slack},
+      {{"load_slack", "part of a span lost to other load that voids a round"}, &Protocol::load_slack},
+      {{"build_timeout_s", "limit of one build"}, &Protocol::build_timeout_s},
+      {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
+      {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
+      {{"reference_timeout_s", "limit of one call of the reference"}, &Protocol::reference_timeout_s},
+      {{"memory_gb", "private memory of a runner or compiler"}, &Protocol::memory_gb},
+  };
+  return entries;
+}
+
+const Entry* Find(const std::string& key) {
+  const auto& entries = Entries();
+  const auto at = std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return key == e.key.name; });
+  return at == entries.end() ? nullptr : &*at;
+}
+
+// Sets a key from JSON; false if the type is wrong.
+bool Assign(Protocol* protocol, const Entry& entry, const json& value) {
+  try {
+    std::visit(
+        [&](auto member) {
+          auto& target = protocol->*member;
+          using T = std::remove_reference_t<decltype(target)>;
+          if constexpr (std::is_same_v<T, int> || std::is_same_v<T, int64_t>) {
+            if (!value.is_number_integer()) throw std::invalid_argument("not a whole number");
+          } else if constexpr (std::is_same_v<T, double>) {
+            if (!value.is_number()) throw std::invalid_argument("not a number");
+          }
+          target = value.get<T>();
+        },
+        entry.member);
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
+}
+
+// Text of a flag as JSON of the member's type.
+json FromText(const Member& member, const std::string& text) {
+  if (std::holds_alternative<std::string Protocol::*>(member)) return text;
+  if (std::holds_alternative<std::vector<int> Protocol::*>(member) ||
+      std::holds_alternative<std::vector<int64_t> Protocol::*>(member)) {
+    return json::parse("[" + text + "]", nullptr, false);
+  }
+  return json::parse(text, nullptr, false);
+}
+
+Result<json> ReadToml(const fs::path& path) {
+  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 1 << 20));
+  try {
+    const toml::table table = toml::parse(text);
+    std::ostringstream stream;
+    stream << toml::json_formatter{table};
+    return json::parse(stream.str());
+  } catch (const toml::parse_error& error) {
+    return Fail(ErrorCode::kUsage, fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));
+  }
+}
+
+}  // namespace
+
+const std::vector<Protocol::Key>& Protocol::Keys() {
+  static const std::vector<Key> keys = [] {
+    std::vector<Key> all;
+    for (const Entry& entry : Entries()) all.push_back(entry.key);
+    return all;
+  }();
+  return keys;
+}
+
+std::vector<std::string> Protocol::List(const fs::path& directory) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  for (const auto& file : fs::directory_iterator(directory, ignored)) {
+    if (file.path().extension() == ".toml") names.push_back(file.path().stem());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<Protocol> Protocol::Load(const fs::path& directory, const std::string& name) {
+  const std::vector<std::string> names = List(directory);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return Fail(ErrorCode::kUsage, fmt::format("no protocol \"{}\"; there are: {}", name, fmt::join(names, ", ")));
+  }
+  const fs::path path = directory / (name + ".toml");
+  KB_ASSIGN_OR_RETURN(const json table, ReadToml(path));
+  Protocol protocol;
+  protocol.name = name;
+  for (const auto& [key, value] : table.items()) {
+    if (key == "description" && value.is_string()) {
+      protocol.description = value;
+    } else if (key == "tolerance" && value.is_object()) {
+      protocol.by_precision = value;
+    } else if (const Entry* entry = Find(key); entry == nullptr || !Assign(&protocol, *entry, value)) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{}: {} {}", path.string(), key, entry ? "has the wrong type" : "is no key of a protocol"));
+    }
+  }
+  return protocol;
+}
+
+void Protocol::ApplyPrecision() {
+  if (!by_precision.contains(precision)) return;
+  for (const auto& [key, value] : by_precision[precision].items()) {
+    const bool set_by_hand = std::find(changed.begin(), changed.end(), key) != changed.end();
+    const Entry* entry = Find(key);
+    if (entry != nullptr && !set_by_hand) Assign(this, *entry, value);
+  }
+}
+
+Status Protocol::Set(const std::string& key, const std::string& text) {
+  const Entry* entry = Find(key);
+  if (entry == nullptr) return Fail(ErrorCode::kUsage, fmt::format("no protocol has a key \"{}\"", key));
+  if (!Assign(this, *entry, FromText(entry->member, text))) {
+    return Fail(ErrorCode::kUsage, fmt::format("{}: \"{}\" is not a value for it; it is: {}", key, text, entry->key.help));
+  }
+  changed.push_back(key);
+  return {};
+}
+
+Status Protocol::Validate() const {
+  const auto one_of = [](const std::string& value, std::initializer_list<const char*> allowed) {
+    return std::any_of(allowed.begin(), allowed.end(), [&](const char* each) { return value == each; });
+  };
+  const struct {
+    bool ok;
+    const char* message;
+  } rules[] = {
+      {one_of(precision, {"fp32", "fp16", "bf16"}), "precision is fp32, fp16 or bf16"},
+      {one_of(baseline, {"eager"}), "baseline: only eager is available on this device"},
+      {one_of(timing, {"outer"}), "timing: only outer is available on this device"},
+      {one_of(comparison, {"anchored", "allclose"}), "comparison is anchored or allclose"},
+      {one_of(statistic, {"median", "mean"}), "statistic is median or mean"},
+      {!round_checks.empty() && std::is_sorted(round_checks.begin(), round_checks.end()) && round_checks.front() >= 1 &&
+           round_checks.back() <= 100'000,
+       "round_checks is a rising list of numbers from 1 to 100000"},
+      {warmup_rounds >= 0 && warmup_rounds <= 1000, "warmup_rounds is from 0 to 1000"},
+      {weight_seeds >= 1 && weight_seeds <= 16, "weight_seeds is from 1 to 16"},
+      {confidence > 0.5 && confidence < 1, "confidence lies between 0.5 and 1"},
+      {half_width > 0, "half_width is above 0"},
+      {atol >= 0 && rtol >= 0 && rtol_rms >= 0 && rms_factor >= 1 && max_factor >= 1 && cap > 0,
+       "tolerances are not negative, rms_factor and max_factor at least 1, cap above 0"},
+      {build_timeout_s > 0 && load_timeout_s > 0 && call_timeout_s > 0 && reference_timeout_s > 0 && memory_gb > 0,
+       "limits are above 0"},
+      {anchor_rounds >= 0 && stress_every >= 0 && correct_trials >= 1, "trials are not negative"},
+  };
+  for (const auto& rule : rules) {
+    if (!rule.ok) return Fail(ErrorCode::kUsage, fmt::format("protocol {}: {}", name, rule.message));
+  }
+  return {};
+}
+
+json Protocol::ToJson() const {
+  json out = json::object();
+  for (const Entry& entry : Entries()) {
+    std::visit([&](auto member) { out[entry.key.name] = this->*member; }, entry.member);
+  }
+  return out;
+}
+
+json Protocol::ToleranceJson() const {
+  return {{"mode", comparison},         {"atol", atol},
+          {"rtol", rtol},               {"rtol_rms", rtol_rms},
+          {"rms_factor", rms_factor}, {"max_factor", max_factor},
+          {"cap", cap}};
+}
+
+}  // namespace kb

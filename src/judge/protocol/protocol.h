@@ -1,0 +1,90 @@
+// The rules of judgement, as data: protocols/*.toml, each key of which is also a flag.
+#ifndef JUDGE_PROTOCOL_PROTOCOL_H_
+#define JUDGE_PROTOCOL_PROTOCOL_H_
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kb {
+
+struct Protocol {
+  std::string name;
+  std::string description;
+
+  // What is run.
+  std::string precision = "fp32";    // fp32, fp16 or bf16: of the modules and of fp32 inputs
+  std::string baseline = "eager";    // eager: PyTorch as it ships
+  std::string timing = "outer";      // outer: the judge's clock from go to the last secret position
+  bool static_check = true;          // refuse what static analysis finds
+  bool measure = true;               // false: correctness only, no speedup
+  int weight_seeds = 2;              // how many times the modules are constructed anew
+  int64_t weight_seed = -1;          // first seed of the weights; -1: random
+  std::vector<int64_t> input_seeds;  // seeds of the inputs in turn; empty: new random bytes for every round
+
+  // How many rounds.
+  int warmup_rounds = 2;                            // compared, timed, not scored
+  std::vector<int> round_checks = {10, 20, 40, 100};  // scored rounds after which the interval is looked at
+  double half_width = 0.01;                         // enough when the interval's half-width is this, relative
+  int correct_trials = 5;                           // rounds that must be compared at least, warm-up included
+  std::string statistic = "median";                 // of the ratios: median or mean
+  double confidence = 0.95;                         // of the interval, over all looks together
+  int stress_every = 3;                             // every n-th round also has another input distribution; 0: never
+
+  // What is right.
+  std::string comparison = "anchored";  // anchored: error budget from fp64; allclose: atol + rtol * |expected|
+  double atol = 0;                      // allclose only
+  double rtol = 1e-4;                   // anchored: floor of the largest error, in block magnitudes
+  double rtol_rms = 2e-5;               // anchored: floor of the RMS error, in block magnitudes
+  double rms_factor = 2;                // a candidate's RMS error over the baseline's own
+  double max_factor = 4;                // a candidate's largest error over the baseline's own
+  double cap = 0.1;                     // never more than this part of the output's standard deviation
+  int anchor_rounds = 2;                // rounds in which the reference also runs in fp64, for each distribution
+  bool repeat_bitwise = false;          // two calls on equal inputs must agree bit for bit
+
+  // What counts.
+  double p = 1.0;           // "fast" means a speedup above p
+  double speedup_cap = 0;   // larger speedups count as this; 0: no cap
+  int audits = 0;           // audits whose lower speedup counts; without them the result says so
+  double baseline_slack = 0.02;  // a baseline this much slower than undisturbed voids the round
+  double load_slack = 0.02;      // other load that took this part of a span voids the round
+
+  // Limits.
+  double build_timeout_s = 180;
+  double load_timeout_s = 60;
+  double call_timeout_s = 30;
+  double reference_timeout_s = 120;
+  double memory_gb = 8;  // private memory of a runner or compiler
+
+  // Keys that a flag changed.
+  std::vector<std::string> changed;
+
+  // `directory`/`name`.toml. Unknown keys and wrong types are usage errors that name the file.
+  static Result<Protocol> Load(const std::filesystem::path& directory, const std::string& name);
+  // Names of the protocols in a directory.
+  static std::vector<std::string> List(const std::filesystem::path& directory);
+  // Sets one key from text, as a flag does. Lists are comma-separated.
+  Status Set(const std::string& key, const std::string& text);
+  // Refuses combinations that cannot be judged.
+  Status Validate() const;
+  nlohmann::json ToJson() const;
+  nlohmann::json ToleranceJson() const;  // the keys of the comparison, for the device process
+
+  // Every key with one line of help, in the order of a table.
+  struct Key {
+    const char* name;
+    const char* help;
+  };
+  static const std::vector<Key>& Keys();
+
+  // Tolerances that differ by precision: {"fp16": {"rtol": 1e-2, ...}}; applied when the precision is known.
+  nlohmann::json by_precision;
+  void ApplyPrecision();
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_PROTOCOL_PROTOCOL_H_

@@ -1,0 +1,168 @@
+#include "judge/round/round.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "wire/report.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kStepTimeout = 120;  // of the engine's own steps, which take milliseconds
+
+// What an answer that is not fine says about the candidate; nothing if it is fine.
+std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeout_s) {
+  const std::string end = answer.at("end");
+  const bool loading = kind == CallKind::kLoad || kind == CallKind::kPrepare;
+  const char* what = loading ? "loading" : "a call";
+  if (end == "timed_out") {
+    return Finding{Verdict::kTimedOut, fmt::format("{} did not end within {} s", what, timeout_s), "", nullptr};
+  }
+  if (end == "died") {
+    return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
+  }
+  if (end == "malformed") {
+    return Finding{Verdict::kTampered, "the runner's messages were forged: " + answer.at("malformed").get<std::string>(), "",
+                   nullptr};
+  }
+  const json& report = answer.at("report");
+  const std::string text = report.at("text");
+  std::string last = text.substr(0, text.find_last_not_of(" \n") + 1);
+  last = last.substr(last.find_last_of('\n') + 1);
+  switch (static_cast<ReportStatus>(report.at("status").get<int>())) {
+    case ReportStatus::kOk:
+      return std::nullopt;
+    case ReportStatus::kLoadFailed:
+      return Finding{Verdict::kLoadFailed, last, text, nullptr};
+    case ReportStatus::kRaised:
+      return Finding{loading ? Verdict::kLoadFailed : Verdict::kCrashed, (loading ? "" : "forward raised: ") + last, text,
+                     nullptr};
+    case ReportStatus::kOutOfMemory:
+      return Finding{Verdict::kOutOfMemory, last, text, nullptr};
+    case ReportStatus::kWrongForm:
+      return Finding{Verdict::kWrongForm, last, text, nullptr};
+  }
+  return std::nullopt;
+}
+
+Finding Incorrect(json mismatch, const RoundPlan& plan) {
+  mismatch["distribution"] = plan.distribution;
+  mismatch["round"] = plan.index;
+  const int64_t wrong = mismatch.at("wrong"), total = mismatch.at("total"), unwritten = mismatch.at("unwritten"),
+                non_finite = mismatch.at("non_finite");
+  const std::string where = mismatch.at("where");
+  Finding finding{Verdict::kIncorrect, "", "", nullptr};
+  if (unwritten > 0) {
+    finding.reason = fmt::format("{} of {} elements were never written ({})", unwritten, total, where);
+  } else if (non_finite > 0) {
+    finding.verdict = Verdict::kNonFinite;
+    finding.reason = fmt::format("{} of {} elements are NaN or Inf where they must not be, or the other way round ({})",
+                                 non_finite, total, where);
+  } else {
+    const std::string inputs = plan.distribution == "natural" ? "" : fmt::format(" on {} inputs", plan.distribution);
+    const std::string worst = mismatch.at("worst").is_number()
+                                  ? fmt::format("the error is {:.3g} times what is allowed", mismatch["worst"].get<double>())
+                                  : "no error is allowed";
+    finding.reason = fmt::format("{} of {} elements are wrong{} ({}); {}", wrong, total, inputs, where, worst);
+  }
+  mismatch.erase("ok");
+  finding.mismatch = std::move(mismatch);
+  return finding;
+}
+
+}  // namespace
+
+Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
+  const int64_t start = NowNs();
+  auto reply = device_->Ask(request, std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1e3)));
+  (*times_)[name] += static_cast<double>(NowNs() - start) / 1e3;
+  return reply;
+}
+
+Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind, uint64_t argument, double timeout_s) {
+  const char* step = kind == CallKind::kForward ? "call" : kind == CallKind::kEmpty ? "offset" : "load";
+  KB_ASSIGN_OR_RETURN(const json answer, Step(step,
+                                              {{"op", "call"},
+                                               {"kind", static_cast<int>(kind)},
+                                               {"argument", argument},
+                                               {"timeout_us", timeout_s * 1e6},
+                                               {"clocked", kind == CallKind::kForward}},
+                                              timeout_s + kStepTimeout));
+  if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
+  Answer told{answer.at("us"), answer.at("report")};
+  told.report["waited_us"] = answer.at("waited_us");
+  return told;
+}
+
+Result<uint64_t> Rounds::SetWeights(int index) {
+  KB_ASSIGN_OR_RETURN(const json reply, Step("weights", {{"op", "weights"}, {"index", index}}, kStepTimeout));
+  return reply.at("seed").get<uint64_t>();
+}
+
+Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
+  Round round{.plan = plan};
+
+  // 1. Draw: fresh inputs into memory that the runner cannot map.
+  json draw = {{"op", "draw"}, {"distribution", plan.distribution}};
+  if (plan.input_seed) draw["seed"] = *plan.input_seed;
+  KB_ASSIGN_OR_RETURN(const json drawn, Step("draw", draw, protocol_.reference_timeout_s));
+  rng_seed_ = drawn.at("rng_seed");
+
+  // 2. Present: copy to the shared inputs, poison the outputs, flush the caches. The runner is frozen.
+  KB_RETURN_IF_ERROR(Step("present", {{"op", "present"}}, kStepTimeout));
+
+  // 3 and 4. Candidate: go, done, secret positions; then the runner is frozen again.
+  KB_ASSIGN_OR_RETURN(const auto answered,
+                      Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
+  if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
+  const Answer& answer = std::get<Answer>(answered);
+  round.candidate_us = answer.us;
+  round.candidate_waited_us = answer.report.at("waited_us");
+  KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));
+  if (!checked.at("inputs_changed").empty()) {
+    return Finding{Verdict::kWrongForm,
+                   fmt::format("the candidate changed its input {}", checked["inputs_changed"][0].get<int>()), "", nullptr};
+  }
+
+  // 5. Baseline: the reference on the same inputs. Its output is the expected one.
+  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", {{"op", "baseline"}}, protocol_.reference_timeout_s));
+  round.baseline_us = baseline.at("us");
+  round.baseline_waited_us = baseline.at("waited_us");
+
+  // 6. Compare every element.
+  KB_ASSIGN_OR_RETURN(
+      const json compared,
+      Step("compare", {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
+           kStepTimeout));
+  if (checked.at("late")) {
+    return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
+                   nullptr};
+  }
+  for (const json& output : compared.at("outputs")) {
+    if (!output.at("ok")) return Incorrect(output, plan);
+    round.worst = std::max(round.worst, output.at("worst").is_number() ? output["worst"].get<double>() : 0.0);
+  }
+  return round;
+}
+
+Result<std::optional<Finding>> Rounds::Repeat() {
+  KB_RETURN_IF_ERROR(Step("repeat", {{"op", "keep_outputs"}}, kStepTimeout));
+  KB_RETURN_IF_ERROR(Step("repeat", {{"op", "present"}}, kStepTimeout));
+  KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
+  if (auto* finding = std::get_if<Finding>(&answered)) return std::optional(std::move(*finding));
+  KB_ASSIGN_OR_RETURN(const json same, Step("repeat", {{"op", "outputs_equal_kept"}}, kStepTimeout));
+  if (same.at("equal")) return std::optional<Finding>();
+  return std::optional(Finding{Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit", "", nullptr});
+}
+
+Result<double> Rounds::BaselineAlone() {
+  KB_ASSIGN_OR_RETURN(const json reply,
+                      Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s));
+  return reply.at("us").get<double>();
+}
+
+}  // namespace kb

@@ -1,0 +1,82 @@
+// One round: the only thing that ever happens to a candidate once it is built and loaded.
+#ifndef JUDGE_ROUND_ROUND_H_
+#define JUDGE_ROUND_ROUND_H_
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "judge/process/device_process.h"
+#include "judge/protocol/protocol.h"
+#include "judge/verdict/verdict.h"
+#include "wire/doorbell.h"
+
+namespace kb {
+
+// Why a round (or loading) ended the evaluation: the candidate's doing.
+struct Finding {
+  Verdict verdict = Verdict::kNotRun;
+  std::string reason;
+  std::string traceback;     // of the candidate, if it raised
+  nlohmann::json mismatch;   // as in docs/evaluation.md, or null
+};
+
+struct RoundPlan {
+  int index = 0;
+  std::string distribution = "natural";
+  int weights = 0;
+  bool scored = false;
+  std::optional<int64_t> input_seed;
+};
+
+struct Round {
+  RoundPlan plan;
+  double candidate_us = 0;  // offset not yet subtracted
+  double baseline_us = 0;
+  double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
+  double worst = 0;                                        // error over allowed error
+  std::string void_reason;                                 // empty: it counts
+};
+
+// Microseconds spent in each named step, for engine_us.
+using StepTimes = std::map<std::string, double>;
+
+class Rounds {
+ public:
+  Rounds(DeviceProcess* device, const Protocol& protocol, StepTimes* times)
+      : device_(device), protocol_(protocol), times_(times) {}
+
+  // One call of the runner that is no round: empty, load or prepare. The report is the runner's word.
+  struct Answer {
+    double us = 0;
+    nlohmann::json report;
+  };
+  Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument, double timeout_s);
+
+  // Makes a weight set current on the reference's side and returns its seed.
+  Result<uint64_t> SetWeights(int index);
+
+  // Draw, present, candidate, freeze, baseline, compare.
+  Result<std::variant<Round, Finding>> Run(const RoundPlan& plan);
+
+  // The last round's inputs once more: a finding if the outputs do not agree bit for bit.
+  Result<std::optional<Finding>> Repeat();
+
+  // One call of the reference alone at the cadence of a round; microseconds.
+  Result<double> BaselineAlone();
+
+ private:
+  Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
+
+  DeviceProcess* device_;
+  const Protocol& protocol_;
+  StepTimes* times_;
+  uint64_t rng_seed_ = 0;  // of the last draw
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_ROUND_ROUND_H_

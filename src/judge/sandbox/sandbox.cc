@@ -1,0 +1,107 @@
+#include "judge/sandbox/sandbox.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Directories of the system, and the few files of /etc that loaders and compilers need.
+constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
+constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
+
+void BindSystem(std::vector<std::string>* argv) {
+  std::error_code ignored;
+  for (const char* path : kSystem) {
+    if (fs::is_symlink(path, ignored)) {
+      argv->insert(argv->end(), {"--symlink", fs::read_symlink(path, ignored).string(), path});
+    } else if (fs::is_directory(path, ignored)) {
+      argv->insert(argv->end(), {"--ro-bind", path, path});
+    }
+  }
+  for (const char* path : kEtc) argv->insert(argv->end(), {"--ro-bind-try", path, path});
+  argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts});
+}
+
+std::string FindBwrap(const Installation& installation) {
+  const fs::path own = installation.libexec / "bwrap";
+  if (::access(own.c_str(), X_OK) == 0) return own;
+  return "bwrap";
+}
+
+}  // namespace
+
+const char* IsolationName(Isolation isolation) {
+  return isolation == Isolation::kNamespaces ? "namespaces" : "process";
+}
+
+Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation) {
+  Sandbox sandbox(FindBwrap(installation), isolation);
+  if (isolation == Isolation::kProcess) return sandbox;
+  SandboxSpec probe;
+  probe.argv = {"/bin/sh", "-c", ":"};
+  const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+  if (tried && tried->status.ok()) return sandbox;
+  if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
+                          "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
+                          "--isolation=process; results will say so.",
+                          tried ? tried->output.substr(0, 300) : tried.error().message));
+}
+
+std::vector<std::string> Sandbox::Barriers() const {
+  std::vector<std::string> barriers = {"seccomp deny-list", "no further processes after loading", "no capabilities",
+                                       "no_new_privs",      "memory and file size limits",         "empty environment"};
+  if (isolation_ == Isolation::kNamespaces) {
+    for (const char* more : {"user namespace", "PID namespace", "mount namespace, read-only system, private /tmp",
+                             "network namespace", "IPC namespace", "UTS namespace"}) {
+      barriers.push_back(more);
+    }
+  }
+  return barriers;
+}
+
+SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
+  SpawnOptions options;
+  options.environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", "LANG=C.UTF-8", "TMPDIR=/tmp"};
+  options.environment.insert(options.environment.end(), spec.environment.begin(), spec.environment.end());
+  options.inherit = spec.inherit;
+  options.stdout_fd = spec.stdout_fd;
+  options.stderr_fd = spec.stderr_fd;
+  options.memory_limit = spec.memory_limit;
+  options.file_limit = spec.file_limit;
+  options.directory = "/";
+  if (isolation_ == Isolation::kProcess) {
+    KB_CHECK(spec.files.empty());
+    options.argv = spec.argv;
+    return options;
+  }
+  std::vector<std::string>& argv = options.argv;
+  argv = {bwrap_, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
+          "--die-with-parent", "--new-session", "--cap-drop", "ALL"};
+  BindSystem(&argv);
+  argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  // Parents before children: a path below another one would be hidden by it.
+  std::vector<fs::path> paths = spec.read_only;
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  for (const fs::path& path : paths) {
+    if (path.string().starts_with("/usr/")) continue;
+    argv.insert(argv.end(), {"--ro-bind", path.string(), path.string()});
+  }
+  for (const auto& [fd, path] : spec.files) {
+    argv.insert(argv.end(), {"--file", std::to_string(fd), path});
+    options.inherit.push_back(fd);
+  }
+  argv.insert(argv.end(), {"--chdir", "/tmp", "--"});
+  argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
+  return options;
+}
+
+}  // namespace kb

@@ -1,0 +1,54 @@
+// Where compilers, the zygote and native runners live: their own user, mount, PID, network, IPC and UTS namespaces, a
+// read-only system, a private bounded /tmp and an empty environment. bubblewrap sets it up.
+#ifndef JUDGE_SANDBOX_SANDBOX_H_
+#define JUDGE_SANDBOX_SANDBOX_H_
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+
+namespace kb {
+
+enum class Isolation {
+  kNamespaces,
+  kProcess,  // a process of its own, rlimits and seccomp; only by an explicit flag
+};
+const char* IsolationName(Isolation isolation);
+
+struct SandboxSpec {
+  std::vector<std::string> argv;
+  std::vector<std::string> environment;             // beside PATH, HOME, LANG and TMPDIR
+  std::vector<std::filesystem::path> read_only;     // visible under their own paths
+  std::vector<std::pair<int, std::string>> files;   // contents of a descriptor, put at a path under /tmp
+  std::vector<int> inherit;
+  int stdout_fd = -1, stderr_fd = -1;
+  uint64_t tmp_bytes = uint64_t{512} << 20;
+  uint64_t memory_limit = 0, file_limit = 0;        // see SpawnOptions
+};
+
+class Sandbox {
+ public:
+  // Tries the isolation out; an error says what this machine refuses and what to do.
+  static Result<Sandbox> Create(const Installation& installation, Isolation isolation);
+
+  Isolation isolation() const { return isolation_; }
+  // The barriers in force, for results: one line each.
+  std::vector<std::string> Barriers() const;
+
+  // The command that runs `spec` inside. Without namespaces `files` must be empty: the caller uses real paths.
+  SpawnOptions Wrap(const SandboxSpec& spec) const;
+
+ private:
+  Sandbox(std::string bwrap, Isolation isolation) : bwrap_(std::move(bwrap)), isolation_(isolation) {}
+  std::string bwrap_;
+  Isolation isolation_;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_SANDBOX_SANDBOX_H_

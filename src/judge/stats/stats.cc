@@ -1,0 +1,192 @@
+#include "judge/stats/stats.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <numeric>
+
+#include "base/result.h"
+
+namespace kb {
+namespace {
+
+constexpr int kBisections = 200;  // more than the bits of a double: stops at the last representable step
+
+// P(|T| <= t) for t = sqrt(degrees) tan(theta): the finite series for integer degrees of freedom, Abramowitz and Stegun
+// 26.7.3 and 26.7.4. All terms are positive, so nothing cancels.
+double StudentCentral(double theta, int64_t degrees) {
+  const double cosine = std::cos(theta);
+  const double square = cosine * cosine;
+  const bool odd = degrees % 2 == 1;
+  double term = odd ? cosine : 1;
+  double sum = 0;
+  for (int64_t exponent = odd ? 1 : 0; exponent <= degrees - 2; exponent += 2) {
+    sum += term;
+    term *= square * static_cast<double>(exponent + 1) / static_cast<double>(exponent + 2);
+  }
+  if (odd) return 2 / std::numbers::pi * (theta + std::sin(theta) * sum);
+  return std::sin(theta) * sum;
+}
+
+// log of C(n, k) / 2^n.
+double LogBinomialHalf(double n, double k) {
+  return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::numbers::ln2;
+}
+
+// How much the shared baselines widen the interval; see Estimate. Relative scales by the median absolute deviation, so
+// that one slow round does not decide.
+double SharedBaselineFactor(std::span<const double> candidate, std::span<const double> baseline) {
+  const auto variance = [](std::span<const double> values) {
+    const double relative = MedianAbsoluteDeviation(values) / Median(values);
+    return relative * relative;
+  };
+  const double a = variance(candidate);
+  const double b = variance(baseline);
+  return a + b > 0 ? std::sqrt((a + b) / (a + b / 2)) : 1;
+}
+
+// The ratio of the means S = mean(B) / mean(A): to first order S - s has the variance of the mean of
+// (B_i - S A_i) / mean(A).
+Interval RatioOfMeansInterval(std::span<const double> candidate, std::span<const double> baseline, double confidence) {
+  const double mean = Mean(candidate);
+  const double ratio = Mean(baseline) / mean;
+  std::vector<double> residuals;
+  for (size_t i = 0; i < candidate.size(); ++i) residuals.push_back((baseline[i] - ratio * candidate[i]) / mean);
+  const Interval interval = MeanInterval(residuals, confidence);
+  const double half = (interval.high - interval.low) / 2;
+  return {ratio - half, ratio + half, interval.coverage};
+}
+
+}  // namespace
+
+double Mean(std::span<const double> values) {
+  KB_CHECK(!values.empty());
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+double Median(std::span<const double> values) {
+  KB_CHECK(!values.empty());
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  if (sorted.size() % 2 == 1) return *middle;
+  return std::midpoint(*std::max_element(sorted.begin(), middle), *middle);
+}
+
+double MedianAbsoluteDeviation(std::span<const double> values) {
+  const double median = Median(values);
+  std::vector<double> deviations;
+  for (const double value : values) deviations.push_back(std::abs(value - median));
+  return Median(deviations);
+}
+
+double NormalQuantile(double p) {
+  KB_CHECK(p > 0 && p < 1);
+  // By symmetry the quantile of the smaller tail, where erfc keeps its relative precision.
+  const double tail = std::min(p, 1 - p);
+  double low = 0;
+  double high = 40;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = std::midpoint(low, high);
+    (std::erfc(middle / std::numbers::sqrt2) / 2 > tail ? low : high) = middle;
+  }
+  return p < 0.5 ? -low : low;
+}
+
+double StudentQuantile(double p, int64_t degrees) {
+  KB_CHECK(p > 0 && p < 1 && degrees >= 1);
+  const double central = std::abs(2 * p - 1);
+  double low = 0;
+  double high = std::numbers::pi / 2;
+  for (int i = 0; i < kBisections; ++i) {
+    const double middle = std::midpoint(low, high);
+    (StudentCentral(middle, degrees) < central ? low : high) = middle;
+  }
+  const double t = std::sqrt(static_cast<double>(degrees)) * std::tan(low);
+  return p < 0.5 ? -t : t;
+}
+
+Interval MedianInterval(std::span<const double> values, double confidence) {
+  KB_CHECK(!values.empty());
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const size_t n = sorted.size();
+  // below = P(Binomial(n, 1/2) < k): the chance that fewer than k values lie on one given side of the median.
+  double below = std::exp(LogBinomialHalf(static_cast<double>(n), 0));
+  Interval interval{sorted.front(), sorted.back(), std::max(0.0, 1 - 2 * below)};
+  for (size_t k = 2; 2 * k <= n + 1; ++k) {
+    below += std::exp(LogBinomialHalf(static_cast<double>(n), static_cast<double>(k - 1)));
+    const double coverage = 1 - 2 * below;
+    if (coverage < confidence) break;
+    interval = {sorted[k - 1], sorted[n - k], coverage};
+  }
+  return interval;
+}
+
+Interval MeanInterval(std::span<const double> values, double confidence) {
+  KB_CHECK(confidence > 0 && confidence < 1);
+  const double mean = Mean(values);
+  if (values.size() == 1) return {mean, mean, 0};
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  const double n = static_cast<double>(values.size());
+  const double error = std::sqrt(squares / (n - 1) / n);
+  const double half = error * StudentQuantile((1 + confidence) / 2, static_cast<int64_t>(values.size()) - 1);
+  return {mean - half, mean + half, confidence};
+}
+
+std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    if (!rounds[i].scored) continue;
+    const bool neighbour = i > 0 && rounds[i - 1].index + 1 == rounds[i].index;
+    const double before = neighbour ? rounds[i - 1].baseline_us : rounds[i].baseline_us;
+    ratios.push_back((before + rounds[i].baseline_us) / 2 / rounds[i].candidate_us);
+  }
+  return ratios;
+}
+
+Speedup Estimate(std::span<const TimedRound> rounds, const EstimateOptions& options) {
+  KB_CHECK(options.looks >= 1);
+  std::vector<double> candidate;
+  std::vector<double> baseline;
+  for (const TimedRound& round : rounds) {
+    if (!round.scored) continue;
+    candidate.push_back(round.candidate_us);
+    baseline.push_back(round.baseline_us);
+  }
+  if (candidate.empty()) {
+    constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+    return {0, kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
+  }
+  const double confidence = 1 - (1 - options.confidence) / options.looks;
+  Speedup result;
+  result.rounds = static_cast<int64_t>(candidate.size());
+  Interval interval;
+  if (options.statistic == Statistic::kMedian) {
+    const std::vector<double> ratios = SpeedupRatios(rounds);
+    result.speedup = Median(ratios);
+    result.candidate_us = Median(candidate);
+    result.baseline_us = Median(baseline);
+    interval = MedianInterval(ratios, confidence);
+    const double factor = SharedBaselineFactor(candidate, baseline);
+    interval.low = result.speedup - (result.speedup - interval.low) * factor;
+    interval.high = result.speedup + (interval.high - result.speedup) * factor;
+  } else {
+    result.candidate_us = Mean(candidate);
+    result.baseline_us = Mean(baseline);
+    result.speedup = result.baseline_us / result.candidate_us;
+    interval = RatioOfMeansInterval(candidate, baseline, confidence);
+  }
+  result.coverage = interval.coverage;
+  result.half_width = (interval.high - interval.low) / 2 / result.speedup;
+  result.floor = options.floor + options.offset_uncertainty_us / result.candidate_us;
+  result.low = std::max(0.0, interval.low * (1 - result.floor));
+  result.high = interval.high * (1 + result.floor);
+  return result;
+}
+
+}  // namespace kb

@@ -1,0 +1,87 @@
+// Statistics of timings: pure functions over plain numbers. Times are microseconds; every number given must be finite.
+//
+// A round times the candidate (A) and then the baseline (B), so a run reads A0 B0 A1 B1 A2 B2 ... The speedup of round
+// i compares A_i with the mean of the baselines on both sides of it, B_{i-1} and B_i: a machine that slows down or
+// speeds up steadily moves both alike, and the drift cancels.
+#ifndef JUDGE_STATS_STATS_H_
+#define JUDGE_STATS_STATS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace kb {
+
+// Mean, Median and MedianAbsoluteDeviation need at least one value. The median of an even number of values is the mean
+// of the middle two. The deviation is the median of |x - median|, without the factor 1.4826 that makes it a sigma.
+double Mean(std::span<const double> values);
+double Median(std::span<const double> values);
+double MedianAbsoluteDeviation(std::span<const double> values);
+
+// The x with P(Z <= x) = p for a standard normal Z; 0 < p < 1.
+double NormalQuantile(double p);
+
+// The t with P(T <= t) = p for Student's T with `degrees` >= 1 degrees of freedom; 0 < p < 1.
+double StudentQuantile(double p, int64_t degrees);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+  double coverage = 0;  // the probability really attained; below the wanted one when there are too few values
+};
+
+// The k-th smallest to the k-th largest value, with the largest k whose coverage 1 - 2 P(Binomial(n, 1/2) < k) reaches
+// `confidence`. No distribution is assumed. Where even the extremes do not reach it, the extremes with their coverage.
+Interval MedianInterval(std::span<const double> values, double confidence);
+
+// Mean plus or minus Student's t times the standard error. One value: that value, with coverage 0.
+Interval MeanInterval(std::span<const double> values, double confidence);
+
+struct TimedRound {
+  int64_t index = 0;  // position in the run; rounds are neighbours when their indices differ by one
+  double candidate_us = 0;
+  double baseline_us = 0;
+  bool scored = true;  // a round that is not scored still serves its neighbour as a baseline
+};
+
+// One speedup for each scored round, in order: (B_{i-1} + B_i) / 2 / A_i, or B_i / A_i where the round before is not in
+// the list. Leave void rounds out. Rounds come in ascending order of index, with times above zero.
+std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds);
+
+enum class Statistic {
+  kMedian,  // the median of the rounds' ratios
+  kMean,    // mean baseline over mean candidate, as KernelBench computes it
+};
+
+struct EstimateOptions {
+  Statistic statistic = Statistic::kMedian;
+  double confidence = 0.95;
+  // How many times the data will be looked at before stopping. Each look may be wrong with probability
+  // (1 - confidence) / looks, so that all of them together keep the confidence (Bonferroni).
+  int looks = 1;
+  double floor = 0;                  // systematic error that more rounds do not remove, relative
+  double offset_uncertainty_us = 0;  // uncertainty of what is subtracted from every time
+};
+
+struct Speedup {
+  int64_t rounds = 0;  // scored rounds; with none, every other figure is NaN
+  double speedup = 0;
+  double low = 0;  // low and high include the systematic part
+  double high = 0;
+  double coverage = 0;      // of the statistical part
+  double half_width = 0;    // of the statistical part, relative to the speedup
+  double floor = 0;         // the systematic part, relative: floor + offset_uncertainty_us / candidate_us
+  double candidate_us = 0;  // medians, or means, of the scored rounds
+  double baseline_us = 0;
+};
+
+// The statistical interval is that of the median of the ratios (or, for kMean, of the ratio of the means by the delta
+// method with Student's t). Neighbouring ratios share a baseline and are therefore correlated, which makes the plain
+// order-statistic interval too narrow; it is widened by sqrt((a + b) / (a + b / 2)), at most sqrt(2), where a and b are
+// the relative variances of candidate and baseline. Then low becomes low (1 - f) and high becomes high (1 + f), f being
+// Speedup::floor.
+Speedup Estimate(std::span<const TimedRound> rounds, const EstimateOptions& options = {});
+
+}  // namespace kb
+
+#endif  // JUDGE_STATS_STATS_H_

@@ -1,0 +1,28 @@
+// Evaluations as text for a terminal. Everything that comes from a candidate is made harmless first (CleanText).
+#ifndef REPORT_TERMINAL_H_
+#define REPORT_TERMINAL_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace kb {
+
+struct TerminalOptions {
+  bool colour = false;   // ANSI colours
+  size_t columns = 120;  // where reasons and names are cut
+};
+
+// One aligned line an evaluation, in the order given, and below each that is not correct its reason. Works on whole
+// evaluations and on the summaries of Store::List.
+std::string TerminalTable(const std::vector<nlohmann::json>& evaluations, const TerminalOptions& options = {});
+
+// Everything a reader wants to know of one evaluation, the source apart.
+std::string Describe(const nlohmann::json& evaluation, const TerminalOptions& options = {});
+
+// The scores, one paragraph for each device, protocol, size and baseline.
+std::string ScoreSummary(const std::vector<nlohmann::json>& evaluations, const TerminalOptions& options = {});
+
+}  // namespace kb
+
+#endif  // REPORT_TERMINAL_H_

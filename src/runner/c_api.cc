@@ -1,0 +1,68 @@
+#include "runner/c_api.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "runner/confine.h"
+#include "runner/mailbox.h"
+#include "runner/memory.h"
+
+using namespace kb;          // NOLINT: this file is the boundary
+using namespace kb::runner;  // NOLINT
+
+void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep, int (*work)()) {
+  if (namespaces) {
+    if (const Status entered = EnterNamespaces(tmp_bytes, keep); !entered) {
+      std::fprintf(stderr, "module runner: %s\n", entered.error().message.c_str());
+      _exit(125);
+    }
+    if (fork() != 0) _exit(0);  // the child is process 1 of the new PID namespace
+  } else {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // no namespace ends with the zygote here
+  }
+  Supervise(hello_fd, status_fd, [work] { return work(); });
+}
+
+const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes) {
+  static std::string message;
+  const Status confined = Confine({memory_bytes, file_bytes});
+  if (confined) return nullptr;
+  message = confined.error().message;
+  return message.c_str();
+}
+
+void* kbr_map(int fd) {
+  const auto segment = Segment::Map(fd);
+  return segment ? segment->data() : nullptr;
+}
+
+void* kbr_mailbox(void* doorbell) { return new Mailbox(static_cast<Doorbell*>(doorbell)); }
+
+uint32_t kbr_wait(void* mailbox, uint64_t* argument) {
+  const Command command = static_cast<Mailbox*>(mailbox)->Wait();
+  *argument = command.argument;
+  return static_cast<uint32_t>(command.kind);
+}
+
+void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elapsed_ns, const char* text,
+                      uint64_t text_size, int outputs, const int64_t* forms) {
+  Report report;
+  report.status = static_cast<ReportStatus>(status);
+  report.state_copied = state_copied != 0;
+  report.elapsed_ns = elapsed_ns;
+  report.text.assign(text, text_size);
+  for (int i = 0; i < outputs; ++i) {
+    TensorForm form;
+    form.dtype = {static_cast<uint8_t>(forms[0]), static_cast<uint8_t>(forms[1]), static_cast<uint16_t>(forms[2])};
+    form.shape.assign(forms + 4, forms + 4 + forms[3]);
+    forms += 4 + forms[3];
+    report.outputs.push_back(std::move(form));
+  }
+  static_cast<Mailbox*>(mailbox)->Write(report);
+}
+
+void kbr_answer(void* mailbox) { static_cast<Mailbox*>(mailbox)->Answer(); }

@@ -1,0 +1,28 @@
+// The C ABI through which the Python module runner and its zygote use this directory (ctypes).
+#ifndef RUNNER_C_API_H_
+#define RUNNER_C_API_H_
+
+#include <cstdint>
+
+#define KBR_EXPORT extern "C" __attribute__((visibility("default")))
+
+// Runs `work` in a new worker process, in namespaces of its own if `namespaces`; see confine.h. Does not return.
+// `work` returns the worker's exit code.
+KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
+                               int (*work)());
+
+// Returns null, or a message that lives until the next call.
+KBR_EXPORT const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes);
+
+// Maps a shared segment; null if it is empty or cannot be mapped.
+KBR_EXPORT void* kbr_map(int fd);
+
+KBR_EXPORT void* kbr_mailbox(void* doorbell);
+// Sleeps until the judge rings; returns the CallKind and stores the argument.
+KBR_EXPORT uint32_t kbr_wait(void* mailbox, uint64_t* argument);
+// Writes a report. `forms`: for each output code, bits, lanes, ndim, then its extents, all as int64.
+KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elapsed_ns, const char* text,
+                                 uint64_t text_size, int outputs, const int64_t* forms);
+KBR_EXPORT void kbr_answer(void* mailbox);
+
+#endif  // RUNNER_C_API_H_

@@ -1,0 +1,164 @@
+#include "runner/confine.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <initializer_list>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+
+namespace kb::runner {
+namespace {
+
+constexpr unsigned kCloneTree = 1;      // OPEN_TREE_CLONE
+constexpr unsigned kMoveEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
+
+Status Errno(const char* what) { return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", what, strerror(errno))); }
+
+Status WriteProc(const char* path, const std::string& text) {
+  Fd fd(open(path, O_WRONLY | O_CLOEXEC));
+  if (!fd.valid() || write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return Errno(path);
+  return {};
+}
+
+Status DropCapabilities() {
+  for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+    prctl(PR_CAPBSET_DROP, capability);  // refused without CAP_SETPCAP; then there is nothing to drop either
+  }
+  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none) != 0) return Errno("capset");
+  return {};
+}
+
+struct FilterDeleter {
+  void operator()(void* filter) const { seccomp_release(filter); }
+};
+
+// The deny-list. A filter is never the only barrier: namespaces and uids hold most of these too.
+Status InstallFilter() {
+  std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ALLOW));
+  if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
+  const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
+  bool ok = true;
+  for (const char* name :
+       {"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_open", "pidfd_getfd",
+        "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "io_uring_setup", "io_uring_enter",
+        "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "unshare", "setns", "mount", "umount2",
+        "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsmount", "fsconfig", "mount_setattr", "keyctl",
+        "add_key", "request_key", "fork", "vfork", "execve", "execveat", "swapon", "swapoff", "reboot", "kexec_load",
+        "init_module", "finit_module", "delete_module", "setpriority", "sched_setscheduler", "sched_setattr",
+        "ioprio_set", "migrate_pages", "move_pages", "personality", "quotactl", "name_to_handle_at",
+        "open_by_handle_at", "fanotify_init", "syslog", "acct", "settimeofday", "clock_settime", "clock_adjtime",
+        "adjtimex", "sethostname", "setdomainname"}) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number != __NR_SCMP_ERROR) ok = ok && seccomp_rule_add(filter.get(), deny, number, 0) == 0;
+  }
+  // New threads are allowed, new processes are not. clone3 hides its flags in memory: without it libc uses clone.
+  ok = ok && seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+  // Signals only to oneself (abort needs that).
+  const auto self = static_cast<scmp_datum_t>(getpid());
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(tkill), 0) == 0;
+  if (!ok) return Fail(ErrorCode::kUnavailable, "cannot build the seccomp filter");
+  if (seccomp_load(filter.get()) != 0) return Fail(ErrorCode::kUnavailable, "cannot load the seccomp filter");
+  return {};
+}
+
+// Mounts a private /tmp and puts back what must stay visible below it.
+Status PrivateTmp(uint64_t bytes, const std::string& keep) {
+  std::vector<std::pair<std::string, Fd>> kept;
+  std::istringstream lines(keep);
+  for (std::string path; std::getline(lines, path);) {
+    Fd tree(static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, path.c_str(), kCloneTree | AT_RECURSIVE | O_CLOEXEC)));
+    if (!tree.valid()) return Errno(path.c_str());
+    kept.emplace_back(path, std::move(tree));
+  }
+  const std::string size = fmt::format("size={},mode=0700", bytes);
+  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, size.c_str()) != 0) return Errno("mounting /tmp");
+  for (const auto& [path, tree] : kept) {
+    std::error_code error;
+    std::filesystem::create_directories(path, error);
+    if (syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), kMoveEmptyPath) != 0) return Errno(path.c_str());
+  }
+  return {};
+}
+
+}  // namespace
+
+Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep) {
+  const std::string uid_map = fmt::format("{} {} 1", getuid(), getuid());
+  const std::string gid_map = fmt::format("{} {} 1", getgid(), getgid());
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS) != 0) {
+    return Errno("unshare");
+  }
+  KB_RETURN_IF_ERROR(WriteProc("/proc/self/setgroups", "deny"));
+  KB_RETURN_IF_ERROR(WriteProc("/proc/self/uid_map", uid_map));
+  KB_RETURN_IF_ERROR(WriteProc("/proc/self/gid_map", gid_map));
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return Errno("making mounts private");
+  KB_RETURN_IF_ERROR(PrivateTmp(tmp_bytes, keep));
+  if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
+    return Errno("hiding /proc");
+  }
+  if (chdir("/tmp") != 0) return Errno("chdir /tmp");
+  return {};
+}
+
+Status Confine(const Limits& limits) {
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Errno("no_new_privs");
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return Errno("dumpable");
+  const struct {
+    __rlimit_resource resource;
+    rlim_t limit;
+  } rlimits[] = {
+      {RLIMIT_CORE, 0}, {RLIMIT_DATA, limits.memory_bytes}, {RLIMIT_FSIZE, limits.file_bytes}, {RLIMIT_MSGQUEUE, 0}};
+  for (const auto& [resource, limit] : rlimits) {
+    const rlimit both{limit, limit};
+    if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
+  }
+  KB_RETURN_IF_ERROR(DropCapabilities());
+  return InstallFilter();
+}
+
+void Supervise(int hello_fd, int status_fd, const std::function<int()>& work) {
+  const pid_t worker = fork();
+  if (worker == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // The kernel translates the sender's process id into the receiver's namespace.
+    const bool told = send(hello_fd, "R", 1, MSG_NOSIGNAL) == 1;
+    close(hello_fd);
+    close(status_fd);
+    _exit(told ? work() : 125);
+  }
+  close(hello_fd);
+  int status = 126 << 8;
+  if (worker > 0) {
+    while (waitpid(worker, &status, 0) < 0 && errno == EINTR) {
+    }
+  }
+  [[maybe_unused]] const ssize_t put = write(status_fd, &status, sizeof status);
+  _exit(0);
+}
+
+}  // namespace kb::runner

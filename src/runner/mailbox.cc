@@ -1,0 +1,39 @@
+#include "runner/mailbox.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+namespace kb::runner {
+namespace {
+
+// The low half of a 64-bit word is the futex: little endian.
+uint32_t* FutexWord(std::atomic<uint64_t>* word) { return reinterpret_cast<uint32_t*>(word); }
+
+}  // namespace
+
+Command Mailbox::Wait() {
+  for (;;) {
+    const uint64_t go = doorbell_->go.load(std::memory_order_acquire);
+    if (go != seen_) {
+      seen_ = go;
+      return {static_cast<CallKind>(doorbell_->kind.load()), doorbell_->argument.load()};
+    }
+    syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAIT, static_cast<uint32_t>(go), nullptr, nullptr, 0);
+  }
+}
+
+void Mailbox::Write(const Report& report) {
+  const std::string bytes = EncodeReport(report);
+  std::memcpy(doorbell_->report, bytes.data(), bytes.size());
+  doorbell_->report_size.store(static_cast<uint32_t>(bytes.size()));
+}
+
+void Mailbox::Answer() {
+  doorbell_->done.store(seen_, std::memory_order_release);
+  syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+}
+
+}  // namespace kb::runner

@@ -1,0 +1,178 @@
+// kb-runner: runs one native candidate. Trusted until it loads the candidate, never afterwards.
+//
+// Descriptors come by number on the command line: --spec (JSON, see judge/runner), --doorbell, --inputs, --outputs,
+// --parameters (shared memory), --kernel (the shared object), --hello and --status (see confine.h).
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <map>
+#include <memory>
+#include <new>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "runner/confine.h"
+#include "runner/mailbox.h"
+#include "runner/memory.h"
+
+namespace kb::runner {
+namespace {
+
+using nlohmann::json;
+
+class NativeCandidate {
+ public:
+  NativeCandidate(const json& spec, const Segment& inputs, const Segment& outputs, const Segment& parameters)
+      : inputs_(spec.at("inputs"), inputs),
+        outputs_(spec.at("outputs"), outputs),
+        parameters_(spec.at("parameters"), parameters),
+        scalars_(ReadScalars(spec.at("scalars"))),
+        init_(ReadScalars(spec.at("init_scalars"))) {
+    for (const kb_tensor& tensor : outputs_.tensors()) {
+      outputs_form_.push_back({tensor.dtype, {tensor.shape, tensor.shape + tensor.ndim}});
+    }
+    call_.abi_version = KB_ABI_VERSION;
+    call_.num_threads = spec.at("threads").get<int>();
+    call_.num_inputs = static_cast<int32_t>(inputs_.tensors().size());
+    call_.num_scalars = static_cast<int32_t>(scalars_.size());
+    call_.num_init = static_cast<int32_t>(init_.size());
+    call_.num_parameters = static_cast<int32_t>(parameters_.parameters().size());
+    call_.num_outputs = static_cast<int32_t>(outputs_.tensors().size());
+    call_.inputs = inputs_.tensors().data();
+    call_.scalars = scalars_.data();
+    call_.init = init_.data();
+    call_.parameters = parameters_.parameters().data();
+    call_.outputs = outputs_.tensors().data();
+  }
+
+  Report Load(int kernel_fd) {
+    const std::string path = fmt::format("/proc/self/fd/{}", kernel_fd);
+    void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return Problem(ReportStatus::kLoadFailed, fmt::format("dlopen: {}", dlerror()));
+    forward_ = reinterpret_cast<Function>(dlsym(library, "kb_forward"));
+    prepare_ = reinterpret_cast<Function>(dlsym(library, "kb_prepare"));
+    if (forward_ == nullptr) {
+      return Problem(ReportStatus::kLoadFailed, "the candidate does not define kb_forward; declare it as in kernelbench/kernel.h");
+    }
+    const auto size = reinterpret_cast<uint64_t (*)(const kb_call*)>(dlsym(library, "kb_workspace_size"));
+    if (size == nullptr) return Fine();
+    return Guarded("kb_workspace_size", [&] {
+      call_.workspace_size = size(&call_);
+      if (call_.workspace_size > 0) call_.workspace = ::operator new(call_.workspace_size, std::align_val_t{4096});
+      return 0;
+    });
+  }
+
+  Report Prepare() {
+    if (prepare_ == nullptr) return Fine();
+    const int64_t start = NowNs();
+    Report report = Guarded("kb_prepare", [&] { return prepare_(&call_); });
+    report.elapsed_ns = static_cast<uint64_t>(NowNs() - start);
+    return report;
+  }
+
+  // Returns nothing if all is well: then the report of the last call still holds.
+  std::optional<Report> Forward() {
+    Report report = Guarded("kb_forward", [&] { return forward_(&call_); });
+    if (report.status == ReportStatus::kOk) return std::nullopt;
+    return report;
+  }
+
+  Report Fine() const {
+    Report report;
+    report.outputs = outputs_form_;
+    return report;
+  }
+
+ private:
+  using Function = int (*)(const kb_call*);
+
+  Report Problem(ReportStatus status, std::string text) const {
+    Report report;
+    report.status = status;
+    report.text = std::move(text);
+    return report;
+  }
+
+  template <typename Work>
+  Report Guarded(const char* name, Work work) const {
+    try {
+      const int code = work();
+      if (code == 0) return Fine();
+      return Problem(ReportStatus::kRaised, fmt::format("{} returned {}", name, code));
+    } catch (const std::bad_alloc&) {
+      return Problem(ReportStatus::kOutOfMemory, fmt::format("{} threw std::bad_alloc", name));
+    } catch (const std::exception& error) {
+      return Problem(ReportStatus::kRaised, fmt::format("{} threw: {}", name, error.what()));
+    } catch (...) {
+      return Problem(ReportStatus::kRaised, fmt::format("{} threw something that is no std::exception", name));
+    }
+  }
+
+  TensorTable inputs_, outputs_, parameters_;
+  std::vector<kb_scalar> scalars_, init_;
+  std::vector<TensorForm> outputs_form_;
+  kb_call call_{};
+  Function forward_ = nullptr;
+  Function prepare_ = nullptr;
+};
+
+int Serve(const std::map<std::string, int>& fds, const json& spec) {
+  const auto segment = [&](const char* name) { return Segment::Map(fds.at(name)); };
+  const auto doorbell = segment("doorbell"), inputs = segment("inputs"), outputs = segment("outputs"),
+             parameters = segment("parameters");
+  if (!doorbell || !inputs || !outputs || !parameters) return 125;
+  NativeCandidate candidate(spec, *inputs, *outputs, *parameters);
+  Mailbox mailbox(reinterpret_cast<Doorbell*>(doorbell->data()));
+  const Limits limits{spec.at("memory_bytes").get<uint64_t>(), spec.at("file_bytes").get<uint64_t>()};
+  mailbox.Write(candidate.Fine());
+  if (const Status confined = Confine(limits); !confined) {
+    std::fprintf(stderr, "kb-runner: %s\n", confined.error().message.c_str());
+    return 125;
+  }
+  for (;;) {
+    const Command command = mailbox.Wait();
+    switch (command.kind) {
+      case CallKind::kEmpty:
+        break;
+      case CallKind::kLoad:
+        mailbox.Write(candidate.Load(fds.at("kernel")));
+        break;
+      case CallKind::kPrepare:
+        mailbox.Write(candidate.Prepare());
+        break;
+      case CallKind::kForward:
+        if (const auto problem = candidate.Forward()) mailbox.Write(*problem);
+        break;
+      case CallKind::kExit:
+        return 0;
+    }
+    mailbox.Answer();
+  }
+}
+
+int Main(int argc, char** argv) {
+  std::map<std::string, int> fds;
+  for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
+  for (const char* name : {"spec", "doorbell", "inputs", "outputs", "parameters", "kernel", "hello", "status"}) {
+    if (fds.contains(name)) continue;
+    std::fprintf(stderr, "kb-runner is started by kernelbench, not by hand (no --%s)\n", name);
+    return 2;
+  }
+  const auto text = ReadFile(fmt::format("/proc/self/fd/{}", fds["spec"]));
+  if (!text) return 125;
+  const json spec = json::parse(*text);
+  Supervise(fds["hello"], fds["status"], [&] { return Serve(fds, spec); });
+}
+
+}  // namespace
+}  // namespace kb::runner
+
+int main(int argc, char** argv) { return kb::runner::Main(argc, argv); }

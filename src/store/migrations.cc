@@ -1,0 +1,131 @@
+#include "store/migrations.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+namespace kb {
+namespace {
+
+// 1: the first schema. Blobs are Zstandard frames. An evaluation's `json` is the whole of it without its samples and
+// its candidate's source, which have tables of their own; `created` is ISO 8601 in UTC, so it sorts as text.
+constexpr char kFirstSchema[] = R"sql(
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  created TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE problems (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  UNIQUE (name, sha256)
+) STRICT;
+
+CREATE TABLE candidates (
+  sha256 TEXT PRIMARY KEY,
+  kind TEXT NOT NULL,
+  backend TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  source BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE devices (
+  id INTEGER PRIMARY KEY,
+  fingerprint TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  info TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE evaluations (
+  sequence INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  created TEXT NOT NULL,
+  run_id INTEGER REFERENCES runs (id),
+  problem_id INTEGER NOT NULL REFERENCES problems (id),
+  problem TEXT NOT NULL,
+  size TEXT NOT NULL,
+  device_id INTEGER NOT NULL REFERENCES devices (id),
+  device TEXT NOT NULL,
+  protocol TEXT NOT NULL,
+  candidate_sha256 TEXT NOT NULL,
+  source_sha256 TEXT REFERENCES candidates (sha256),
+  candidate_path TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN ('not_run', 'static_rejected', 'build_failed', 'load_failed', 'crashed',
+    'timed_out', 'out_of_memory', 'wrong_form', 'non_finite', 'incorrect', 'tampered', 'correct')),
+  reason TEXT NOT NULL,
+  speedup REAL,
+  low REAL,
+  high REAL,
+  baseline_us REAL,
+  candidate_us REAL,
+  json BLOB NOT NULL
+) STRICT;
+CREATE INDEX evaluations_created ON evaluations (created);
+CREATE INDEX evaluations_problem ON evaluations (problem, created);
+CREATE INDEX evaluations_candidate ON evaluations (candidate_sha256);
+CREATE INDEX evaluations_run ON evaluations (run_id);
+
+CREATE TABLE samples (
+  evaluation_id TEXT PRIMARY KEY REFERENCES evaluations (id) ON DELETE CASCADE,
+  count INTEGER NOT NULL,
+  data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE builds (
+  evaluation_id TEXT PRIMARY KEY REFERENCES evaluations (id) ON DELETE CASCADE,
+  candidate_sha256 TEXT NOT NULL,
+  compiler TEXT NOT NULL,
+  failed INTEGER NOT NULL CHECK (failed IN (0, 1)),
+  build_us REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE baselines (
+  evaluation_id TEXT PRIMARY KEY REFERENCES evaluations (id) ON DELETE CASCADE,
+  problem_id INTEGER NOT NULL REFERENCES problems (id),
+  size TEXT NOT NULL,
+  device_id INTEGER NOT NULL REFERENCES devices (id),
+  protocol TEXT NOT NULL,
+  name TEXT NOT NULL,
+  undisturbed_us REAL NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX baselines_problem ON baselines (problem_id, device_id);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema};
+
+int Pragma(SQLite::Database& database, const char* name) {
+  return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();
+}
+
+}  // namespace
+
+std::span<const char* const> Migrations() { return kMigrations; }
+
+Status Migrate(SQLite::Database& database, std::span<const char* const> steps) {
+  const int wanted = static_cast<int>(steps.size());
+  for (;;) {
+    if (Pragma(database, "user_version") == wanted && Pragma(database, "application_id") == kApplicationId) return {};
+    // The write lock first, then the version again: another process may be migrating the same file.
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    const int version = Pragma(database, "user_version");
+    const bool empty = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+    if (Pragma(database, "application_id") != kApplicationId && !empty) {
+      return Fail(ErrorCode::kStore,
+                  fmt::format("{} is a database of another program: choose another file", database.getFilename()));
+    }
+    if (version > wanted) {
+      return Fail(ErrorCode::kStore,
+                  fmt::format("the store {} has version {}, this program knows versions up to {}: use a newer "
+                              "kernelbench, or another store",
+                              database.getFilename(), version, wanted));
+    }
+    if (version < wanted) database.exec(steps[static_cast<size_t>(version)]);
+    database.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+    database.exec(fmt::format("PRAGMA user_version = {}", version < wanted ? version + 1 : version));
+    transaction.commit();
+  }
+}
+
+}  // namespace kb

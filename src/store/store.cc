@@ -1,0 +1,441 @@
+#include "store/store.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <chrono>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "store/compress.h"
+#include "store/migrations.h"
+#include "store/sqlite_error.h"
+
+namespace kb {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+struct Store::Impl {
+  Impl(const std::string& path, int busy_timeout_ms)
+      : database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, busy_timeout_ms) {}
+
+  mutable std::mutex mutex;
+  mutable SQLite::Database database;
+};
+
+namespace {
+
+std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// Compiler output ends up in some columns as well: TEXT must be UTF-8 there too, and the dump is what replaces.
+std::string ToUtf8(const std::string& text) { return json::parse(Dump(json(text))).get<std::string>(); }
+
+std::string Text(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? ToUtf8(found->get_ref<const std::string&>()) : "";
+}
+
+std::optional<double> Number(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+
+json Object(const json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_object() ? *found : json::object();
+}
+
+void Bind(SQLite::Statement& statement, int index, std::optional<double> value) {
+  value ? statement.bind(index, *value) : statement.bind(index);
+}
+
+void BindBlob(SQLite::Statement& statement, int index, const std::string& bytes) {
+  statement.bind(index, bytes.data(), static_cast<int>(bytes.size()));
+}
+
+std::string Blob(SQLite::Column column) {
+  const int size = column.getBytes();
+  return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), static_cast<size_t>(size));
+}
+
+// Runs `body`, which may throw SQLite's and JSON's exceptions: they end here.
+template <typename Body>
+auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const SQLite::Exception& exception) {
+    return tl::make_unexpected(StoreError(exception.getExtendedErrorCode(), database.getFilename(), exception.what()));
+  } catch (const json::exception& exception) {
+    return Fail(ErrorCode::kStore,
+                fmt::format("the store {} holds a damaged record: {}", database.getFilename(), exception.what()));
+  }
+}
+
+// Id of the row with these values in its key columns, inserted if it is not there.
+int64_t RowId(SQLite::Database& database, const char* insert, const char* select,
+              const std::vector<std::string>& values, size_t keys) {
+  SQLite::Statement inserting(database, insert);
+  for (size_t i = 0; i < values.size(); ++i) inserting.bind(static_cast<int>(i + 1), values[i]);
+  inserting.exec();
+  SQLite::Statement selecting(database, select);
+  for (size_t i = 0; i < keys; ++i) selecting.bind(static_cast<int>(i + 1), values[i]);
+  KB_CHECK(selecting.executeStep());
+  return selecting.getColumn(0).getInt64();
+}
+
+int64_t AddProblem(SQLite::Database& database, const json& evaluation) {
+  return RowId(database, "INSERT INTO problems (name, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING",
+               "SELECT id FROM problems WHERE name = ? AND sha256 = ?",
+               {Text(evaluation, "problem"), Text(evaluation, "problem_sha256")}, 2);
+}
+
+int64_t AddRun(SQLite::Database& database, const std::string& run, const json& evaluation) {
+  return RowId(database, "INSERT INTO runs (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
+               "SELECT id FROM runs WHERE name = ?", {run, Text(evaluation, "created")}, 1);
+}
+
+int64_t AddDevice(SQLite::Database& database, const json& evaluation) {
+  json info = Object(evaluation, "device_info");
+  const std::string whole = Dump(info);
+  info.erase("copy_gb_s");  // measured anew each time, so no part of which device it is
+  const std::string kind = Text(evaluation, "device");
+  return RowId(database,
+               "INSERT INTO devices (fingerprint, kind, name, info) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+               "SELECT id FROM devices WHERE fingerprint = ?",
+               {Hasher().Add(kind).Add(Dump(info)).Hex(), kind, Text(info, "name"), whole}, 1);
+}
+
+// Stores the source once, under the hash of its bytes, and returns that hash.
+std::string AddSource(SQLite::Database& database, const json& candidate, const std::string& source) {
+  const std::string sha256 = Sha256(source);
+  SQLite::Statement insert(database,
+                           "INSERT INTO candidates (sha256, kind, backend, bytes, source) VALUES (?, ?, ?, ?, ?) "
+                           "ON CONFLICT DO NOTHING");
+  insert.bind(1, sha256);
+  insert.bind(2, Text(candidate, "kind"));
+  insert.bind(3, Text(candidate, "backend"));
+  insert.bind(4, static_cast<int64_t>(source.size()));
+  BindBlob(insert, 5, Compress(source));
+  insert.exec();
+  return sha256;
+}
+
+struct References {
+  std::optional<int64_t> run;
+  int64_t problem = 0;
+  int64_t device = 0;
+  std::optional<std::string> source;
+};
+
+void InsertEvaluation(SQLite::Database& database, const json& evaluation, const References& references,
+                      const json& remainder) {
+  const json candidate = Object(evaluation, "candidate");
+  SQLite::Statement insert(
+      database,
+      "INSERT INTO evaluations (id, created, run_id, problem_id, problem, size, device_id, device, protocol, "
+      "candidate_sha256, source_sha256, candidate_path, verdict, reason, speedup, low, high, baseline_us, "
+      "candidate_us, "
+      "json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(1, Text(evaluation, "id"));
+  insert.bind(2, Text(evaluation, "created"));
+  references.run ? insert.bind(3, *references.run) : insert.bind(3);
+  insert.bind(4, references.problem);
+  insert.bind(5, Text(evaluation, "problem"));
+  insert.bind(6, Text(evaluation, "size"));
+  insert.bind(7, references.device);
+  insert.bind(8, Text(evaluation, "device"));
+  insert.bind(9, Text(evaluation, "protocol"));
+  insert.bind(10, Text(candidate, "sha256"));
+  references.source ? insert.bind(11, *references.source) : insert.bind(11);
+  insert.bind(12, Text(candidate, "path"));
+  insert.bind(13, Text(evaluation, "verdict"));
+  insert.bind(14, Text(evaluation, "reason"));
+  Bind(insert, 15, Number(evaluation, "speedup"));
+  const auto interval = evaluation.find("speedup_interval");
+  const bool has = interval != evaluation.end() && interval->is_array() && interval->size() == 2 &&
+                   (*interval)[0].is_number() && (*interval)[1].is_number();
+  Bind(insert, 16, has ? std::optional((*interval)[0].get<double>()) : std::nullopt);
+  Bind(insert, 17, has ? std::optional((*interval)[1].get<double>()) : std::nullopt);
+  Bind(insert, 18, Number(evaluation, "baseline_us"));
+  Bind(insert, 19, Number(evaluation, "candidate_us"));
+  BindBlob(insert, 20, Compress(Dump(remainder)));
+  insert.exec();
+}
+
+void InsertSamples(SQLite::Database& database, const std::string& id, const json& samples) {
+  SQLite::Statement insert(database, "INSERT INTO samples (evaluation_id, count, data) VALUES (?, ?, ?)");
+  insert.bind(1, id);
+  insert.bind(2, static_cast<int64_t>(samples.size()));
+  BindBlob(insert, 3, Compress(Dump(samples)));
+  insert.exec();
+}
+
+void InsertBuild(SQLite::Database& database, const std::string& id, const json& evaluation) {
+  const std::optional<double> build_us = Number(Object(evaluation, "engine_us"), "build");
+  if (!build_us) return;
+  SQLite::Statement insert(
+      database,
+      "INSERT INTO builds (evaluation_id, candidate_sha256, compiler, failed, build_us) VALUES (?, ?, ?, ?, ?)");
+  insert.bind(1, id);
+  insert.bind(2, Text(Object(evaluation, "candidate"), "sha256"));
+  insert.bind(3, Text(Object(evaluation, "device_info"), "compiler"));
+  insert.bind(4, Text(evaluation, "verdict") == "build_failed" ? 1 : 0);
+  insert.bind(5, *build_us);
+  insert.exec();
+}
+
+void InsertBaseline(SQLite::Database& database, const std::string& id, const json& evaluation,
+                    const References& references) {
+  const std::optional<double> undisturbed_us = Number(evaluation, "undisturbed_baseline_us");
+  if (!undisturbed_us) return;
+  SQLite::Statement insert(database,
+                           "INSERT INTO baselines (evaluation_id, problem_id, size, device_id, protocol, name, "
+                           "undisturbed_us) VALUES (?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(1, id);
+  insert.bind(2, references.problem);
+  insert.bind(3, Text(evaluation, "size"));
+  insert.bind(4, references.device);
+  insert.bind(5, Text(evaluation, "protocol"));
+  insert.bind(6, Text(evaluation, "baseline"));
+  insert.bind(7, *undisturbed_us);
+  insert.exec();
+}
+
+bool Stored(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement query(database, "SELECT 1 FROM evaluations WHERE id = ?");
+  query.bind(1, id);
+  return query.executeStep();
+}
+
+constexpr char kWhole[] =
+    "SELECT e.json, s.data, c.source FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
+    "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 ";
+
+// The current row of a kWhole query, put together again.
+Result<json> ReadWhole(SQLite::Statement& query) {
+  KB_ASSIGN_OR_RETURN(const std::string text, Decompress(Blob(query.getColumn(0))));
+  json evaluation = json::parse(text);
+  if (!query.getColumn(1).isNull()) {
+    KB_ASSIGN_OR_RETURN(const std::string samples, Decompress(Blob(query.getColumn(1))));
+    evaluation["samples"] = json::parse(samples);
+  }
+  if (!query.getColumn(2).isNull()) {
+    KB_ASSIGN_OR_RETURN(evaluation["candidate"]["source"], Decompress(Blob(query.getColumn(2))));
+  }
+  return evaluation;
+}
+
+constexpr char kWhere[] =
+    "WHERE (?1 = '' OR e.problem = ?1) AND (?2 = '' OR e.verdict = ?2) "
+    "AND (?3 = '' OR e.run_id = (SELECT id FROM runs WHERE name = ?3)) ";
+constexpr char kNewestFirst[] = "ORDER BY e.created DESC, e.sequence DESC LIMIT ?4";
+
+void BindFilter(SQLite::Statement& query, const StoreFilter& filter) {
+  query.bind(1, filter.problem);
+  query.bind(2, filter.verdict);
+  query.bind(3, filter.run);
+  query.bind(4, filter.limit > 0 ? filter.limit : -1);
+}
+
+json OrNull(SQLite::Column column) { return column.isNull() ? json(nullptr) : json(column.getDouble()); }
+
+json ReadSummary(SQLite::Statement& row) {
+  const auto text = [&](int column) { return row.getColumn(column).getString(); };
+  json summary = {{"id", text(0)},
+                  {"created", text(1)},
+                  {"problem", text(3)},
+                  {"size", text(4)},
+                  {"device", text(5)},
+                  {"device_info", {{"name", text(6)}}},
+                  {"protocol", text(7)},
+                  {"candidate", {{"path", text(8)}, {"sha256", text(9)}}},
+                  {"verdict", text(10)},
+                  {"reason", text(11)},
+                  {"speedup", OrNull(row.getColumn(12))},
+                  {"baseline_us", OrNull(row.getColumn(15))},
+                  {"candidate_us", OrNull(row.getColumn(16))}};
+  summary["run"] = row.getColumn(2).isNull() ? json(nullptr) : json(text(2));
+  summary["speedup_interval"] = nullptr;
+  if (!row.getColumn(13).isNull() && !row.getColumn(14).isNull()) {
+    summary["speedup_interval"] = {row.getColumn(13).getDouble(), row.getColumn(14).getDouble()};
+  }
+  return summary;
+}
+
+// Switching to WAL needs the file for itself for a moment, and SQLite gives up at once where waiting could deadlock.
+void EnterWal(SQLite::Database& database, int busy_timeout_ms) {
+  const int64_t deadline = NowNs() + int64_t{busy_timeout_ms} * 1'000'000;
+  for (;;) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      return;
+    } catch (const SQLite::Exception& exception) {
+      if (exception.getErrorCode() != SQLITE_BUSY || NowNs() >= deadline) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
+  std::error_code error;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  if (error) {
+    return Fail(ErrorCode::kStore, fmt::format("cannot make the directory {} for the store: {}",
+                                               path.parent_path().string(), error.message()));
+  }
+  if (fs::is_directory(path, error)) {
+    return Fail(ErrorCode::kStore, fmt::format("the store {} is a directory: name a file in it", path.string()));
+  }
+  std::unique_ptr<Impl> impl;
+  try {
+    impl = std::make_unique<Impl>(path.string(), options.busy_timeout_ms);
+  } catch (const SQLite::Exception& exception) {
+    return tl::make_unexpected(StoreError(exception.getExtendedErrorCode(), path.string(), exception.what()));
+  }
+  SQLite::Database& database = impl->database;
+  // Where the file is write-protected SQLite opens it for reading only, and says so at the first write.
+  const Status ready = Guard(database, [&]() -> Status {
+    if (sqlite3_db_readonly(database.getHandle(), "main") == 1) {
+      return tl::make_unexpected(StoreError(SQLITE_READONLY, path.string(), "opened for reading only"));
+    }
+    database.exec("PRAGMA foreign_keys = ON");
+    database.exec("PRAGMA synchronous = NORMAL");
+    KB_RETURN_IF_ERROR(Migrate(database, Migrations()));
+    EnterWal(database, options.busy_timeout_ms);
+    return {};
+  });
+  if (!ready) return tl::make_unexpected(ready.error());
+  return Store(std::move(impl));
+}
+
+Status Store::Add(const json& evaluation) {
+  for (const char* key : {"id", "created", "problem", "verdict"}) {
+    if (!evaluation.is_object() || Text(evaluation, key).empty()) {
+      return Fail(ErrorCode::kEngine, fmt::format("an evaluation without `{}` cannot be stored", key));
+    }
+  }
+  json remainder = evaluation;
+  std::optional<std::string> source;
+  if (auto candidate = remainder.find("candidate"); candidate != remainder.end() && candidate->is_object()) {
+    if (auto found = candidate->find("source"); found != candidate->end() && found->is_string()) {
+      source = found->get<std::string>();
+      candidate->erase(found);
+    }
+  }
+  json samples;
+  if (auto found = remainder.find("samples"); found != remainder.end() && found->is_array()) {
+    samples = std::move(*found);
+    remainder.erase(found);
+  }
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Status {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    const std::string id = Text(evaluation, "id");
+    if (Stored(database, id)) {
+      return Fail(ErrorCode::kStore,
+                  fmt::format("the evaluation {} is already in the store {}", id, database.getFilename()));
+    }
+    References references;
+    if (const std::string run = Text(evaluation, "run"); !run.empty()) {
+      references.run = AddRun(database, run, evaluation);
+    }
+    references.problem = AddProblem(database, evaluation);
+    references.device = AddDevice(database, evaluation);
+    if (source) references.source = AddSource(database, Object(evaluation, "candidate"), *source);
+    InsertEvaluation(database, evaluation, references, remainder);
+    if (samples.is_array()) InsertSamples(database, id, samples);
+    InsertBuild(database, id, evaluation);
+    InsertBaseline(database, id, evaluation, references);
+    transaction.commit();
+    return {};
+  });
+}
+
+Result<json> Store::Get(std::string_view id) const {
+  if (id.empty()) return Fail(ErrorCode::kUsage, "an evaluation needs an id: `kernelbench list` shows them");
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<json> {
+    // An id that is given in full wins over longer ones that start with it.
+    SQLite::Statement find(database,
+                           "SELECT id FROM evaluations WHERE substr(id, 1, length(?1)) = ?1 "
+                           "ORDER BY id <> ?1, id LIMIT 4");
+    find.bind(1, std::string(id));
+    std::vector<std::string> found;
+    while (find.executeStep()) found.push_back(find.getColumn(0).getString());
+    if (found.empty()) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("no evaluation in {} has an id that starts with {}: `kernelbench list` "
+                              "shows them",
+                              database.getFilename(), id));
+    }
+    if (found.size() > 1 && found[0] != id) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("{} is ambiguous, it begins {}{}: give more of the id", id,
+                              fmt::join(found.begin(), found.begin() + (found.size() > 3 ? 3 : 2), ", "),
+                              found.size() > 3 ? ", ..." : ""));
+    }
+    SQLite::Statement query(database, std::string(kWhole) + "WHERE e.id = ?");
+    query.bind(1, found[0]);
+    KB_CHECK(query.executeStep());
+    return ReadWhole(query);
+  });
+}
+
+Result<std::vector<json>> Store::List(const StoreFilter& filter) const {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<std::vector<json>> {
+    SQLite::Statement query(
+        database,
+        fmt::format(
+            "SELECT e.id, e.created, r.name, e.problem, e.size, e.device, d.name, e.protocol, e.candidate_path, "
+            "e.candidate_sha256, e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us "
+            "FROM evaluations e JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = e.run_id {}{}",
+            kWhere, kNewestFirst));
+    BindFilter(query, filter);
+    std::vector<json> summaries;
+    while (query.executeStep()) summaries.push_back(ReadSummary(query));
+    return summaries;
+  });
+}
+
+Result<std::vector<json>> Store::Load(const StoreFilter& filter) const {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<std::vector<json>> {
+    SQLite::Statement query(
+        database,
+        fmt::format("{} WHERE e.sequence IN (SELECT sequence FROM (SELECT e.sequence AS sequence, row_number() "
+                    "OVER (PARTITION BY e.problem, e.size, d.kind, d.name, e.protocol, e.candidate_path "
+                    "ORDER BY e.created DESC, e.sequence DESC) AS age FROM evaluations e JOIN devices d ON d.id = "
+                    "e.device_id {}) WHERE age = 1) {}",
+                    kWhole, kWhere, kNewestFirst));
+    BindFilter(query, filter);
+    std::vector<json> evaluations;
+    while (query.executeStep()) {
+      KB_ASSIGN_OR_RETURN(json evaluation, ReadWhole(query));
+      evaluations.push_back(std::move(evaluation));
+    }
+    return evaluations;
+  });
+}
+
+}  // namespace kb

@@ -1,0 +1,44 @@
+// Messages between trusted processes: engine, device process and zygote. A message is a 4-byte length (little endian),
+// JSON of that length, and optionally file descriptors that travel with the first byte.
+#ifndef WIRE_CHANNEL_H_
+#define WIRE_CHANNEL_H_
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace kb {
+
+inline constexpr size_t kMaxMessage = size_t{64} << 20;
+inline constexpr size_t kMaxMessageFds = 32;
+
+struct Message {
+  nlohmann::json body;
+  std::vector<Fd> fds;
+};
+
+enum class ReceiveFailure { kClosed, kTimedOut, kMalformed, kInterrupted };
+
+class Channel {
+ public:
+  explicit Channel(Fd socket) : socket_(std::move(socket)) {}
+
+  // A connected pair; the second end is inherited by a child (no close-on-exec).
+  static Result<std::pair<Channel, Fd>> Pair();
+
+  // Errors: the other end is gone.
+  Status Send(const nlohmann::json& body, const std::vector<int>& fds = {});
+  tl::expected<Message, ReceiveFailure> Receive(std::chrono::milliseconds timeout);
+
+  int fd() const { return socket_.get(); }
+
+ private:
+  Fd socket_;
+};
+
+}  // namespace kb
+
+#endif  // WIRE_CHANNEL_H_

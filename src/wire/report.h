@@ -1,0 +1,48 @@
+// What a runner says after a call. Every byte is hostile: the decoder accepts exactly what the encoder writes.
+#ifndef WIRE_REPORT_H_
+#define WIRE_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "kernelbench/kernel.h"
+
+namespace kb {
+
+inline constexpr int kMaxDims = 16;
+inline constexpr int kMaxOutputs = 256;
+
+// Stable numbers: they travel between executables.
+enum class ReportStatus : uint8_t {
+  kOk = 0,
+  kLoadFailed = 1,   // the candidate could not be loaded or constructed; text says why
+  kRaised = 2,       // forward (or prepare) raised or returned an error code; text holds the traceback
+  kOutOfMemory = 3,  // likewise, for lack of memory
+  kWrongForm = 4,    // outputs of the wrong structure, shape, dtype or device; text says what was expected
+};
+
+struct TensorForm {
+  kb_dtype dtype{};
+  std::vector<int64_t> shape;
+};
+
+struct Report {
+  ReportStatus status = ReportStatus::kOk;
+  bool state_copied = false;  // the runner's own weights differed from the reference's and were replaced
+  uint64_t elapsed_ns = 0;    // the runner's own figure, for prepare; shown, never used
+  std::string text;
+  std::vector<TensorForm> outputs;
+};
+
+// At most kReportCapacity bytes: text is cut at its front, because a traceback says most at its end.
+std::string EncodeReport(const Report& report);
+
+// An error names the first field that is malformed.
+Result<Report> DecodeReport(std::string_view bytes);
+
+}  // namespace kb
+
+#endif  // WIRE_REPORT_H_
