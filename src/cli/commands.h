@@ -1,0 +1,40 @@
+// The subcommands of kernelbench. Each registers itself with the parser; its work runs when the parser has found it.
+#ifndef CLI_COMMANDS_H_
+#define CLI_COMMANDS_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/result.h"
+
+namespace kb::cli {
+
+// Exit codes, documented in docs/cli.md. A wrong candidate is not an engine failure.
+enum ExitCode : int {
+  kAllCorrect = 0,      // did what was asked; every candidate judged is correct
+  kNotAllCorrect = 1,   // every candidate has a verdict, at least one is not correct
+  kUsage = 2,           // bad arguments, missing files, a broken problem
+  kEngineFailure = 3,   // the engine, the store or this machine failed; no verdict
+  kInterrupted = 130,   // Ctrl-C
+};
+
+// Says what went wrong on stderr and returns the exit code of its kind.
+int Report(const Error& error);
+
+// $KERNELBENCH_STORE, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or ~/.local/share.
+std::string DefaultStore();
+
+// True if stdout is a terminal that wants colours.
+bool WantsColour();
+
+// `*exit_code` is what main() returns.
+void AddEval(CLI::App* app, int* exit_code);
+void AddShow(CLI::App* app, int* exit_code);
+void AddList(CLI::App* app, int* exit_code);
+void AddReport(CLI::App* app, int* exit_code);
+void AddProblems(CLI::App* app, int* exit_code);
+void AddProtocols(CLI::App* app, int* exit_code);
+
+}  // namespace kb::cli
+
+#endif  // CLI_COMMANDS_H_

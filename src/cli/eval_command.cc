@@ -1,0 +1,169 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "cli/commands.h"
+#include "judge/evaluate.h"
+#include "report/terminal.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct EvalFlags {
+  std::string problem;
+  std::vector<std::string> candidates;
+  std::string size = "standard", device = "cpu", protocol = "strict", isolation = "namespaces", store = DefaultStore();
+  std::map<std::string, std::string> keys;  // protocol keys set by flags
+  bool json = false, no_store = false, quiet = false, verbose = false;
+  int threads = 0, jobs = 0;
+};
+
+// Progress on stderr: rewritten in place on a terminal, left out when it is not one.
+class Progress {
+ public:
+  Progress(bool quiet, size_t total) : shown_(!quiet && isatty(STDERR_FILENO)), total_(total), start_(NowNs()) {}
+  ~Progress() { Clear(); }
+  void Say(const std::string& what) {
+    if (!shown_) return;
+    std::string estimate;
+    if (done_ > 0) {
+      const double each = static_cast<double>(NowNs() - start_) / 1e9 / static_cast<double>(done_);
+      estimate = fmt::format(", {:.1f} s each, {:.0f} s left", each, each * static_cast<double>(total_ - done_));
+    }
+    fmt::print(stderr, "\r\033[K[{}/{}{}] {}", done_, total_, estimate, what.substr(0, 100));
+    std::fflush(stderr);
+  }
+  void Done() { ++done_; }
+  void Clear() const {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool shown_;
+  size_t total_, done_ = 0;
+  int64_t start_;
+};
+
+Result<Protocol> MakeProtocol(const EvalFlags& flags, const std::filesystem::path& directory) {
+  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, flags.protocol));
+  for (const auto& [key, value] : flags.keys) KB_RETURN_IF_ERROR(protocol.Set(key, value));
+  protocol.ApplyPrecision();
+  KB_RETURN_IF_ERROR(protocol.Validate());
+  return protocol;
+}
+
+Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(const Protocol protocol, MakeProtocol(flags, installation.protocols));
+  KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(installation.problems, flags.problem));
+  std::vector<Request> requests;
+  for (const std::string& path : flags.candidates) {
+    KB_ASSIGN_OR_RETURN(Candidate candidate, ReadCandidate(path, flags.device));
+    requests.push_back({problem, flags.size, std::move(candidate), protocol});
+  }
+  return requests;
+}
+
+void Print(const json& evaluation, const EvalFlags& flags) {
+  if (flags.json) {
+    fmt::print("{}\n", evaluation.dump(-1, ' ', false, json::error_handler_t::replace));
+  } else if (flags.candidates.size() == 1 || flags.verbose) {
+    fmt::print("{}", Describe(evaluation, {.colour = WantsColour()}));
+  }
+  std::fflush(stdout);
+}
+
+int Eval(const EvalFlags& flags) {
+  auto requests = MakeRequests(flags);
+  if (!requests) return Report(requests.error());
+  std::optional<Store> store;
+  if (!flags.no_store) {
+    auto opened = Store::Open(flags.store);
+    if (!opened) return Report(opened.error());
+    store.emplace(std::move(*opened));
+  }
+  Progress progress(flags.quiet || flags.json, requests->size());
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  options.threads = flags.threads;
+  options.jobs = flags.jobs;
+  options.progress = [&](const std::string& line) { progress.Say(line); };
+  auto evaluator = Evaluator::Create(options);
+  if (!evaluator) return progress.Clear(), Report(evaluator.error());
+  (*evaluator)->Prebuild(*requests);
+
+  std::vector<json> finished;
+  int exit_code = kAllCorrect;
+  for (const Request& request : *requests) {
+    progress.Say(fmt::format("judging {}", request.candidate.path.filename().string()));
+    const auto evaluation = (*evaluator)->Evaluate(request);
+    progress.Done();
+    if (!evaluation) {
+      progress.Clear();
+      const Error& error = evaluation.error();
+      const bool one_of_many = requests->size() > 1 && error.code != ErrorCode::kInterrupted;
+      exit_code = std::max<int>(exit_code, Report(one_of_many ? Error{error.code, request.candidate.path.string() + ": " + error.message} : error));
+      if (error.code == ErrorCode::kUsage || error.code == ErrorCode::kInterrupted) break;  // the others share the problem
+      continue;
+    }
+    json result = evaluation->ToJson();
+    if (store) {
+      if (const Status added = store->Add(result); !added) {
+        progress.Clear();
+        exit_code = std::max<int>(exit_code, Report(added.error()));
+      }
+    }
+    if (evaluation->verdict != Verdict::kCorrect) exit_code = std::max<int>(exit_code, kNotAllCorrect);
+    progress.Clear();
+    Print(result, flags);
+    finished.push_back(std::move(result));
+  }
+  if (!flags.json && finished.size() > 1) {
+    fmt::print("{}\n{}", TerminalTable(finished, {.colour = WantsColour()}), ScoreSummary(finished));
+  }
+  return exit_code;
+}
+
+std::string FlagName(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+}  // namespace
+
+void AddEval(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<EvalFlags>();
+  CLI::App* command = app->add_subcommand("eval", "judge candidates for a problem");
+  command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
+  command->add_option("candidates", flags->candidates, ".py (ModelNew) or .cpp (kb_forward) files")->required();
+  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  command->add_option("--device", flags->device, "cpu")->capture_default_str();
+  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")->capture_default_str();
+  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
+      ->check(CLI::IsMember({"namespaces", "process"}))
+      ->capture_default_str();
+  command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
+  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/evaluation.md)");
+  command->add_flag("--no-store", flags->no_store, "keep nothing");
+  command->add_flag("--quiet", flags->quiet, "no progress");
+  command->add_flag("--verbose", flags->verbose, "each evaluation in full");
+  for (const Protocol::Key& key : Protocol::Keys()) {
+    const std::string name = key.name;
+    command->add_option_function<std::string>(
+               FlagName(name), [flags, name](const std::string& value) { flags->keys[name] = value; }, key.help)
+        ->group("Keys of the protocol");
+  }
+  command->callback([flags, exit_code] { *exit_code = Eval(*flags); });
+}
+
+}  // namespace kb::cli

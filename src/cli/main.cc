@@ -1,0 +1,56 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/interrupt.h"
+#include "cli/commands.h"
+
+namespace kb::cli {
+
+int Report(const Error& error) {
+  if (error.code == ErrorCode::kInterrupted) {
+    fmt::print(stderr, "kernelbench: interrupted; what was finished is stored\n");
+    return kInterrupted;
+  }
+  fmt::print(stderr, "kernelbench: {}\n", error.message);
+  return error.code == ErrorCode::kUsage ? kUsage : kEngineFailure;
+}
+
+std::string DefaultStore() {
+  if (const char* set = std::getenv("KERNELBENCH_STORE"); set && *set) return set;
+  std::filesystem::path base;
+  if (const char* xdg = std::getenv("XDG_DATA_HOME"); xdg && *xdg) {
+    base = xdg;
+  } else {
+    const char* home = std::getenv("HOME");
+    base = std::filesystem::path(home && *home ? home : ".") / ".local" / "share";
+  }
+  return base / "kernelbench" / "evaluations.sqlite";
+}
+
+bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr; }
+
+}  // namespace kb::cli
+
+int main(int argc, char** argv) {
+  kb::InstallInterruptHandlers();
+  CLI::App app{"KernelBench: is this kernel correct, and is it faster?"};
+  app.set_version_flag("--version", "kernelbench " KB_VERSION);
+  app.require_subcommand(1);
+  int exit_code = kb::cli::kAllCorrect;
+  kb::cli::AddEval(&app, &exit_code);
+  kb::cli::AddShow(&app, &exit_code);
+  kb::cli::AddList(&app, &exit_code);
+  kb::cli::AddReport(&app, &exit_code);
+  kb::cli::AddProblems(&app, &exit_code);
+  kb::cli::AddProtocols(&app, &exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : kb::cli::kUsage;
+  }
+  return exit_code;
+}

@@ -1,0 +1,106 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "report/html.h"
+#include "report/terminal.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct StoreFlags {
+  std::string store = DefaultStore();
+  std::string id, output = "report.html";
+  StoreFilter filter;
+  bool json = false;
+};
+
+// A store that does not exist yet holds nothing; reading must not create it.
+Result<std::optional<Store>> OpenExisting(const std::string& path) {
+  if (!std::filesystem::exists(path)) return std::optional<Store>();
+  KB_ASSIGN_OR_RETURN(Store store, Store::Open(path));
+  return std::optional<Store>(std::move(store));
+}
+
+Result<std::vector<json>> Evaluations(const StoreFlags& flags, bool whole) {
+  KB_ASSIGN_OR_RETURN(const auto store, OpenExisting(flags.store));
+  if (!store) return std::vector<json>();
+  return whole ? store->Load(flags.filter) : store->List(flags.filter);
+}
+
+std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+int Show(const StoreFlags& flags) {
+  const auto store = OpenExisting(flags.store);
+  if (!store) return Report(store.error());
+  if (!*store) return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
+  const auto evaluation = (*store)->Get(flags.id);
+  if (!evaluation) return Report(evaluation.error());
+  fmt::print("{}", flags.json ? Line(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
+  return kAllCorrect;
+}
+
+int List(const StoreFlags& flags) {
+  const auto evaluations = Evaluations(flags, false);
+  if (!evaluations) return Report(evaluations.error());
+  if (flags.json) {
+    for (const json& evaluation : *evaluations) fmt::print("{}", Line(evaluation));
+  } else if (evaluations->empty()) {
+    fmt::print("no evaluations in {}\n", flags.store);
+  } else {
+    fmt::print("{}", TerminalTable(*evaluations, {.colour = WantsColour()}));
+  }
+  return kAllCorrect;
+}
+
+int MakeReport(const StoreFlags& flags) {
+  const auto evaluations = Evaluations(flags, true);
+  if (!evaluations) return Report(evaluations.error());
+  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations)); !written) return Report(written.error());
+  if (!evaluations->empty()) {
+    fmt::print("{}\n{}", TerminalTable(*evaluations, {.colour = WantsColour()}), ScoreSummary(*evaluations));
+  }
+  fmt::print("{} evaluations written to {}\n", evaluations->size(), flags.output);
+  return kAllCorrect;
+}
+
+std::shared_ptr<StoreFlags> AddFlags(CLI::App* command, bool filtered) {
+  auto flags = std::make_shared<StoreFlags>();
+  command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
+  if (!filtered) return flags;
+  command->add_option("--problem", flags->filter.problem, "only this problem, as in 1/19");
+  command->add_option("--verdict", flags->filter.verdict, "only this verdict");
+  command->add_option("--limit", flags->filter.limit, "at most so many, newest first; 0: all")->check(CLI::NonNegativeNumber);
+  return flags;
+}
+
+}  // namespace
+
+void AddShow(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand("show", "one stored evaluation in full");
+  auto flags = AddFlags(command, false);
+  command->add_option("id", flags->id, "its id, or the unique beginning of it")->required();
+  command->add_flag("--json", flags->json, "as eval --json printed it");
+  command->callback([flags, exit_code] { *exit_code = Show(*flags); });
+}
+
+void AddList(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand("list", "stored evaluations, newest first");
+  auto flags = AddFlags(command, true);
+  command->add_flag("--json", flags->json, "one line of JSON for each");
+  command->callback([flags, exit_code] { *exit_code = List(*flags); });
+}
+
+void AddReport(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand("report", "a page of the newest evaluation of each candidate");
+  auto flags = AddFlags(command, true);
+  command->add_option("-o,--output", flags->output, "file to write")->capture_default_str();
+  command->callback([flags, exit_code] { *exit_code = MakeReport(*flags); });
+}
+
+}  // namespace kb::cli
