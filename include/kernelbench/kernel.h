@@ -8,8 +8,8 @@
  *   scalars     the numbers among the problem's get_inputs(), in order
  *   init        the numbers among the problem's get_init_inputs(), in order (hyper-parameters)
  *   parameters  the reference module's state_dict(), by name (weights and buffers)
- *   outputs     what the reference's forward returns, flattened; contiguous, allocated, filled with poison: write all of it
- *   workspace   scratch memory of the size that kb_workspace_size() asked for; its contents survive between calls
+ *   outputs     what the reference's forward returns, flattened; contiguous, allocated, filled with poison: write all
+ * of it workspace   scratch memory of the size that kb_workspace_size() asked for; its contents survive between calls
  *
  * Pointers stay valid until the candidate is unloaded, but the bytes behind inputs change before each call, and
  * parameters may change too: kb_prepare() runs after each change. Inputs must not be written.
@@ -100,7 +100,8 @@ typedef struct kb_call {
   uint64_t workspace_size; /* bytes */
 } kb_call;
 
-/* Required. Writes every element of every output. Returns 0, or a code of the candidate's own that ends the evaluation. */
+/* Required. Writes every element of every output. Returns 0, or a code of the candidate's own that ends the evaluation.
+ */
 KB_EXPORT int kb_forward(const kb_call* call);
 
 /* Optional. Bytes of workspace the candidate needs; called once, with inputs and outputs described but not filled. */

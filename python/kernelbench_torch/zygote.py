@@ -33,6 +33,15 @@ def become_child(library, namespaces, request, fds):
     library.kbr_run_worker(hello, status, namespaces, spec["tmp_bytes"], spec["keep"].encode(), work)
 
 
+def warm_up():
+    """Lets torch find out about the processor while /proc can still be read. One thread: a pool would not survive fork."""
+    torch.set_num_threads(1)
+    x = torch.ones(4, 4)
+    torch.nn.functional.conv2d(x.reshape(1, 1, 4, 4), torch.ones(1, 1, 3, 3))
+    torch.softmax(torch.nn.functional.linear(x, x), dim=-1)
+    torch.backends.cpu.get_cpu_capability()
+
+
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
@@ -40,6 +49,7 @@ def main():
     library = runner_library.load(sys.argv[2])
     namespaces = int(sys.argv[3])
     torch.set_grad_enabled(False)
+    warm_up()
     channel.send({"ready": True})
     while (message := channel.receive()) is not None:
         request, fds = message

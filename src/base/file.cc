@@ -61,8 +61,9 @@ Result<TempDir> TempDir::Create(std::string_view prefix) {
   const char* parent = std::getenv("TMPDIR");
   std::string pattern = fmt::format("{}/{}.XXXXXX", parent && *parent ? parent : "/tmp", prefix);
   if (::mkdtemp(pattern.data()) == nullptr) {
-    return Fail(ErrorCode::kUnavailable, fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR",
-                                                     pattern, strerror(errno)));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR", pattern,
+                            strerror(errno)));
   }
   return TempDir(pattern);
 }
@@ -100,9 +101,10 @@ Result<Installation> FindInstallation() {
       return Installation{directory, root / "include", root / "python", root / "problems", root / "protocols"};
     }
   }
-  return Fail(ErrorCode::kEngine, fmt::format("{} finds neither share/kernelbench beside it nor a source tree above it; "
-                                              "install with cmake --install",
-                                              executable.string()));
+  return Fail(ErrorCode::kEngine,
+              fmt::format("{} finds neither share/kernelbench beside it nor a source tree above it; "
+                          "install with cmake --install",
+                          executable.string()));
 }
 
 }  // namespace kb

@@ -1,4 +1,5 @@
-// Ctrl-C and its kin: noted here, acted upon where waiting happens, so that children end in order and nothing is half done.
+// Ctrl-C and its kin: noted here, acted upon where waiting happens, so that children end in order and nothing is half
+// done.
 #ifndef BASE_INTERRUPT_H_
 #define BASE_INTERRUPT_H_
 

@@ -31,12 +31,11 @@ inline tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
 
 // A bug of ours: prints the place and aborts, in release builds too.
 [[noreturn]] void CheckFailed(const char* expression, const char* file, int line);
-#define KB_CHECK(expression) \
-  ((expression) ? static_cast<void>(0) : ::kb::CheckFailed(#expression, __FILE__, __LINE__))
+#define KB_CHECK(expression) ((expression) ? static_cast<void>(0) : ::kb::CheckFailed(#expression, __FILE__, __LINE__))
 
 // Returns the error of `expression` (a Result or Status) from the enclosing function, if there is one.
-#define KB_RETURN_IF_ERROR(expression)                                                     \
-  do {                                                                                     \
+#define KB_RETURN_IF_ERROR(expression)                                                            \
+  do {                                                                                            \
     if (auto kb_status = (expression); !kb_status) return tl::make_unexpected(kb_status.error()); \
   } while (false)
 
@@ -44,8 +43,8 @@ inline tl::unexpected<Error> Fail(ErrorCode code, std::string message) {
 #define KB_CONCAT_INNER(a, b) a##b
 #define KB_CONCAT(a, b) KB_CONCAT_INNER(a, b)
 #define KB_ASSIGN_OR_RETURN(lhs, expression) KB_ASSIGN_OR_RETURN_IMPL(KB_CONCAT(kb_result_, __LINE__), lhs, expression)
-#define KB_ASSIGN_OR_RETURN_IMPL(result, lhs, expression)        \
-  auto result = (expression);                                    \
+#define KB_ASSIGN_OR_RETURN_IMPL(result, lhs, expression)             \
+  auto result = (expression);                                         \
   if (!result) return tl::make_unexpected(std::move(result).error()); \
   lhs = std::move(*result)
 

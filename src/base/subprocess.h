@@ -32,7 +32,7 @@ struct SpawnOptions {
   std::vector<int> inherit;              // descriptors the child keeps under the same numbers; all others close
   int stdout_fd = -1;                    // -1: /dev/null
   int stderr_fd = -1;
-  std::string directory;  // working directory; empty: unchanged
+  std::string directory;      // working directory; empty: unchanged
   uint64_t memory_limit = 0;  // bytes of address space (RLIMIT_AS); 0: none
   uint64_t file_limit = 0;    // bytes of one file; 0: none
 };

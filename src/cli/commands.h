@@ -11,11 +11,11 @@ namespace kb::cli {
 
 // Exit codes, documented in docs/cli.md. A wrong candidate is not an engine failure.
 enum ExitCode : int {
-  kAllCorrect = 0,      // did what was asked; every candidate judged is correct
-  kNotAllCorrect = 1,   // every candidate has a verdict, at least one is not correct
-  kUsage = 2,           // bad arguments, missing files, a broken problem
-  kEngineFailure = 3,   // the engine, the store or this machine failed; no verdict
-  kInterrupted = 130,   // Ctrl-C
+  kAllCorrect = 0,     // did what was asked; every candidate judged is correct
+  kNotAllCorrect = 1,  // every candidate has a verdict, at least one is not correct
+  kUsage = 2,          // bad arguments, missing files, a broken problem
+  kEngineFailure = 3,  // the engine, the store or this machine failed; no verdict
+  kInterrupted = 130,  // Ctrl-C
 };
 
 // Says what went wrong on stderr and returns the exit code of its kind.

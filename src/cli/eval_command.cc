@@ -110,8 +110,11 @@ int Eval(const EvalFlags& flags) {
       progress.Clear();
       const Error& error = evaluation.error();
       const bool one_of_many = requests->size() > 1 && error.code != ErrorCode::kInterrupted;
-      exit_code = std::max<int>(exit_code, Report(one_of_many ? Error{error.code, request.candidate.path.string() + ": " + error.message} : error));
-      if (error.code == ErrorCode::kUsage || error.code == ErrorCode::kInterrupted) break;  // the others share the problem
+      exit_code = std::max<int>(
+          exit_code,
+          Report(one_of_many ? Error{error.code, request.candidate.path.string() + ": " + error.message} : error));
+      if (error.code == ErrorCode::kUsage || error.code == ErrorCode::kInterrupted)
+        break;  // the others share the problem
       continue;
     }
     json result = evaluation->ToJson();
@@ -146,7 +149,8 @@ void AddEval(CLI::App* app, int* exit_code) {
   command->add_option("candidates", flags->candidates, ".py (ModelNew) or .cpp (kb_forward) files")->required();
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
   command->add_option("--device", flags->device, "cpu")->capture_default_str();
-  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")->capture_default_str();
+  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
+      ->capture_default_str();
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
       ->check(CLI::IsMember({"namespaces", "process"}))
       ->capture_default_str();
@@ -159,8 +163,9 @@ void AddEval(CLI::App* app, int* exit_code) {
   command->add_flag("--verbose", flags->verbose, "each evaluation in full");
   for (const Protocol::Key& key : Protocol::Keys()) {
     const std::string name = key.name;
-    command->add_option_function<std::string>(
-               FlagName(name), [flags, name](const std::string& value) { flags->keys[name] = value; }, key.help)
+    command
+        ->add_option_function<std::string>(
+            FlagName(name), [flags, name](const std::string& value) { flags->keys[name] = value; }, key.help)
         ->group("Keys of the protocol");
   }
   command->callback([flags, exit_code] { *exit_code = Eval(*flags); });

@@ -23,7 +23,8 @@ int ListAll(bool as_json) {
   if (!installation) return Report(installation.error());
   for (const ProblemFile& problem : ListProblems(installation->problems)) {
     if (as_json) {
-      fmt::print("{}\n", json{{"name", problem.name}, {"file", problem.path.string()}, {"title", problem.title}}.dump());
+      fmt::print("{}\n",
+                 json{{"name", problem.name}, {"file", problem.path.string()}, {"title", problem.title}}.dump());
     } else {
       fmt::print("{:<6} {:<44} {}\n", problem.name, problem.path.filename().string(), problem.title);
     }
@@ -50,8 +51,10 @@ std::string Tensors(const json& specs) {
     const auto dtype = spec.at("dtype").get<std::vector<int>>();
     constexpr const char* kCodes[] = {"int", "uint", "float", "?", "bfloat", "complex", "bool"};
     std::string shape;
-    for (const auto extent : spec.at("shape")) shape += (shape.empty() ? "" : "x") + std::to_string(extent.get<int64_t>());
-    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : ", ", kCodes[dtype[0]], dtype[0] == 6 ? "" : std::to_string(dtype[1]), shape);
+    for (const json& extent : spec.at("shape"))
+      shape += (shape.empty() ? "" : "x") + std::to_string(extent.get<int64_t>());
+    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : ", ", kCodes[dtype[0]],
+                        dtype[0] == 6 ? "" : std::to_string(dtype[1]), shape);
   }
   return text.empty() ? "none" : text;
 }
@@ -77,9 +80,13 @@ int Validate(const ProblemFlags& flags) {
       continue;
     }
     if (flags.json) {
-      fmt::print("{}\n", json{{"name", problem->name}, {"size", flags.size}, {"inputs", found->at("inputs")},
-                              {"outputs", found->at("outputs")}, {"parameters", found->at("parameters")},
-                              {"notes", found->at("notes")}}.dump());
+      fmt::print("{}\n", json{{"name", problem->name},
+                              {"size", flags.size},
+                              {"inputs", found->at("inputs")},
+                              {"outputs", found->at("outputs")},
+                              {"parameters", found->at("parameters")},
+                              {"notes", found->at("notes")}}
+                             .dump());
     } else {
       fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem->name, flags.size,
                  Tensors(found->at("inputs")), Tensors(found->at("outputs")), Tensors(found->at("parameters")));

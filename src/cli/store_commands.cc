@@ -38,7 +38,8 @@ std::string Line(const json& value) { return value.dump(-1, ' ', false, json::er
 int Show(const StoreFlags& flags) {
   const auto store = OpenExisting(flags.store);
   if (!store) return Report(store.error());
-  if (!*store) return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
+  if (!*store)
+    return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
   const auto evaluation = (*store)->Get(flags.id);
   if (!evaluation) return Report(evaluation.error());
   fmt::print("{}", flags.json ? Line(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
@@ -61,7 +62,8 @@ int List(const StoreFlags& flags) {
 int MakeReport(const StoreFlags& flags) {
   const auto evaluations = Evaluations(flags, true);
   if (!evaluations) return Report(evaluations.error());
-  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations)); !written) return Report(written.error());
+  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations)); !written)
+    return Report(written.error());
   if (!evaluations->empty()) {
     fmt::print("{}\n{}", TerminalTable(*evaluations, {.colour = WantsColour()}), ScoreSummary(*evaluations));
   }
@@ -75,7 +77,8 @@ std::shared_ptr<StoreFlags> AddFlags(CLI::App* command, bool filtered) {
   if (!filtered) return flags;
   command->add_option("--problem", flags->filter.problem, "only this problem, as in 1/19");
   command->add_option("--verdict", flags->filter.verdict, "only this verdict");
-  command->add_option("--limit", flags->filter.limit, "at most so many, newest first; 0: all")->check(CLI::NonNegativeNumber);
+  command->add_option("--limit", flags->filter.limit, "at most so many, newest first; 0: all")
+      ->check(CLI::NonNegativeNumber);
   return flags;
 }
 

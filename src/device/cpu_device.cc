@@ -41,7 +41,7 @@ class CpuRunnerLink : public RunnerLink {
     if (clocked) secrets_.Draw();
     const uint64_t before = doorbell_->done.load();
     uint64_t go = RandomBits();
-    while (static_cast<uint32_t>(go) == static_cast<uint32_t>(go_)) go = RandomBits();
+    while (static_cast<uint32_t>(go) == static_cast<uint32_t>(go_) || go == 0) go = RandomBits();
     go_ = go;
     doorbell_->kind.store(static_cast<uint32_t>(kind));
     doorbell_->argument.store(argument);

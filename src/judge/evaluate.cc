@@ -137,7 +137,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
                                                               const Built& built, StepTimes* times) {
   int64_t start = NowNs();
   const bool copies = request.candidate.kind == CandidateKind::kModule;
-  KB_ASSIGN_OR_RETURN(Message reply, device_->Call({{"op", "session"}, {"copies_outputs", copies}}, std::chrono::seconds(60)));
+  KB_ASSIGN_OR_RETURN(Message reply,
+                      device_->Call({{"op", "session"}, {"copies_outputs", copies}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
                            std::move(reply.fds[3])};
@@ -145,7 +146,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
   start = NowNs();
   KB_ASSIGN_OR_RETURN(auto runner, StartRunner(request, problem, built, session));
-  KB_RETURN_IF_ERROR(device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
+  KB_RETURN_IF_ERROR(
+      device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
   (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
   return runner;
 }
@@ -155,14 +157,15 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   std::vector<double> baseline, offset;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  for (int i = 0; i < kOffsetCalls; ++i) {
+  for (int i = 0; i <= kOffsetCalls; ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
     KB_RETURN_IF_ERROR(device_->Ask({{"op", "present"}}, std::chrono::seconds(60)));
     evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
     KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, 10));
     const auto* told = std::get_if<Rounds::Answer>(&answer);
-    if (told == nullptr) return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
-    offset.push_back(told->us);
+    if (told == nullptr)
+      return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
+    if (i > 0) offset.push_back(told->us);
   }
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
@@ -187,8 +190,9 @@ Result<std::optional<Finding>> Evaluator::Load(const Request& request, const jso
   const auto& answer = std::get<Rounds::Answer>(prepared);
   evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;
   if (answer.report.at("state_copied")) {
-    evaluation->notes.push_back("state_copied: the candidate drew other weights than the reference under the same seed; "
-                                "the reference's were copied into it");
+    evaluation->notes.push_back(
+        "state_copied: the candidate drew other weights than the reference under the same seed; "
+        "the reference's were copied into it");
   }
   return std::optional<Finding>();
 }

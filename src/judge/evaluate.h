@@ -26,8 +26,8 @@ namespace kb {
 struct EvaluatorOptions {
   std::string device = "cpu";
   Isolation isolation = Isolation::kNamespaces;
-  int threads = 0;  // cores for either side; 0: all that this process may use
-  int jobs = 0;     // parallel builds; 0: as many as cores
+  int threads = 0;                                   // cores for either side; 0: all that this process may use
+  int jobs = 0;                                      // parallel builds; 0: as many as cores
   std::function<void(const std::string&)> progress;  // one line for people, or empty
 };
 
@@ -45,7 +45,8 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;  // owns processes
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Builds what the requests need, in parallel, so that Evaluate() finds it in the cache. Errors are left to Evaluate().
+  // Builds what the requests need, in parallel, so that Evaluate() finds it in the cache. Errors are left to
+  // Evaluate().
   void Prebuild(const std::vector<Request>& requests);
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
@@ -61,7 +62,7 @@ class Evaluator {
     bool ok = false;
     bool timed_out = false;
     std::string log;
-    std::filesystem::path kernel;                                      // native
+    std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
   };
   struct LoadedProblem;

@@ -12,8 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything that
-// can be subtracted is (bench/results/aa_cpu.md).
+// Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
+// that can be subtracted is (bench/results/aa_cpu.md).
 constexpr double kCpuFloor = 0.02;
 // Wake-ups alone keep threads from running this long.
 constexpr double kWaitedAlwaysUs = 150;
@@ -26,10 +26,10 @@ class Planner {
     for (const json& name : problem.at("distributions")) stress_.push_back(name);
   }
 
-  // Warm-up shows whether precision was traded away: every second round is stressed.
+  // Warm-up is where precision that was traded away shows first: its rounds are stressed.
   RoundPlan WarmUp(int number) {
-    const bool stressed = protocol_.comparison == "anchored" && !stress_.empty() && number % 2 == 0;
-    return Plan(stressed ? stress_[static_cast<size_t>(number / 2) % stress_.size()] : "natural", false);
+    const bool stressed = protocol_.comparison == "anchored" && !stress_.empty();
+    return Plan(stressed ? stress_[static_cast<size_t>(number) % stress_.size()] : "natural", false);
   }
   RoundPlan Natural() {
     RoundPlan plan = Plan("natural", true);
@@ -46,7 +46,7 @@ class Planner {
   // Distributions that rounds of this protocol will use.
   std::vector<std::string> Distributions() const {
     std::vector<std::string> names = {"natural"};
-    const size_t warm = std::min(stress_.size(), static_cast<size_t>((protocol_.warmup_rounds + 1) / 2));
+    const size_t warm = std::min(stress_.size(), static_cast<size_t>(protocol_.warmup_rounds));
     const size_t used = protocol_.stress_every > 0 ? stress_.size() : warm;
     names.insert(names.end(), stress_.begin(), stress_.begin() + static_cast<long>(used));
     return names;
@@ -88,7 +88,8 @@ std::string VoidReason(const Round& round, const Protocol& protocol, const Evalu
 std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
   std::vector<TimedRound> timed;
   for (const Round& round : evaluation.rounds) {
-    const bool fits = distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+    const bool fits =
+        distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
     if (!fits || !round.void_reason.empty()) continue;
     timed.push_back({round.plan.index, std::max(round.candidate_us - evaluation.offset_us, 1e-3), round.baseline_us,
                      round.plan.scored});
@@ -130,9 +131,10 @@ void ChooseHeadline(Evaluation* evaluation) {
   for (const std::string& name : others) {
     const Speedup other = EstimateFor(*evaluation, name);
     if (other.rounds < 6 || other.high >= evaluation->speedup->low) continue;
-    evaluation->notes.push_back(fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
-                                            "which therefore count",
-                                            evaluation->speedup->speedup, other.speedup, other.low, other.high, name));
+    evaluation->notes.push_back(
+        fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
+                    "which therefore count",
+                    evaluation->speedup->speedup, other.speedup, other.low, other.high, name));
     evaluation->headline = name;
     evaluation->speedup = other;
     return;
@@ -148,36 +150,43 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
                                             100 * statistical, speedup.rounds, 100 * protocol.half_width));
   }
   if (speedup.floor > kCpuFloor + std::max(0.05, protocol.half_width)) {
-    evaluation->notes.push_back(
-        fmt::format("too_short_to_resolve: {:.0f} us with an offset that is uncertain by {:.1f} us; the interval holds, but a "
-                    "larger --size resolves more",
-                    speedup.candidate_us, evaluation->offset_spread_us));
+    evaluation->notes.push_back(fmt::format(
+        "too_short_to_resolve: {:.0f} us with an offset that is uncertain by {:.1f} us; the interval holds, but a "
+        "larger --size resolves more",
+        speedup.candidate_us, evaluation->offset_spread_us));
   }
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
   const double least_us = rate > 0 ? static_cast<double>(BytesMoved(problem)) / rate : 0;
   if (speedup.candidate_us < 0.5 * least_us) {
-    evaluation->notes.push_back(fmt::format("faster_than_memory: {:.0f} us, but reading the inputs and writing the outputs "
-                                            "alone takes {:.0f} us at the measured copy rate",
-                                            speedup.candidate_us, least_us));
+    evaluation->notes.push_back(
+        fmt::format("faster_than_memory: {:.0f} us, but reading the inputs and writing the outputs "
+                    "alone takes {:.0f} us at the measured copy rate",
+                    speedup.candidate_us, least_us));
   }
-  if (protocol.audits > 0) evaluation->notes.push_back("not_audited: this protocol counts the lower of two audits; none was made");
+  if (protocol.audits > 0)
+    evaluation->notes.push_back("not_audited: this protocol counts the lower of two audits; none was made");
 }
 
-// A baseline that stays slow counts as undisturbed; other load that stays is said.
+void AddNote(const std::string& note, Evaluation* evaluation) {
+  auto& notes = evaluation->notes;
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+// For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
+// said.
 void AdmitVoidRounds(Evaluation* evaluation) {
-  bool disturbed = false, busy = false;
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty()) continue;
     if (round.void_reason.starts_with("baseline")) {
       round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
-      disturbed = true;
+      AddNote("baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts",
+              evaluation);
     } else {
-      busy = true;
+      AddNote("machine_busy: other programs kept running on these cores; the times are less certain than they look",
+              evaluation);
     }
     round.void_reason.clear();
   }
-  if (disturbed) evaluation->notes.push_back("baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts");
-  if (busy) evaluation->notes.push_back("machine_busy: other programs kept running on these cores; the times are less certain than they look");
 }
 
 }  // namespace
@@ -196,18 +205,16 @@ Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
                                                         {"tolerance", request.protocol.ToleranceJson()}},
                                                        timeout));
     if (!reply.at("judgeable")) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
-                              "its output's standard deviation",
-                              request.problem.name, request.protocol.precision, name));
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format(
+              "{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
+              "its output's standard deviation",
+              request.problem.name, request.protocol.precision, name));
     }
     notes = reply.at("notes");
   }
-  for (const json& note : notes) {
-    if (std::find(evaluation->notes.begin(), evaluation->notes.end(), note.get<std::string>()) == evaluation->notes.end()) {
-      evaluation->notes.push_back(note);
-    }
-  }
+  for (const json& note : notes) AddNote(note, evaluation);
   (*times)["anchors"] += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   return std::optional<Finding>();
 }
@@ -216,7 +223,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   Planner planner(protocol, problem);
-  KB_ASSIGN_OR_RETURN(auto finding, AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
+  KB_ASSIGN_OR_RETURN(auto finding,
+                      AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
   int current_weights = 0;
 
   // Runs one planned round; a finding ends the evaluation.
@@ -235,7 +243,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     return std::optional<Finding>();
   };
 
-  const int warm_up = protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
+  const int warm_up =
+      protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
   for (int i = 0; i < warm_up; ++i) {
     KB_ASSIGN_OR_RETURN(finding, run(planner.WarmUp(i)));
     if (finding) return finding;
@@ -247,21 +256,24 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   if (!protocol.measure) return finding;
 
   int done = 0, voids = 0;
+  const int most_voids = std::max(10, protocol.round_checks.front());
   for (const int check : protocol.round_checks) {
-    const int target = check == protocol.round_checks.front() ? std::max(check, protocol.correct_trials - warm_up) : check;
+    const int target =
+        check == protocol.round_checks.front() ? std::max(check, protocol.correct_trials - warm_up) : check;
     while (done < target) {
       KB_ASSIGN_OR_RETURN(finding, run(planner.Natural()));
       if (finding) return finding;
-      if (!evaluation->rounds.back().void_reason.empty() && ++voids <= std::max(10, protocol.round_checks.front())) {
+      if (!evaluation->rounds.back().void_reason.empty() && voids < most_voids) {
+        ++voids;
         planner.Repeat();
         continue;
       }
+      if (voids == most_voids) AdmitVoidRounds(evaluation);
       ++done;
       if (!planner.StressIsDue()) continue;
       KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));
       if (finding) return finding;
     }
-    if (voids > std::max(10, protocol.round_checks.front())) AdmitVoidRounds(evaluation);
     if (EstimateFor(*evaluation, "natural").half_width <= protocol.half_width) break;
   }
   ChooseHeadline(evaluation);

@@ -23,7 +23,9 @@ int UsableCores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
 }
 
-std::chrono::milliseconds Seconds(double seconds) { return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3)); }
+std::chrono::milliseconds Seconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
+}
 
 uint64_t Gigabytes(double gigabytes) { return static_cast<uint64_t>(gigabytes * (uint64_t{1} << 30)); }
 
@@ -45,18 +47,22 @@ bool IsExtensionRequest(const json& request) {
   if (!request.is_object() || !request.value("functions", json()).is_object()) return false;
   for (const char* key : {"cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths"}) {
     const json list = request.value(key, json());
-    if (!list.is_array() || !std::all_of(list.begin(), list.end(), [](const json& item) { return item.is_string(); })) return false;
+    if (!list.is_array() || !std::all_of(list.begin(), list.end(), [](const json& item) { return item.is_string(); }))
+      return false;
   }
   const std::string name = request.value("name", json()).is_string() ? request["name"].get<std::string>() : "";
-  const bool identifier = !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
-  return identifier && request.value("error_handling", json()).is_boolean() && request.value("implicit_headers", json()).is_boolean();
+  const bool identifier =
+      !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+  return identifier && request.value("error_handling", json()).is_boolean() &&
+         request.value("implicit_headers", json()).is_boolean();
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
   if (options.device != "cpu") {
-    return Fail(ErrorCode::kUnavailable, fmt::format("no device \"{}\" on this machine; there is: cpu", options.device));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("no device \"{}\" on this machine; there is: cpu", options.device));
   }
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation));
@@ -77,7 +83,8 @@ Status Evaluator::EnsureDevice() {
     KB_ASSIGN_OR_RETURN(python_, FindPython(installation_));
   }
   Say("starting the device process");
-  KB_ASSIGN_OR_RETURN(DeviceProcess device, DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
+  KB_ASSIGN_OR_RETURN(DeviceProcess device,
+                      DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
   device_.emplace(std::move(device));
   return {};
 }
@@ -192,7 +199,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 void Evaluator::Prebuild(const std::vector<Request>& requests) {
   std::vector<const Request*> native;
   for (const Request& request : requests) {
-    if (request.candidate.kind == CandidateKind::kNative && request.candidate.rejection.empty()) native.push_back(&request);
+    if (request.candidate.kind == CandidateKind::kNative && request.candidate.rejection.empty())
+      native.push_back(&request);
   }
   if (native.size() < 2) return;
   std::atomic<size_t> next = 0, done = 0;
@@ -201,7 +209,8 @@ void Evaluator::Prebuild(const std::vector<Request>& requests) {
     workers.emplace_back([&] {
       for (size_t at = next++; at < native.size(); at = next++) {
         // What fails here fails again in Evaluate(), where it is reported.
-        [[maybe_unused]] const auto ignored = builder_->BuildNative(native[at]->candidate, LimitsOf(native[at]->protocol));
+        [[maybe_unused]] const auto ignored =
+            builder_->BuildNative(native[at]->candidate, LimitsOf(native[at]->protocol));
         Say(fmt::format("built {} of {} native candidates", ++done, native.size()));
       }
     });

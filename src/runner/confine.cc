@@ -60,22 +60,74 @@ Status InstallFilter() {
   if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
   const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
   bool ok = true;
-  for (const char* name :
-       {"ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_open", "pidfd_getfd",
-        "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "io_uring_setup", "io_uring_enter",
-        "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "unshare", "setns", "mount", "umount2",
-        "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsmount", "fsconfig", "mount_setattr", "keyctl",
-        "add_key", "request_key", "fork", "vfork", "execve", "execveat", "swapon", "swapoff", "reboot", "kexec_load",
-        "init_module", "finit_module", "delete_module", "setpriority", "sched_setscheduler", "sched_setattr",
-        "ioprio_set", "migrate_pages", "move_pages", "personality", "quotactl", "name_to_handle_at",
-        "open_by_handle_at", "fanotify_init", "syslog", "acct", "settimeofday", "clock_settime", "clock_adjtime",
-        "adjtimex", "sethostname", "setdomainname"}) {
+  for (const char* name : {"ptrace",
+                           "process_vm_readv",
+                           "process_vm_writev",
+                           "process_madvise",
+                           "kcmp",
+                           "pidfd_open",
+                           "pidfd_getfd",
+                           "pidfd_send_signal",
+                           "rt_sigqueueinfo",
+                           "rt_tgsigqueueinfo",
+                           "io_uring_setup",
+                           "io_uring_enter",
+                           "io_uring_register",
+                           "bpf",
+                           "perf_event_open",
+                           "userfaultfd",
+                           "unshare",
+                           "setns",
+                           "mount",
+                           "umount2",
+                           "pivot_root",
+                           "chroot",
+                           "move_mount",
+                           "open_tree",
+                           "fsopen",
+                           "fsmount",
+                           "fsconfig",
+                           "mount_setattr",
+                           "keyctl",
+                           "add_key",
+                           "request_key",
+                           "fork",
+                           "vfork",
+                           "execve",
+                           "execveat",
+                           "swapon",
+                           "swapoff",
+                           "reboot",
+                           "kexec_load",
+                           "init_module",
+                           "finit_module",
+                           "delete_module",
+                           "setpriority",
+                           "sched_setscheduler",
+                           "sched_setattr",
+                           "ioprio_set",
+                           "migrate_pages",
+                           "move_pages",
+                           "personality",
+                           "quotactl",
+                           "name_to_handle_at",
+                           "open_by_handle_at",
+                           "fanotify_init",
+                           "syslog",
+                           "acct",
+                           "settimeofday",
+                           "clock_settime",
+                           "clock_adjtime",
+                           "adjtimex",
+                           "sethostname",
+                           "setdomainname"}) {
     const int number = seccomp_syscall_resolve_name(name);
     if (number != __NR_SCMP_ERROR) ok = ok && seccomp_rule_add(filter.get(), deny, number, 0) == 0;
   }
   // New threads are allowed, new processes are not. clone3 hides its flags in memory: without it libc uses clone.
   ok = ok && seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+  ok =
+      ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
   // Signals only to oneself (abort needs that).
   const auto self = static_cast<scmp_datum_t>(getpid());
   ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;
@@ -100,7 +152,8 @@ Status PrivateTmp(uint64_t bytes, const std::string& keep) {
   for (const auto& [path, tree] : kept) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
-    if (syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), kMoveEmptyPath) != 0) return Errno(path.c_str());
+    if (syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), kMoveEmptyPath) != 0)
+      return Errno(path.c_str());
   }
   return {};
 }

@@ -10,9 +10,9 @@
 
 namespace kb::runner {
 
-// Leaves the caller's user, mount, PID, network, IPC and UTS namespaces: afterwards /tmp is private and bounded (but for
-// the directories of `keep`, one a line, which stay visible), /proc is empty, and the next child is process 1 of its own
-// PID namespace. The caller must have one thread only.
+// Leaves the caller's user, mount, PID, network, IPC and UTS namespaces: afterwards /tmp is private and bounded (but
+// for the directories of `keep`, one a line, which stay visible), /proc is empty, and the next child is process 1 of
+// its own PID namespace. The caller must have one thread only.
 Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep);
 
 struct Limits {
@@ -25,8 +25,8 @@ struct Limits {
 Status Confine(const Limits& limits);
 
 // Forks a worker that first tells the engine its process id (credentials over `hello_fd`), then runs `work` and exits
-// with what it returns. The caller stays behind, does nothing but wait, and writes the worker's wait status (4 bytes) to
-// `status_fd`. Does not return.
+// with what it returns. The caller stays behind, does nothing but wait, and writes the worker's wait status (4 bytes)
+// to `status_fd`. Does not return.
 [[noreturn]] void Supervise(int hello_fd, int status_fd, const std::function<int()>& work);
 
 }  // namespace kb::runner

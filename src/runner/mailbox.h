@@ -17,16 +17,16 @@ struct Command {
 
 class Mailbox {
  public:
-  // `doorbell` stays mapped as long as the mailbox lives.
-  explicit Mailbox(Doorbell* doorbell) : doorbell_(doorbell), seen_(doorbell->go.load()) {}
+  // `doorbell` stays mapped as long as the mailbox lives. The judge may have rung before we are here: 0 is no ring.
+  explicit Mailbox(Doorbell* doorbell) : doorbell_(doorbell) {}
 
-  Command Wait();                      // sleeps until the judge rings
-  void Write(const Report& report);    // takes effect with the next Answer(); stays until written anew
-  void Answer();                       // rings back
+  Command Wait();                    // sleeps until the judge rings
+  void Write(const Report& report);  // takes effect with the next Answer(); stays until written anew
+  void Answer();                     // rings back
 
  private:
   Doorbell* doorbell_;
-  uint64_t seen_;
+  uint64_t seen_ = 0;
 };
 
 }  // namespace kb::runner

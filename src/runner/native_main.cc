@@ -59,13 +59,14 @@ class NativeCandidate {
     forward_ = reinterpret_cast<Function>(dlsym(library, "kb_forward"));
     prepare_ = reinterpret_cast<Function>(dlsym(library, "kb_prepare"));
     if (forward_ == nullptr) {
-      return Problem(ReportStatus::kLoadFailed, "the candidate does not define kb_forward; declare it as in kernelbench/kernel.h");
+      return Problem(ReportStatus::kLoadFailed,
+                     "the candidate does not define kb_forward; declare it as in kernelbench/kernel.h");
     }
     const auto size = reinterpret_cast<uint64_t (*)(const kb_call*)>(dlsym(library, "kb_workspace_size"));
     if (size == nullptr) return Fine();
     return Guarded("kb_workspace_size", [&] {
       call_.workspace_size = size(&call_);
-      if (call_.workspace_size > 0) call_.workspace = ::operator new(call_.workspace_size, std::align_val_t{4096});
+      if (call_.workspace_size > 0) call_.workspace = ::operator new (call_.workspace_size, std::align_val_t{4096});
       return 0;
     });
   }

@@ -3,8 +3,8 @@
 //
 // Theory of operation. The judge writes `kind` and `argument`, then `go`, a number that the runner cannot guess and
 // that differs from call to call. The runner wakes, does what it is told, writes its report, then copies `go` to
-// `done`. Nothing in this page is believed: the judge keeps its own copies of what it wrote, reads `done` and the report
-// once for each decision, and takes `done` for a hint, because outputs are read back and compared anyway.
+// `done`. Nothing in this page is believed: the judge keeps its own copies of what it wrote, reads `done` and the
+// report once for each decision, and takes `done` for a hint, because outputs are read back and compared anyway.
 //
 // On the CPU both sides sleep on a futex (the low half of `go` and `done`): a judge that spins would take a core from
 // the candidate it is timing.

@@ -31,9 +31,10 @@ Result<BuildCache> BuildCache::Open(const fs::path& directory) {
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return Fail(ErrorCode::kUnavailable, fmt::format("cannot make the build cache {}: {}; set KERNELBENCH_CACHE to a directory "
-                                                     "that can be written",
-                                                     directory.string(), error.message()));
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot make the build cache {}: {}; set KERNELBENCH_CACHE to a directory "
+                            "that can be written",
+                            directory.string(), error.message()));
   }
   Sweep(directory);
   return BuildCache(directory);
@@ -64,8 +65,8 @@ Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, 
     entry["sha256"] = Sha256(artifact);
     KB_RETURN_IF_ERROR(WriteFileAtomic(result.artifact, artifact));
   }
-  KB_RETURN_IF_ERROR(WriteFileAtomic(directory_ / (key + ".json"),
-                                     entry.dump(-1, ' ', false, json::error_handler_t::replace)));
+  KB_RETURN_IF_ERROR(
+      WriteFileAtomic(directory_ / (key + ".json"), entry.dump(-1, ' ', false, json::error_handler_t::replace)));
   return result;
 }
 

@@ -1,5 +1,5 @@
-// Finished builds by content: KEY.json says how it went, KEY.so is the result. Entries appear whole or not at all; one that
-// no longer matches its own checksum is built again.
+// Finished builds by content: KEY.json says how it went, KEY.so is the result. Entries appear whole or not at all; one
+// that no longer matches its own checksum is built again.
 #ifndef JUDGE_BUILD_BUILD_CACHE_H_
 #define JUDGE_BUILD_BUILD_CACHE_H_
 
@@ -15,10 +15,10 @@ namespace kb {
 struct BuildResult {
   bool ok = false;
   bool timed_out = false;
-  std::string log;                  // everything the compiler said
+  std::string log;  // everything the compiler said
   double seconds = 0;
   bool cached = false;
-  std::filesystem::path artifact;   // the shared object, if ok
+  std::filesystem::path artifact;  // the shared object, if ok
 };
 
 class BuildCache {

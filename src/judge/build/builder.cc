@@ -46,7 +46,8 @@ std::string ExtensionSource(const json& request, bool precompiled) {
   if (functions.empty()) return source;
   source += "PYBIND11_MODULE(TORCH_EXTENSION_NAME, kb_module) {\n";
   for (const auto& [name, documentation] : functions.items()) {
-    const std::string target = request.at("error_handling") ? fmt::format("torch::wrap_pybind_function({})", name) : "&" + name;
+    const std::string target =
+        request.at("error_handling") ? fmt::format("torch::wrap_pybind_function({})", name) : "&" + name;
     source += fmt::format("  kb_module.def(\"{}\", {}, {});\n", name, target, documentation.dump());
   }
   return source + "}\n";
@@ -81,8 +82,14 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
 Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const CompileLimits& limits) const {
   const bool is_c = candidate.path.extension() == ".c";
   const std::string name = is_c ? "candidate.c" : "candidate.cpp";
-  std::vector<std::string> flags = {is_c ? "-std=gnu17" : "-std=c++20", "-O3",     "-march=native", "-ffp-contract=fast",
-                                    "-fopenmp",                         "-fPIC",   "-shared",       "-Wall",
+  std::vector<std::string> flags = {is_c ? "-std=gnu17" : "-std=c++20",
+                                    "-O3",
+                                    "-march=native",
+                                    "-ffp-contract=fast",
+                                    "-fopenmp",
+                                    "-fPIC",
+                                    "-shared",
+                                    "-Wall",
                                     "-fdiagnostics-color=never"};
   CompileJob job;
   job.sources = {{name, candidate.source}};
@@ -135,12 +142,13 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   }
   std::vector<std::string> flags = {"-DTORCH_API_INCLUDE_EXTENSION_H"};
   for (const std::string& path : torch.include_paths) flags.insert(flags.end(), {"-isystem", path});
-  flags.insert(flags.end(), {"-isystem", torch.python_include, "-fPIC", "-std=" + torch.standard,
-                             "-fdiagnostics-color=never"});
+  flags.insert(flags.end(),
+               {"-isystem", torch.python_include, "-fPIC", "-std=" + torch.standard, "-fdiagnostics-color=never"});
   for (const std::string& flag : Strings(wanted.at("cflags"))) flags.push_back(flag);
   for (const std::string& path : Strings(wanted.at("include_paths"))) flags.push_back("-I" + path);
   const std::string key =
-      KeyOf(compiler_, flags, {torch.version, torch.library_path, ExtensionSource(wanted, false), wanted.at("ldflags").dump()});
+      KeyOf(compiler_, flags,
+            {torch.version, torch.library_path, ExtensionSource(wanted, false), wanted.at("ldflags").dump()});
   if (auto found = cache_.Find(key)) return *found;
   fs::path precompiled;
   if (wanted.at("implicit_headers")) {

@@ -20,7 +20,7 @@ bool Contains(const std::string& text, std::string_view word) { return text.find
 std::string GuessBackend(const std::string& source) {
   constexpr std::pair<const char*, const char*> kSigns[] = {
       {"import tilelang", "tilelang"}, {"import cutlass", "cute"}, {"import triton", "triton"},
-      {"from triton", "triton"},       {"cuda_sources", "cuda"},  {"load_inline", "cpp"},
+      {"from triton", "triton"},       {"cuda_sources", "cuda"},   {"load_inline", "cpp"},
   };
   for (const auto& [sign, backend] : kSigns) {
     if (Contains(source, sign)) return backend;
@@ -30,7 +30,8 @@ std::string GuessBackend(const std::string& source) {
 
 bool LooksBinary(const std::string& source) {
   if (source.find('\0') != std::string::npos) return true;
-  const auto control = std::count_if(source.begin(), source.end(), [](unsigned char c) { return c < 32 && !isspace(c); });
+  const auto control =
+      std::count_if(source.begin(), source.end(), [](unsigned char c) { return c < 32 && !isspace(c); });
   return control * 20 > static_cast<long>(source.size());
 }
 
@@ -58,15 +59,16 @@ Result<Candidate> ReadCandidate(const fs::path& path, const std::string& device)
   const std::string extension = path.extension();
   if (extension == ".py") {
     candidate.kind = CandidateKind::kModule;
-  } else if (extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c" || extension == ".cu") {
+  } else if (extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c" ||
+             extension == ".cu") {
     candidate.kind = CandidateKind::kNative;
   } else {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
       return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
     }
-    return Fail(ErrorCode::kUsage, fmt::format("{}: a candidate is a .py file (ModelNew) or a .cpp file (kb_forward)",
-                                               path.string()));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{}: a candidate is a .py file (ModelNew) or a .cpp file (kb_forward)", path.string()));
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&

@@ -38,8 +38,8 @@ std::vector<ProblemFile> ListProblems(const fs::path& directory) {
     for (const auto& file : fs::directory_iterator(level.path(), ignored)) {
       const std::string stem = file.path().stem();
       if (file.path().extension() != ".py" || Leading(stem) == 0) continue;
-      found.push_back({{number, Leading(stem)},
-                       {fmt::format("{}/{}", number, Leading(stem)), file.path(), Title(file.path())}});
+      found.push_back(
+          {{number, Leading(stem)}, {fmt::format("{}/{}", number, Leading(stem)), file.path(), Title(file.path())}});
     }
   }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -65,10 +65,12 @@ Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& na
     }
     return ProblemFile{name, path, Title(path)};
   }
-  if (fs::is_directory(name, ignored)) return Fail(ErrorCode::kUsage, fmt::format("{} is a directory; name a problem file", name));
-  return Fail(ErrorCode::kUsage, fmt::format("no problem \"{}\": give a number such as 1/19 (kernelbench problems list shows "
-                                             "them all) or the path of a problem file",
-                                             name));
+  if (fs::is_directory(name, ignored))
+    return Fail(ErrorCode::kUsage, fmt::format("{} is a directory; name a problem file", name));
+  return Fail(ErrorCode::kUsage,
+              fmt::format("no problem \"{}\": give a number such as 1/19 (kernelbench problems list shows "
+                          "them all) or the path of a problem file",
+                          name));
 }
 
 }  // namespace kb

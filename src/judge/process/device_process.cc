@@ -34,7 +34,8 @@ Result<PythonIdentity> Probe(const std::string& executable) {
                        .environment = {Inherited("PATH", "/usr/bin:/bin"), Inherited("HOME", "/tmp"), "LANG=C.UTF-8"}};
   KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(options, std::chrono::seconds(120)));
   const size_t start = done.output.find("{\"paths\"");
-  const auto told = start == std::string::npos ? nlohmann::json() : nlohmann::json::parse(done.output.substr(start), nullptr, false);
+  const auto told =
+      start == std::string::npos ? nlohmann::json() : nlohmann::json::parse(done.output.substr(start), nullptr, false);
   if (!done.status.ok() || !told.is_object()) {
     std::string last = done.output.substr(0, done.output.find_last_not_of('\n') + 1);
     last = last.substr(last.find_last_of('\n') + 1);
@@ -65,8 +66,9 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
     if (identity || identity.error().code == ErrorCode::kInterrupted) return identity;
     reasons += "\n  " + identity.error().message;
   }
-  return Fail(ErrorCode::kUnavailable,
-              "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
+  return Fail(
+      ErrorCode::kUnavailable,
+      "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
 }
 
 std::vector<std::string> TensorEnvironment(const Installation& installation, int threads) {
@@ -115,9 +117,10 @@ Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds 
     if (reply.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
     if (reply.error() == ReceiveFailure::kTimedOut) {
       process_.Kill();
-      return Fail(ErrorCode::kUsage, fmt::format("the reference did not finish within {:.0f} s (in step \"{}\"); use a smaller "
-                                                 "--size or a larger --reference-timeout-s",
-                                                 static_cast<double>(timeout.count()) / 1e3, op));
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("the reference did not finish within {:.0f} s (in step \"{}\"); use a smaller "
+                              "--size or a larger --reference-timeout-s",
+                              static_cast<double>(timeout.count()) / 1e3, op));
     }
     const auto status = process_.Wait(std::chrono::seconds(2));
     process_.Kill();

@@ -21,11 +21,12 @@ struct PythonIdentity {
   std::vector<std::filesystem::path> paths;  // prefixes and torch, for the sandbox
 };
 
-// KERNELBENCH_PYTHON, else the virtual environment of the source tree, else python3; the first that imports torch >= 2.9.
+// KERNELBENCH_PYTHON, else the virtual environment of the source tree, else python3; the first that imports torch
+// >= 2.9.
 Result<PythonIdentity> FindPython(const Installation& installation);
 
-// Environment that both sides of a comparison run under: equal thread counts, and memory that is kept once it is touched
-// (as PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages.
+// Environment that both sides of a comparison run under: equal thread counts, and memory that is kept once it is
+// touched (as PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages.
 std::vector<std::string> TensorEnvironment(const Installation& installation, int threads);
 
 class DeviceProcess {
@@ -33,8 +34,8 @@ class DeviceProcess {
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
                                      const std::string& device, int threads);
 
-  // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung is
-  // kEngine, and the object is of no further use.
+  // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung
+  // is kEngine, and the object is of no further use.
   Result<Message> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
                        const std::vector<int>& fds = {});
   Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
@@ -44,8 +45,7 @@ class DeviceProcess {
   pid_t pid() const { return process_.pid(); }
 
  private:
-  DeviceProcess(Subprocess process, Channel channel)
-      : process_(std::move(process)), channel_(std::move(channel)) {}
+  DeviceProcess(Subprocess process, Channel channel) : process_(std::move(process)), channel_(std::move(channel)) {}
   Subprocess process_;
   Channel channel_;
   nlohmann::json info_;

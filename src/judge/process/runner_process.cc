@@ -60,7 +60,9 @@ Result<Hello> MakeHello() {
 }
 
 Result<pid_t> AwaitHello(const Hello& hello) {
-  const auto fail = [] { return Fail(ErrorCode::kEngine, "a runner did not start; kernelbench eval --verbose shows its output"); };
+  const auto fail = [] {
+    return Fail(ErrorCode::kEngine, "a runner did not start; kernelbench eval --verbose shows its output");
+  };
   if (!Readable(hello.ours.get(), kStartTimeout)) return fail();
   char byte = 0;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred))];
@@ -80,7 +82,8 @@ Result<pid_t> AwaitHello(const Hello& hello) {
 
 Result<Fd> OpenPidfd(pid_t pid) {
   Fd fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
-  if (!fd.valid()) return Fail(ErrorCode::kEngine, fmt::format("a runner ended before it could be watched: {}", strerror(errno)));
+  if (!fd.valid())
+    return Fail(ErrorCode::kEngine, fmt::format("a runner ended before it could be watched: {}", strerror(errno)));
   return fd;
 }
 
@@ -177,11 +180,14 @@ Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& ins
   if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
   }
-  const std::pair<const char*, int> fds[] = {
-      {"--spec", spec_fd.get()},           {"--doorbell", session.doorbell.get()},
-      {"--inputs", session.inputs.get()},  {"--outputs", session.outputs.get()},
-      {"--parameters", session.parameters.get()}, {"--kernel", kernel_fd.get()},
-      {"--hello", hello.theirs.get()},     {"--status", status.second.get()}};
+  const std::pair<const char*, int> fds[] = {{"--spec", spec_fd.get()},
+                                             {"--doorbell", session.doorbell.get()},
+                                             {"--inputs", session.inputs.get()},
+                                             {"--outputs", session.outputs.get()},
+                                             {"--parameters", session.parameters.get()},
+                                             {"--kernel", kernel_fd.get()},
+                                             {"--hello", hello.theirs.get()},
+                                             {"--status", status.second.get()}};
   SandboxSpec box;
   box.argv = {installation.libexec / "kb-runner"};
   for (const auto& [name, fd] : fds) {
@@ -255,7 +261,8 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, s
 Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, const SessionFds& session,
                                                            const std::vector<std::filesystem::path>& extensions) {
   std::vector<Fd> opened;
-  std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(), session.parameters.get()};
+  std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(),
+                          session.parameters.get()};
   for (const auto& path : extensions) {
     KB_ASSIGN_OR_RETURN(Fd fd, OpenReadOnly(path));
     fds.push_back(fd.get());

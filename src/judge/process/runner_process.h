@@ -1,5 +1,5 @@
-// Starts and ends runners. A runner reports nothing that is believed; what the engine knows of it are its process, how it
-// ended, and what it printed.
+// Starts and ends runners. A runner reports nothing that is believed; what the engine knows of it are its process, how
+// it ended, and what it printed.
 #ifndef JUDGE_PROCESS_RUNNER_PROCESS_H_
 #define JUDGE_PROCESS_RUNNER_PROCESS_H_
 
@@ -42,7 +42,8 @@ class OutputDrain {
 // The worker that holds one candidate. Killed when the object goes.
 class RunnerProcess {
  public:
-  RunnerProcess(pid_t pid, Fd pidfd, Fd status, std::unique_ptr<OutputDrain> output, std::optional<Subprocess> launcher);
+  RunnerProcess(pid_t pid, Fd pidfd, Fd status, std::unique_ptr<OutputDrain> output,
+                std::optional<Subprocess> launcher);
   RunnerProcess(const RunnerProcess&) = delete;  // one owner kills the process
   RunnerProcess& operator=(const RunnerProcess&) = delete;
   ~RunnerProcess();

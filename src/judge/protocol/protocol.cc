@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <sstream>
-#include <toml++/toml.h>
 #include <variant>
 
 #include "base/file.h"
@@ -109,7 +109,8 @@ Result<json> ReadToml(const fs::path& path) {
     stream << toml::json_formatter{table};
     return json::parse(stream.str());
   } catch (const toml::parse_error& error) {
-    return Fail(ErrorCode::kUsage, fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));
   }
 }
 
@@ -149,8 +150,8 @@ Result<Protocol> Protocol::Load(const fs::path& directory, const std::string& na
     } else if (key == "tolerance" && value.is_object()) {
       protocol.by_precision = value;
     } else if (const Entry* entry = Find(key); entry == nullptr || !Assign(&protocol, *entry, value)) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("{}: {} {}", path.string(), key, entry ? "has the wrong type" : "is no key of a protocol"));
+      return Fail(ErrorCode::kUsage, fmt::format("{}: {} {}", path.string(), key,
+                                                 entry ? "has the wrong type" : "is no key of a protocol"));
     }
   }
   return protocol;
@@ -169,7 +170,8 @@ Status Protocol::Set(const std::string& key, const std::string& text) {
   const Entry* entry = Find(key);
   if (entry == nullptr) return Fail(ErrorCode::kUsage, fmt::format("no protocol has a key \"{}\"", key));
   if (!Assign(this, *entry, FromText(entry->member, text))) {
-    return Fail(ErrorCode::kUsage, fmt::format("{}: \"{}\" is not a value for it; it is: {}", key, text, entry->key.help));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{}: \"{}\" is not a value for it; it is: {}", key, text, entry->key.help));
   }
   changed.push_back(key);
   return {};
@@ -216,10 +218,9 @@ json Protocol::ToJson() const {
 }
 
 json Protocol::ToleranceJson() const {
-  return {{"mode", comparison},         {"atol", atol},
-          {"rtol", rtol},               {"rtol_rms", rtol_rms},
-          {"rms_factor", rms_factor}, {"max_factor", max_factor},
-          {"cap", cap}};
+  return {
+      {"mode", comparison},       {"atol", atol}, {"rtol", rtol}, {"rtol_rms", rtol_rms}, {"rms_factor", rms_factor},
+      {"max_factor", max_factor}, {"cap", cap}};
 }
 
 }  // namespace kb

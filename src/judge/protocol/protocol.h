@@ -26,13 +26,13 @@ struct Protocol {
   std::vector<int64_t> input_seeds;  // seeds of the inputs in turn; empty: new random bytes for every round
 
   // How many rounds.
-  int warmup_rounds = 2;                            // compared, timed, not scored
+  int warmup_rounds = 2;                              // compared, timed, not scored
   std::vector<int> round_checks = {10, 20, 40, 100};  // scored rounds after which the interval is looked at
-  double half_width = 0.01;                         // enough when the interval's half-width is this, relative
-  int correct_trials = 5;                           // rounds that must be compared at least, warm-up included
-  std::string statistic = "median";                 // of the ratios: median or mean
-  double confidence = 0.95;                         // of the interval, over all looks together
-  int stress_every = 3;                             // every n-th round also has another input distribution; 0: never
+  double half_width = 0.01;                           // enough when the interval's half-width is this, relative
+  int correct_trials = 5;                             // rounds that must be compared at least, warm-up included
+  std::string statistic = "median";                   // of the ratios: median or mean
+  double confidence = 0.95;                           // of the interval, over all looks together
+  int stress_every = 3;                               // every n-th round also has another input distribution; 0: never
 
   // What is right.
   std::string comparison = "anchored";  // anchored: error budget from fp64; allclose: atol + rtol * |expected|
@@ -46,9 +46,9 @@ struct Protocol {
   bool repeat_bitwise = false;          // two calls on equal inputs must agree bit for bit
 
   // What counts.
-  double p = 1.0;           // "fast" means a speedup above p
-  double speedup_cap = 0;   // larger speedups count as this; 0: no cap
-  int audits = 0;           // audits whose lower speedup counts; without them the result says so
+  double p = 1.0;                // "fast" means a speedup above p
+  double speedup_cap = 0;        // larger speedups count as this; 0: no cap
+  int audits = 0;                // audits whose lower speedup counts; without them the result says so
   double baseline_slack = 0.02;  // a baseline this much slower than undisturbed voids the round
   double load_slack = 0.02;      // other load that took this part of a span voids the round
 

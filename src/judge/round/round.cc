@@ -26,8 +26,8 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
     return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
   }
   if (end == "malformed") {
-    return Finding{Verdict::kTampered, "the runner's messages were forged: " + answer.at("malformed").get<std::string>(), "",
-                   nullptr};
+    return Finding{Verdict::kTampered,
+                   "the runner's messages were forged: " + answer.at("malformed").get<std::string>(), "", nullptr};
   }
   const json& report = answer.at("report");
   const std::string text = report.at("text");
@@ -39,8 +39,8 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
     case ReportStatus::kLoadFailed:
       return Finding{Verdict::kLoadFailed, last, text, nullptr};
     case ReportStatus::kRaised:
-      return Finding{loading ? Verdict::kLoadFailed : Verdict::kCrashed, (loading ? "" : "forward raised: ") + last, text,
-                     nullptr};
+      return Finding{loading ? Verdict::kLoadFailed : Verdict::kCrashed, (loading ? "" : "forward raised: ") + last,
+                     text, nullptr};
     case ReportStatus::kOutOfMemory:
       return Finding{Verdict::kOutOfMemory, last, text, nullptr};
     case ReportStatus::kWrongForm:
@@ -64,9 +64,10 @@ Finding Incorrect(json mismatch, const RoundPlan& plan) {
                                  non_finite, total, where);
   } else {
     const std::string inputs = plan.distribution == "natural" ? "" : fmt::format(" on {} inputs", plan.distribution);
-    const std::string worst = mismatch.at("worst").is_number()
-                                  ? fmt::format("the error is {:.3g} times what is allowed", mismatch["worst"].get<double>())
-                                  : "no error is allowed";
+    const std::string worst =
+        mismatch.at("worst").is_number()
+            ? fmt::format("the error is {:.3g} times what is allowed", mismatch["worst"].get<double>())
+            : "no error is allowed";
     finding.reason = fmt::format("{} of {} elements are wrong{} ({}); {}", wrong, total, inputs, where, worst);
   }
   mismatch.erase("ok");
@@ -116,8 +117,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   KB_RETURN_IF_ERROR(Step("present", {{"op", "present"}}, kStepTimeout));
 
   // 3 and 4. Candidate: go, done, secret positions; then the runner is frozen again.
-  KB_ASSIGN_OR_RETURN(const auto answered,
-                      Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
+  KB_ASSIGN_OR_RETURN(const auto answered, Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
   if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
@@ -125,7 +125,8 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));
   if (!checked.at("inputs_changed").empty()) {
     return Finding{Verdict::kWrongForm,
-                   fmt::format("the candidate changed its input {}", checked["inputs_changed"][0].get<int>()), "", nullptr};
+                   fmt::format("the candidate changed its input {}", checked["inputs_changed"][0].get<int>()), "",
+                   nullptr};
   }
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
@@ -136,7 +137,8 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   // 6. Compare every element.
   KB_ASSIGN_OR_RETURN(
       const json compared,
-      Step("compare", {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
+      Step("compare",
+           {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
            kStepTimeout));
   if (checked.at("late")) {
     return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
@@ -160,8 +162,7 @@ Result<std::optional<Finding>> Rounds::Repeat() {
 }
 
 Result<double> Rounds::BaselineAlone() {
-  KB_ASSIGN_OR_RETURN(const json reply,
-                      Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json reply, Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s));
   return reply.at("us").get<double>();
 }
 

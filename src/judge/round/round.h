@@ -20,8 +20,8 @@ namespace kb {
 struct Finding {
   Verdict verdict = Verdict::kNotRun;
   std::string reason;
-  std::string traceback;     // of the candidate, if it raised
-  nlohmann::json mismatch;   // as in docs/evaluation.md, or null
+  std::string traceback;    // of the candidate, if it raised
+  nlohmann::json mismatch;  // as in docs/evaluation.md, or null
 };
 
 struct RoundPlan {

@@ -48,16 +48,17 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
   const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
   if (tried && tried->status.ok()) return sandbox;
   if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
-  return Fail(ErrorCode::kUnavailable,
-              fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
-                          "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
-                          "--isolation=process; results will say so.",
-                          tried ? tried->output.substr(0, 300) : tried.error().message));
+  return Fail(
+      ErrorCode::kUnavailable,
+      fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
+                  "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
+                  "--isolation=process; results will say so.",
+                  tried ? tried->output.substr(0, 300) : tried.error().message));
 }
 
 std::vector<std::string> Sandbox::Barriers() const {
   std::vector<std::string> barriers = {"seccomp deny-list", "no further processes after loading", "no capabilities",
-                                       "no_new_privs",      "memory and file size limits",         "empty environment"};
+                                       "no_new_privs",      "memory and file size limits",        "empty environment"};
   if (isolation_ == Isolation::kNamespaces) {
     for (const char* more : {"user namespace", "PID namespace", "mount namespace, read-only system, private /tmp",
                              "network namespace", "IPC namespace", "UTS namespace"}) {
@@ -83,10 +84,23 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
     return options;
   }
   std::vector<std::string>& argv = options.argv;
-  argv = {bwrap_, "--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts",
-          "--die-with-parent", "--new-session", "--cap-drop", "ALL"};
+  argv = {bwrap_,
+          "--unshare-user",
+          "--unshare-pid",
+          "--unshare-net",
+          "--unshare-ipc",
+          "--unshare-uts",
+          "--uid",
+          "1000",
+          "--gid",
+          "1000",  // root could not hand itself to a namespace below
+          "--die-with-parent",
+          "--new-session",
+          "--cap-drop",
+          "ALL"};
   BindSystem(&argv);
-  argv.insert(argv.end(), {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  argv.insert(argv.end(),
+              {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
   // Parents before children: a path below another one would be hidden by it.
   std::vector<fs::path> paths = spec.read_only;
   std::sort(paths.begin(), paths.end());

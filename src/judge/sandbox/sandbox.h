@@ -22,13 +22,13 @@ const char* IsolationName(Isolation isolation);
 
 struct SandboxSpec {
   std::vector<std::string> argv;
-  std::vector<std::string> environment;             // beside PATH, HOME, LANG and TMPDIR
-  std::vector<std::filesystem::path> read_only;     // visible under their own paths
-  std::vector<std::pair<int, std::string>> files;   // contents of a descriptor, put at a path under /tmp
+  std::vector<std::string> environment;            // beside PATH, HOME, LANG and TMPDIR
+  std::vector<std::filesystem::path> read_only;    // visible under their own paths
+  std::vector<std::pair<int, std::string>> files;  // contents of a descriptor, put at a path under /tmp
   std::vector<int> inherit;
   int stdout_fd = -1, stderr_fd = -1;
   uint64_t tmp_bytes = uint64_t{512} << 20;
-  uint64_t memory_limit = 0, file_limit = 0;        // see SpawnOptions
+  uint64_t memory_limit = 0, file_limit = 0;  // see SpawnOptions
 };
 
 class Sandbox {
