@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -36,6 +37,7 @@ int BecomeChild(const SpawnOptions& options, char* const* argv, char* const* env
   for (int i = 0; i < 3; ++i) {
     if (wanted[i] == i ? fcntl(i, F_SETFD, 0) < 0 : dup2(wanted[i], i) < 0) return errno;
   }
+  if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return errno;
   for (const int fd : options.inherit) {
     if (fcntl(fd, F_SETFD, 0) < 0) return errno;
   }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Holds the sources against two rules: who may include whom (the trusted side never sees the runner, and the other way
+# round), and the format.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Directory of src/, and those it must not include.
+RULES='
+base    wire device judge runner store score report server cli
+wire    device judge runner store score report server cli
+device  judge runner store score report server cli
+judge   runner store score report server cli
+runner  judge device store score report server cli
+'
+
+status=0
+while read -r part forbidden; do
+  pattern="^[[:space:]]*#[[:space:]]*include[[:space:]]*[\"<](\.\./)*(${forbidden// /|})/"
+  if grep -rnE "$pattern" "src/$part"; then
+    echo "src/$part must not include from: $forbidden" >&2
+    status=1
+  fi
+done < <(awk NF <<<"$RULES")
+if ((status == 0)); then printf '  %-16s %s\n' includes "none crosses a border"; fi
+
+# The result of formatting differs between versions of clang-format; 14 is the one that counts.
+if ! command -v clang-format >/dev/null; then
+  printf '  %-16s %s\n' format "not checked: there is no clang-format"
+elif ! find src include bench tests -name '*.cc' -o -name '*.h' | xargs clang-format --dry-run -Werror; then
+  echo "the format differs; run: find src include bench tests -name '*.cc' -o -name '*.h' | xargs clang-format -i" >&2
+  status=1
+else
+  printf '  %-16s %s\n' format "as clang-format has it"
+fi
+exit "$status"

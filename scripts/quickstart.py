@@ -1,0 +1,194 @@
+"""Judges the bundled examples and holds the verdicts against examples/expected.json. Needs only the standard library."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+KERNELBENCH = ROOT / "build" / "release" / "bin" / "kernelbench"
+EXAMPLES = ROOT / "examples"
+ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
+
+
+class Row:
+    """One line of expected.json, and what became of it."""
+
+    def __init__(self, line):
+        self.candidate, self.problem, self.size = line["candidate"], line["problem"], line["size"]
+        self.allowed = line["verdict"] if isinstance(line["verdict"], list) else [line["verdict"]]
+        self.teaches, self.faster = line["teaches"], line["faster"]
+        self.path = str(EXAMPLES / self.candidate)
+        self.evaluation = None
+
+    @property
+    def verdict(self):
+        return self.evaluation["verdict"] if self.evaluation else "no verdict"
+
+    @property
+    def speedup(self):
+        return self.evaluation["speedup"] if self.evaluation else None
+
+    @property
+    def expected(self):
+        return self.verdict in self.allowed
+
+
+class Progress:
+    """How many are judged: rewritten in place on a terminal, else a line every 15 seconds."""
+
+    def __init__(self, total):
+        self.total, self.done, self.start, self.said = total, 0, time.monotonic(), 0.0
+        self.in_place = sys.stdout.isatty() and not os.environ.get("CI")
+
+    def say(self, what):
+        now = time.monotonic()
+        if not self.in_place and now - self.said < 15 and self.done < self.total:
+            return
+        self.said = now
+        rate = ""
+        if self.done:
+            each = (now - self.start) / self.done
+            rate = f", {each:.1f} s each, {duration(each * (self.total - self.done))} left"
+        text = f"  [{self.done}/{self.total}{rate}] {what}"
+        if self.in_place:
+            print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1], end="", flush=True)
+        else:
+            print(text, flush=True)
+
+    def clear(self):
+        if self.in_place:
+            print("\r\033[K", end="", flush=True)
+
+
+def duration(seconds):
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+def group(rows):
+    """Rows of one problem and size share a device process, a baseline and a call of kernelbench."""
+    groups = {}
+    for row in rows:
+        groups.setdefault((row.problem, row.size), []).append(row)
+    return groups
+
+
+def judge(problem, size, rows, store, jobs, progress):
+    """Fills in the evaluations of `rows`; returns what kernelbench said if it failed to give some of them a verdict."""
+    progress.say(f"{problem} ({size})")
+    waiting = {row.path: row for row in rows}
+    command = [KERNELBENCH, "eval", problem, *waiting, "--size", size, "--device", "cpu", "--protocol", "quick", "--json",
+               "--store", store, "--jobs", str(jobs)]
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
+            try:
+                for line in process.stdout:
+                    evaluation = json.loads(line)
+                    row = waiting.pop(evaluation["candidate"]["path"])
+                    row.evaluation = evaluation
+                    progress.done += 1
+                    progress.say(f"{problem} ({size}) {row.candidate}: {row.verdict}")
+            except KeyboardInterrupt:
+                process.send_signal(signal.SIGINT)  # if Ctrl-C reached only this process
+                process.wait()
+                raise
+            except BaseException:
+                process.terminate()
+                raise
+        progress.done += len(waiting)
+        if process.returncode == INTERRUPTED:
+            raise KeyboardInterrupt
+        said.seek(0)
+        return said.read().strip() if waiting or process.returncode > 1 else ""
+
+
+def print_table(rows):
+    heads = ("", "problem", "size", "candidate", "expected", "verdict", "speedup", "teaches")
+    lines = []
+    for row in rows:
+        speedup = f"{row.speedup:.2f}×" if row.speedup is not None else "–"
+        lines.append(("ok" if row.expected else "!!", row.problem, row.size, row.candidate, " or ".join(row.allowed),
+                      row.verdict, speedup, row.teaches))
+    widths = [max(len(line[i]) for line in [heads, *lines]) for i in range(len(heads))]
+    columns = shutil.get_terminal_size((140, 24)).columns
+    widths[-1] = min(widths[-1], columns - 1 - sum(width + 2 for width in widths[:-1]))
+    if widths[-1] < 20:  # no room to say it
+        heads, lines, widths = heads[:-1], [line[:-1] for line in lines], widths[:-1]
+    for line in [heads, *lines]:
+        cells = [text if len(text) <= width else text[:width - 1] + "…" for text, width in zip(line, widths)]
+        print("  ".join(text.rjust(width) if head == "speedup" else text.ljust(width)
+                        for head, text, width in zip(heads, cells, widths)).rstrip())
+
+
+def print_summary(rows):
+    expected = sum(row.expected for row in rows)
+    fast = [row for row in rows if row.faster and row.speedup is not None]
+    print(f"\n{expected} of {len(rows)} verdicts are as expected; of {len(fast)} examples that should beat eager PyTorch, "
+          f"{sum(row.speedup > 1 for row in fast)} did.")
+    for row in rows:
+        if not row.expected:
+            reason = (row.evaluation or {}).get("reason") or "see above"
+            print(f"  {row.candidate} ({row.size}): {row.verdict} instead of {' or '.join(row.allowed)}: {reason}")
+
+
+def write_report(store):
+    """Writes report.html and prints its scores; False if that failed."""
+    done = subprocess.run([KERNELBENCH, "report", "--store", store, "-o", ROOT / "report.html"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
+    if done.returncode != 0:
+        print(f"\nno report: {done.stdout.strip()}", file=sys.stderr)
+        return False
+    _, blank, scores = done.stdout.partition("\n\n")  # the table that comes first is the one above
+    print(f"\n{scores if blank else done.stdout}", end="")
+    return True
+
+
+def shown(path):
+    path = pathlib.Path(path)
+    return str(path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--jobs", type=int, default=0)
+    jobs = parser.parse_args().jobs
+    store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or ROOT / "build" / "quickstart" / "evaluations.sqlite")
+    os.makedirs(os.path.dirname(store), exist_ok=True)
+    rows = [Row(line) for line in json.loads((EXAMPLES / "expected.json").read_text())]
+
+    print(f"Judging {len(rows)} examples on the CPU", flush=True)
+    start, progress, failures = time.monotonic(), Progress(len(rows)), []
+    try:
+        for (problem, size), members in group(rows).items():
+            said = judge(problem, size, members, store, jobs, progress)
+            if said:
+                failures.append(f"{problem} ({size}): {said}")
+    except KeyboardInterrupt:
+        progress.clear()
+        print(f"\ninterrupted; the evaluations that were finished are in {shown(store)}", file=sys.stderr)
+        return INTERRUPTED
+    progress.clear()
+    print(f"  judged in {duration(time.monotonic() - start)}\n")
+    for failure in failures:
+        print(failure, file=sys.stderr)
+
+    print_table(rows)
+    print_summary(rows)
+    reported = write_report(store)
+    print("\nNext:")
+    if reported:
+        print(f"  open {shown(ROOT / 'report.html')} in a browser")
+    print(f"  judge a kernel of your own: {shown(KERNELBENCH)} eval 1/36 my_kernel.cpp --size small"
+          f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / 'fused.cpp')})")
+    if any(row.evaluation is None for row in rows) or not reported:
+        return FAILED
+    return ALL_EXPECTED if all(row.expected for row in rows) else NOT_ALL_EXPECTED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,93 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/subprocess.h"
+
+namespace kb {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+TEST(Hash, KnownAnswersAndDelimitedFields) {
+  EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_NE(Hasher().Add("ab").Add("c").Hex(), Hasher().Add("a").Add("bc").Hex());
+  EXPECT_NE(Hasher().Add("a").Hex(), Hasher().Add("a").Add("").Hex());
+}
+
+TEST(File, WritesWholeAndReadsWithinALimit) {
+  const TempDir directory = *TempDir::Create("file-test");
+  const auto path = directory.path() / "a";
+  ASSERT_TRUE(WriteFileAtomic(path, "one"));
+  ASSERT_TRUE(WriteFileAtomic(path, "two"));
+  EXPECT_EQ(*ReadFile(path), "two");
+  EXPECT_THAT(ReadFile(path, 2).error().message, HasSubstr("longer than 2 bytes"));
+  EXPECT_FALSE(ReadFile(directory.path()));
+  EXPECT_FALSE(ReadFile(directory.path() / "missing"));
+  EXPECT_FALSE(WriteFileAtomic(directory.path() / "no" / "such", "x"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(directory.path()), {}), 1);
+}
+
+TEST(File, TemporaryDirectoriesGoWithTheirOwner) {
+  std::filesystem::path path;
+  {
+    const TempDir directory = *TempDir::Create("temp-test");
+    path = directory.path();
+    ASSERT_TRUE(WriteFileAtomic(path / "x", "x"));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+const std::vector<std::string> kEnvironment = {"PATH=/usr/bin:/bin"};
+
+TEST(Subprocess, TellsHowAProcessEnded) {
+  const auto code = RunToEnd({.argv = {"sh", "-c", "echo out; echo err >&2; exit 3"}, .environment = kEnvironment},
+                             milliseconds(10'000));
+  ASSERT_TRUE(code);
+  EXPECT_EQ(code->status.code, 3);
+  EXPECT_EQ(code->output, "out\nerr\n");
+  const auto signal = RunToEnd({.argv = {"sh", "-c", "kill -SEGV $$"}, .environment = kEnvironment}, milliseconds(10'000));
+  ASSERT_TRUE(signal);
+  EXPECT_THAT(signal->status.Describe(), HasSubstr("SIGSEGV"));
+}
+
+TEST(Subprocess, MissingProgramsAreErrorsThatNameThem) {
+  const auto missing = RunToEnd({.argv = {"no-such-program"}, .environment = kEnvironment}, milliseconds(10'000));
+  ASSERT_FALSE(missing);
+  EXPECT_THAT(missing.error().message, HasSubstr("no-such-program"));
+}
+
+TEST(Subprocess, LimitsHold) {
+  const auto slow = RunToEnd({.argv = {"sleep", "1000"}, .environment = kEnvironment}, milliseconds(200));
+  ASSERT_TRUE(slow);
+  EXPECT_TRUE(slow->timed_out);
+  const auto loud = RunToEnd({.argv = {"sh", "-c", "echo begin; yes | head -c 9000000; echo end"}, .environment = kEnvironment},
+                             milliseconds(30'000), 1000);
+  ASSERT_TRUE(loud);
+  EXPECT_TRUE(loud->output.starts_with("begin\n"));
+  EXPECT_TRUE(loud->output.ends_with("end\n"));
+  EXPECT_LT(loud->output.size(), 1100u);
+}
+
+TEST(Subprocess, InheritsOnlyWhatItIsGiven) {
+  const auto listed = RunToEnd({.argv = {"ls", "/proc/self/fd"}, .environment = kEnvironment}, milliseconds(10'000));
+  ASSERT_TRUE(listed);
+  EXPECT_EQ(listed->output, "0\n1\n2\n3\n");  // 3 is the directory that ls reads
+}
+
+TEST(Subprocess, DiesWithItsOwner) {
+  pid_t pid = -1;
+  {
+    auto child = Subprocess::Spawn({.argv = {"sleep", "1000"}, .environment = kEnvironment});
+    ASSERT_TRUE(child);
+    pid = child->pid();
+    EXPECT_FALSE(child->Wait(milliseconds(10)));
+  }
+  EXPECT_EQ(kill(pid, 0), -1);
+}
+
+}  // namespace
+}  // namespace kb

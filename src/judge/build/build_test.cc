@@ -1,0 +1,113 @@
+// The cache and the sandboxed compiler, with a real compiler.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "judge/build/build_cache.h"
+#include "judge/build/compiler.h"
+
+namespace kb {
+namespace {
+
+using testing::HasSubstr;
+
+class CacheTest : public testing::Test {
+ protected:
+  TempDir directory_ = *TempDir::Create("cache-test");
+  BuildCache cache_ = *BuildCache::Open(directory_.path() / "builds");
+};
+
+TEST_F(CacheTest, KeepsSuccessAndFailure) {
+  BuildResult good{.ok = true, .log = "warning: \xff", .seconds = 1.5};
+  ASSERT_TRUE(cache_.Put("good", good, "bytes"));
+  ASSERT_TRUE(cache_.Put("bad", BuildResult{.log = "error"}, ""));
+  const auto found = cache_.Find("good");
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->ok && found->cached);
+  EXPECT_EQ(*ReadFile(found->artifact), "bytes");
+  EXPECT_FALSE(cache_.Find("bad")->ok);
+  EXPECT_EQ(cache_.Find("bad")->log, "error");
+  EXPECT_FALSE(cache_.Find("absent"));
+}
+
+TEST_F(CacheTest, ATimeoutIsNotKept) {
+  ASSERT_TRUE(cache_.Put("slow", BuildResult{.timed_out = true}, ""));
+  EXPECT_FALSE(cache_.Find("slow"));
+}
+
+TEST_F(CacheTest, CorruptEntriesAreBuiltAgain) {
+  ASSERT_TRUE(cache_.Put("a", BuildResult{.ok = true}, "right"));
+  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.so", "wrong"));
+  EXPECT_FALSE(cache_.Find("a"));
+  ASSERT_TRUE(cache_.Put("b", BuildResult{.ok = true}, "right"));
+  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "b.json", "{\"ok\": tr"));
+  EXPECT_FALSE(cache_.Find("b"));
+}
+
+class CompileTest : public testing::TestWithParam<Isolation> {
+ protected:
+  void SetUp() override {
+    auto sandbox = Sandbox::Create(Installation{}, GetParam());
+    if (!sandbox) GTEST_SKIP() << sandbox.error().message;
+    sandbox_.emplace(std::move(*sandbox));
+  }
+  Result<Compiled> Run(std::vector<std::string> argv, CompileLimits limits = {}) {
+    return Compile(*sandbox_, {.sources = {{"a.cpp", "int f() { return 1; }\n"}},
+                               .argv = std::move(argv),
+                               .output = "a.o",
+                               .limits = limits});
+  }
+  std::optional<Sandbox> sandbox_;
+};
+
+TEST_P(CompileTest, BringsBackTheOutput) {
+  const auto compiled = Run({"g++", "-c", "a.cpp", "-o", "a.o"});
+  ASSERT_TRUE(compiled) << compiled.error().message;
+  EXPECT_TRUE(compiled->ok) << compiled->log;
+  EXPECT_TRUE(compiled->output.starts_with("\x7f" "ELF"));
+}
+
+TEST_P(CompileTest, FailureKeepsWhatTheCompilerSaid) {
+  const auto compiled = Run({"g++", "-c", "a.cpp", "-include", "no_such_header.h", "-o", "a.o"});
+  ASSERT_TRUE(compiled);
+  EXPECT_FALSE(compiled->ok);
+  EXPECT_THAT(compiled->log, HasSubstr("no_such_header.h"));
+}
+
+TEST_P(CompileTest, EndlessAndBoundlessCompilersEnd) {
+  const auto endless = Run({"sh", "-c", "sleep 1000"}, {.timeout = std::chrono::milliseconds(500)});
+  ASSERT_TRUE(endless);
+  EXPECT_TRUE(endless->timed_out && !endless->ok);
+  const auto huge = Run({"sh", "-c", "head -c 5000000 /dev/zero >a.o"}, {.output_bytes = 1 << 20});
+  ASSERT_TRUE(huge);
+  EXPECT_FALSE(huge->ok);
+}
+
+TEST_P(CompileTest, SeesNoEnvironmentAndInASandboxNoOtherFiles) {
+  ASSERT_EQ(setenv("KB_TEST_SECRET", "1", 1), 0);
+  const auto environment = Run({"sh", "-c", "env >a.o"});
+  ASSERT_TRUE(environment && environment->ok);
+  EXPECT_THAT(environment->output, testing::Not(HasSubstr("KB_TEST_SECRET")));
+  if (GetParam() == Isolation::kProcess) return;
+  const auto files = Run({"sh", "-c", "ls / /tmp /home /root /etc/passwd >a.o 2>&1; ls /proc >>a.o; true"});
+  ASSERT_TRUE(files && files->ok) << files->log;
+  EXPECT_THAT(files->output, HasSubstr("/etc/passwd': No such file"));
+  EXPECT_THAT(files->output, HasSubstr("/root': No such file"));
+  const auto network = Run({"sh", "-c", "cat /proc/net/route >a.o"});
+  ASSERT_TRUE(network && network->ok);
+  EXPECT_EQ(std::count(network->output.begin(), network->output.end(), '\n'), 1);  // the heading alone: no route
+}
+
+INSTANTIATE_TEST_SUITE_P(Isolations, CompileTest, testing::Values(Isolation::kNamespaces, Isolation::kProcess),
+                         [](const auto& each) { return std::string(IsolationName(each.param)); });
+
+TEST(Compiler, IsFoundAndNamed) {
+  const auto compiler = FindCompiler();
+  ASSERT_TRUE(compiler);
+  EXPECT_FALSE(compiler->version.empty());
+  EXPECT_EQ(compiler->target.size(), 16u);
+}
+
+}  // namespace
+}  // namespace kb

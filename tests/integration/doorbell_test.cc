@@ -1,0 +1,147 @@
+// The judge's end of the doorbell against runners that are honest, late, dead, endless or lying.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <thread>
+
+#include "device/device.h"
+#include "device/process_watch.h"
+#include "runner/mailbox.h"
+
+namespace kb {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+struct Shared {
+  SharedMemory doorbell = *SharedMemory::Create("doorbell", kDoorbellBytes);
+  SharedMemory outputs = *SharedMemory::Create("outputs", 1 << 20);
+  Doorbell* bell() const { return reinterpret_cast<Doorbell*>(doorbell.data()); }
+  float* output() const { return reinterpret_cast<float*>(outputs.data()); }
+};
+
+// A process that serves the doorbell with `serve`, and the judge's link to it.
+class FakeRunner {
+ public:
+  FakeRunner(const Shared& shared, const std::function<void(runner::Mailbox*)>& serve)
+      : items_{{shared.outputs.data(), {KB_FLOAT, 32, 1}, {1 << 18}}} {
+    pid_ = fork();
+    if (pid_ == 0) {
+      runner::Mailbox mailbox(shared.bell());
+      serve(&mailbox);
+      _exit(7);
+    }
+    device_ = MakeCpuDevice(1);
+    link_ = device_->Attach(pid_, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))), shared.bell(), items_);
+  }
+  ~FakeRunner() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Span Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
+    return link_->Call(kind, 5, timeout_ns, kind == CallKind::kForward);
+  }
+  RunnerLink* link() { return link_.get(); }
+  int pid() const { return pid_; }
+
+ private:
+  std::vector<OutputItem> items_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<RunnerLink> link_;
+  int pid_ = -1;
+};
+
+TEST(Doorbell, HonestCallsAreAnsweredAndTheRunnerSleepsBetween) {
+  Shared shared;
+  FakeRunner runner(shared, [&](runner::Mailbox* mailbox) {
+    for (float value = 1;; ++value) {
+      const runner::Command command = mailbox->Wait();
+      if (command.argument != 5 || command.kind != CallKind::kForward) _exit(9);
+      for (int i = 0; i < 1 << 18; ++i) shared.output()[i] = value;
+      mailbox->Answer();
+    }
+  });
+  for (float value = 1; value <= 3; ++value) {
+    const Span span = runner.Call();
+    ASSERT_EQ(span.end, SpanEnd::kDone);
+    EXPECT_GT(span.ns, 0);
+    EXPECT_EQ(shared.output()[77], value);
+    EXPECT_TRUE(runner.link()->SecretsHold());
+    EXPECT_TRUE(AllThreadsStopped(runner.pid()));
+  }
+}
+
+TEST(Doorbell, WhatIsWrittenAfterDoneIsSeen) {
+  Shared shared;
+  FakeRunner runner(shared, [&](runner::Mailbox* mailbox) {
+    mailbox->Wait();
+    mailbox->Answer();
+    for (int i = 0;; i = (i + 1) % (1 << 18)) shared.output()[i] += 1;
+  });
+  ASSERT_EQ(runner.Call().end, SpanEnd::kDone);
+  // The runner is stopped now; what it still wrote between the reading and its stop is what the check is for. Write all
+  // of it here, as a runner that was slow to stop would have.
+  for (int i = 0; i < 1 << 18; ++i) shared.output()[i] = -1;
+  EXPECT_FALSE(runner.link()->SecretsHold());
+}
+
+TEST(Doorbell, AThreadLeftBehindStopsToo) {
+  Shared shared;
+  FakeRunner runner(shared, [&](runner::Mailbox* mailbox) {
+    std::thread spinner([&] {
+      for (volatile float* at = shared.output();; ++*at) {
+      }
+    });
+    for (;;) {
+      mailbox->Wait();
+      mailbox->Answer();
+    }
+  });
+  ASSERT_EQ(runner.Call().end, SpanEnd::kDone);
+  EXPECT_TRUE(AllThreadsStopped(runner.pid()));
+  const float before = shared.output()[0];
+  usleep(20'000);
+  EXPECT_EQ(shared.output()[0], before);
+}
+
+TEST(Doorbell, DeathTimeoutAndForgeryAreToldApart) {
+  Shared dead, endless, lying;
+  FakeRunner dies(dead, [](runner::Mailbox* mailbox) { mailbox->Wait(); });
+  EXPECT_EQ(dies.Call().end, SpanEnd::kDied);
+  FakeRunner spins(endless, [](runner::Mailbox* mailbox) {
+    mailbox->Wait();
+    for (;;) usleep(1000);
+  });
+  EXPECT_EQ(spins.Call(kSecond / 10).end, SpanEnd::kTimedOut);
+  FakeRunner lies(lying, [&](runner::Mailbox* mailbox) {
+    mailbox->Wait();
+    for (;;) lying.bell()->done.store(0x1234567890abcdef);
+  });
+  EXPECT_EQ(lies.Call().end, SpanEnd::kMalformed);
+}
+
+TEST(Doorbell, ARingBeforeTheRunnerIsReadyIsNotLost) {
+  Shared shared;
+  FakeRunner runner(shared, [](runner::Mailbox* mailbox) {
+    for (;;) {
+      EXPECT_EQ(mailbox->Wait().kind, CallKind::kEmpty);
+      mailbox->Answer();
+    }
+  });
+  EXPECT_EQ(runner.Call(10 * kSecond, CallKind::kEmpty).end, SpanEnd::kDone);
+}
+
+TEST(SharedMemory, ARunnerCannotShrinkIt) {
+  const Shared shared;
+  EXPECT_NE(ftruncate(shared.outputs.fd(), 0), 0);
+  EXPECT_NE(ftruncate(shared.outputs.fd(), 1 << 24), 0);
+}
+
+}  // namespace
+}  // namespace kb
