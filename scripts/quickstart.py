@@ -108,14 +108,14 @@ def judge(problem, size, rows, store, jobs, progress):
 
 
 def print_table(rows):
-    heads = ("", "problem", "size", "candidate", "expected", "verdict", "speedup", "teaches")
+    heads = ("", "candidate", "size", "expected", "verdict", "speedup", "teaches")
     lines = []
     for row in rows:
         speedup = f"{row.speedup:.2f}×" if row.speedup is not None else "–"
-        lines.append(("ok" if row.expected else "!!", row.problem, row.size, row.candidate, " or ".join(row.allowed),
-                      row.verdict, speedup, row.teaches))
+        lines.append(("ok" if row.expected else "!!", row.candidate, row.size, "|".join(row.allowed), row.verdict, speedup,
+                      row.teaches))
     widths = [max(len(line[i]) for line in [heads, *lines]) for i in range(len(heads))]
-    columns = shutil.get_terminal_size((140, 24)).columns
+    columns = shutil.get_terminal_size((160, 24)).columns
     widths[-1] = min(widths[-1], columns - 1 - sum(width + 2 for width in widths[:-1]))
     if widths[-1] < 20:  # no room to say it
         heads, lines, widths = heads[:-1], [line[:-1] for line in lines], widths[:-1]

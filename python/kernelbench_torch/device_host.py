@@ -10,6 +10,7 @@ import os
 import pathlib
 import platform
 import re
+import resource
 import signal
 import socket
 import struct
@@ -22,7 +23,7 @@ from torch.utils import cpp_extension
 
 from . import device_library, trees
 from .device_library import parsed, pointers
-from .problem import Problem, ProblemError
+from .problem import Problem, ProblemError, available_bytes
 
 
 class Channel:
@@ -223,11 +224,18 @@ def answer(host, request, fds):
     return reply if isinstance(reply, tuple) else (reply, [])
 
 
+def limit_memory():
+    """What does not fit fails as an allocation, which is a message, and not as a kill by the kernel."""
+    limit = available_bytes() + (1 << 30)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, resource.RLIM_INFINITY))
+
+
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine ends this process in its own order
     fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
+    limit_memory()
     channel = Channel(fd)
     host = Host(library, kind, threads)
     while (message := channel.receive()) is not None:

@@ -151,23 +151,27 @@ class Problem:
             raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
 
     def _refuse_what_cannot_fit(self):
-        """Sizes are found on meta tensors, which allocate nothing; a module that cannot run there is tried for real."""
+        """Before anything is allocated: the inputs' sizes are known from meta tensors. (A forward on meta tensors would tell
+        the outputs' too, but importing what it needs takes a second; they are checked once they are there.)"""
         try:
-            with torch.device("meta"), torch.no_grad():
-                inputs = self.module.get_inputs()
-                outputs = self.module.Model(*self.module.get_init_inputs())(*inputs)
-            # Inputs: private, shared, in fp64. Outputs: expected, copied, shared, in fp64 and its cast.
-            needed = 4 * tensor_bytes(list(inputs)) + 7 * tensor_bytes(outputs)
+            with torch.device("meta"):
+                inputs = list(self.module.get_inputs())
         except Exception:
-            return
-        if needed > available_bytes():
-            raise ProblemError(f"{self.path} at this size needs {needed / 2**30:.1f} GiB, {available_bytes() / 2**30:.1f} GiB "
-                               "are free; choose a smaller --size")
+            return  # a module that cannot run there is tried for real
+        self._refuse(tensor_bytes(inputs), 0)
+
+    def _refuse(self, input_bytes, output_bytes):
+        # Inputs: private, shared, in fp64. Outputs: expected, copied, shared, in fp64 and its cast.
+        needed, free = 4 * input_bytes + 7 * output_bytes, available_bytes()
+        if needed > free:
+            raise ProblemError(f"{self.path} at this size needs {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free; "
+                               "choose a smaller --size")
 
     def _describe(self):
         """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
         self.structure, tensors = self.draw()
         first = self._run_checked(tensors)
+        self._refuse(0, tensor_bytes(first))
         again = self._run_checked(tensors)
         if not first:
             raise ProblemError(f"{self.path}: forward returns no tensor")

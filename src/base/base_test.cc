@@ -49,7 +49,8 @@ TEST(Subprocess, TellsHowAProcessEnded) {
   ASSERT_TRUE(code);
   EXPECT_EQ(code->status.code, 3);
   EXPECT_EQ(code->output, "out\nerr\n");
-  const auto signal = RunToEnd({.argv = {"sh", "-c", "kill -SEGV $$"}, .environment = kEnvironment}, milliseconds(10'000));
+  const auto signal =
+      RunToEnd({.argv = {"sh", "-c", "kill -SEGV $$"}, .environment = kEnvironment}, milliseconds(10'000));
   ASSERT_TRUE(signal);
   EXPECT_THAT(signal->status.Describe(), HasSubstr("SIGSEGV"));
 }
@@ -64,8 +65,9 @@ TEST(Subprocess, LimitsHold) {
   const auto slow = RunToEnd({.argv = {"sleep", "1000"}, .environment = kEnvironment}, milliseconds(200));
   ASSERT_TRUE(slow);
   EXPECT_TRUE(slow->timed_out);
-  const auto loud = RunToEnd({.argv = {"sh", "-c", "echo begin; yes | head -c 9000000; echo end"}, .environment = kEnvironment},
-                             milliseconds(30'000), 1000);
+  const auto loud =
+      RunToEnd({.argv = {"sh", "-c", "echo begin; yes | head -c 9000000; echo end"}, .environment = kEnvironment},
+               milliseconds(30'000), 1000);
   ASSERT_TRUE(loud);
   EXPECT_TRUE(loud->output.starts_with("begin\n"));
   EXPECT_TRUE(loud->output.ends_with("end\n"));

@@ -74,8 +74,23 @@ double Total(const StepTimes& times) {
 
 }  // namespace
 
-// The story of one evaluation.
+// A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
+// loaded is charged to the candidate.
 Result<Evaluation> Evaluator::Evaluate(const Request& request) {
+  auto evaluation = EvaluateOnce(request);
+  if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
+  const bool first_loaded = candidate_loaded_;
+  Say("trying again: " + evaluation.error().message);
+  evaluation = EvaluateOnce(request);
+  if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
+  if (!first_loaded || !candidate_loaded_ || (device_ && device_->alive())) return evaluation;
+  return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
+                "the device process died twice under this candidate: " + evaluation.error().message);
+}
+
+// The story of one evaluation.
+Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
+  candidate_loaded_ = false;
   const int64_t start = NowNs();
   Evaluation evaluation = Begin(request, options_, sandbox_);
   StepTimes& times = evaluation.engine_us;
@@ -86,7 +101,7 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request) {
   }
 
   // The trusted side: the device process loads the problem and finds out what it takes and returns.
-  KB_RETURN_IF_ERROR(EnsureDevice());
+  KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
   evaluation.device_info = device_->info();
   evaluation.device_info.erase("build");
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
@@ -115,6 +130,7 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request) {
   KB_RETURN_IF_ERROR(MeasureUndisturbed(request, &rounds, &evaluation));
 
   // From here on nothing in the runner is trusted.
+  candidate_loaded_ = true;
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
   if (!finding) {
     KB_ASSIGN_OR_RETURN(finding, RunRounds(request, problem, &rounds, &evaluation));

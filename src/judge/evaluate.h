@@ -71,8 +71,9 @@ class Evaluator {
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
 
-  Status EnsureDevice();
-  Status EnsureZygote();
+  Result<Evaluation> EvaluateOnce(const Request& request);
+  // Starts what does not run: the device process, and for modules the zygote.
+  Status EnsureServices(bool needs_zygote);
   Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                      StepTimes* times);
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
@@ -100,6 +101,7 @@ class Evaluator {
   std::optional<Builder> builder_;
   std::optional<DeviceProcess> device_;
   std::optional<Zygote> zygote_;
+  bool candidate_loaded_ = false;
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };
 

@@ -75,27 +75,27 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   return evaluator;
 }
 
-Status Evaluator::EnsureDevice() {
-  if (device_ && device_->alive()) return {};
-  device_.reset();
+// Both import torch, which takes seconds: they do so at the same time.
+Status Evaluator::EnsureServices(bool needs_zygote) {
   if (!python_) {
     Say("looking for a Python with PyTorch");
     KB_ASSIGN_OR_RETURN(python_, FindPython(installation_));
   }
-  Say("starting the device process");
-  KB_ASSIGN_OR_RETURN(DeviceProcess device,
-                      DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
-  device_.emplace(std::move(device));
-  return {};
-}
-
-Status Evaluator::EnsureZygote() {
-  if (zygote_) return {};
-  KB_RETURN_IF_ERROR(EnsureDevice());
-  Say("starting the zygote of module runners");
-  KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(installation_, sandbox_, *python_, options_.threads));
-  zygote_.emplace(std::move(zygote));
-  return {};
+  const bool needs_device = !device_ || !device_->alive();
+  if (needs_device) {
+    Say("starting the device process");
+    device_.reset();
+    KB_ASSIGN_OR_RETURN(DeviceProcess device,
+                        DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
+    device_.emplace(std::move(device));
+  }
+  if (needs_zygote && (!zygote_ || !zygote_->alive())) {
+    Say("starting the zygote of module runners");
+    zygote_.reset();
+    KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(installation_, sandbox_, *python_, options_.threads));
+    zygote_.emplace(std::move(zygote));
+  }
+  return needs_device ? device_->AwaitReady() : Status();
 }
 
 Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
@@ -122,7 +122,7 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
 
 Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   StepTimes times;
-  KB_RETURN_IF_ERROR(EnsureDevice());
+  KB_RETURN_IF_ERROR(EnsureServices(false));
   return LoadProblem(problem, size, protocol, &times);
 }
 
@@ -130,7 +130,6 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
   std::vector<ExtensionRequest> wanted;
   // Only a module that names the machinery can use it: importing it a second time is not free.
   if (request.candidate.source.find("load_inline") == std::string::npos) return wanted;
-  KB_RETURN_IF_ERROR(EnsureZygote());
   const json spec = {{"source", request.candidate.source},
                      {"init_values", PlainValues(problem.at("init"))},
                      {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
@@ -183,7 +182,6 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   if (request.candidate.kind == CandidateKind::kNative) {
     return StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads);
   }
-  KB_RETURN_IF_ERROR(EnsureZygote());
   spec["source"] = request.candidate.source;
   spec["extensions"] = json::array();
   std::vector<std::filesystem::path> files;
@@ -191,9 +189,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
     spec["extensions"].push_back({key, name});
     files.push_back(file);
   }
-  auto runner = zygote_->StartRunner(spec, session, files);
-  if (!runner && runner.error().code == ErrorCode::kEngine) zygote_.reset();  // the next evaluation starts a fresh one
-  return runner;
+  return zygote_->StartRunner(spec, session, files);
 }
 
 void Evaluator::Prebuild(const std::vector<Request>& requests) {

@@ -1,5 +1,7 @@
 // What a confined runner may not do really fails, and what honest kernels need still works.
 
+#include "runner/confine.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/perf_event.h>
@@ -15,8 +17,6 @@
 
 #include <functional>
 #include <thread>
-
-#include "runner/confine.h"
 
 namespace kb::runner {
 namespace {

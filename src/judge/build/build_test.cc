@@ -65,7 +65,9 @@ TEST_P(CompileTest, BringsBackTheOutput) {
   const auto compiled = Run({"g++", "-c", "a.cpp", "-o", "a.o"});
   ASSERT_TRUE(compiled) << compiled.error().message;
   EXPECT_TRUE(compiled->ok) << compiled->log;
-  EXPECT_TRUE(compiled->output.starts_with("\x7f" "ELF"));
+  EXPECT_TRUE(
+      compiled->output.starts_with("\x7f"
+                                   "ELF"));
 }
 
 TEST_P(CompileTest, FailureKeepsWhatTheCompilerSaid) {

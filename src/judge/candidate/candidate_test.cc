@@ -26,7 +26,8 @@ TEST_F(CandidateTest, KindAndBackendComeFromTheFile) {
     CandidateKind kind;
   } cases[] = {
       {"a.py", "class ModelNew: pass", "torch", CandidateKind::kModule},
-      {"b.py", "from torch.utils.cpp_extension import load_inline\nclass ModelNew: pass", "cpp", CandidateKind::kModule},
+      {"b.py", "from torch.utils.cpp_extension import load_inline\nclass ModelNew: pass", "cpp",
+       CandidateKind::kModule},
       {"c.py", "import triton\nclass ModelNew: pass", "triton", CandidateKind::kModule},
       {"d.cpp", "KB_EXPORT int kb_forward(const kb_call*) { return 0; }", "native", CandidateKind::kNative},
       {"e.c", "int kb_forward();", "native", CandidateKind::kNative},

@@ -53,8 +53,8 @@ TEST_F(CatalogTest, AFileFromElsewhereKeepsItsPathAsName) {
 }
 
 TEST_F(CatalogTest, WhatIsNotThereIsAUsageError) {
-  for (const std::string& name : {std::string("1/20"), std::string("9/1"), std::string("nothing.py"),
-                                  directory_.path().string()}) {
+  for (const std::string& name :
+       {std::string("1/20"), std::string("9/1"), std::string("nothing.py"), directory_.path().string()}) {
     const auto problem = FindProblem(directory_.path(), name);
     ASSERT_FALSE(problem) << name;
     EXPECT_EQ(problem.error().code, ErrorCode::kUsage);

@@ -11,15 +11,17 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 
-// Prints what the engine must know about an interpreter, or fails. Runs without the project's own modules.
+// Prints what the engine must know about an interpreter, or fails. Does not import torch: that takes seconds.
 constexpr const char* kProbe = R"(
-import json, sys
-import torch
-version = tuple(int(part) for part in torch.__version__.split("+")[0].split(".")[:2])
-if version < (2, 9):
-    sys.exit(f"torch {torch.__version__} is older than 2.9")
-import os, sysconfig
-paths = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), os.path.dirname(os.path.dirname(torch.__file__))}
+import importlib.metadata, importlib.util, json, os, sys, sysconfig
+found = importlib.util.find_spec("torch")
+if found is None or not found.submodule_search_locations:
+    sys.exit("it has no torch")
+text = importlib.metadata.version("torch")
+if tuple(int(part) for part in text.split("+")[0].split(".")[:2]) < (2, 9):
+    sys.exit(f"torch {text} is older than 2.9")
+torch = os.path.dirname(found.submodule_search_locations[0])
+paths = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), torch}
 paths |= {os.path.realpath(path) for path in paths}
 print(json.dumps({"paths": sorted(paths), "executable": sys.executable}))
 )";
@@ -103,9 +105,12 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   options.directory = "/";
   KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
   pair.second.Reset();
-  DeviceProcess device_process(std::move(process), std::move(pair.first));
-  KB_ASSIGN_OR_RETURN(device_process.info_, device_process.Ask({{"op", "hello"}}, std::chrono::seconds(120)));
-  return device_process;
+  return DeviceProcess(std::move(process), std::move(pair.first));
+}
+
+Status DeviceProcess::AwaitReady() {
+  KB_ASSIGN_OR_RETURN(info_, Ask({{"op", "hello"}}, std::chrono::seconds(120)));
+  return {};
 }
 
 Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout, const std::vector<int>& fds) {

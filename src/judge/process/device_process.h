@@ -31,8 +31,10 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, int
 
 class DeviceProcess {
  public:
+  // Starts it; importing torch goes on in the background until AwaitReady().
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
                                      const std::string& device, int threads);
+  Status AwaitReady();
 
   // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung
   // is kEngine, and the object is of no further use.

@@ -234,14 +234,20 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   for (const auto& path : box.read_only) {
     if (path.string().starts_with("/tmp/")) keep += path.string() + "\n";
   }
-  Zygote zygote(std::move(process), std::move(pair.first), namespaces ? keep : "");
-  const auto ready = zygote.channel_.Receive(std::chrono::seconds(120));
-  if (ready) return zygote;
-  if (ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
-  return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+  return Zygote(std::move(process), std::move(pair.first), namespaces ? keep : "");
+}
+
+Status Zygote::AwaitReady() {
+  if (ready_) return {};
+  const auto ready = channel_.Receive(std::chrono::seconds(120));
+  if (!ready && ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (!ready) return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+  ready_ = true;
+  return {};
 }
 
 Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, std::vector<int> fds) {
+  KB_RETURN_IF_ERROR(AwaitReady());
   KB_ASSIGN_OR_RETURN(Hello hello, MakeHello());
   KB_ASSIGN_OR_RETURN(auto status, Pipe());
   KB_ASSIGN_OR_RETURN(auto output, OutputDrain::Start());

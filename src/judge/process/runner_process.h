@@ -80,6 +80,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& ins
 // A process in the sandbox with torch imported, from which module runners are forked.
 class Zygote {
  public:
+  // Starts it; importing torch goes on in the background until the first use.
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
                               int threads);
 
@@ -90,13 +91,18 @@ class Zygote {
   // Nothing if the worker died or took too long: the runner will meet that again.
   Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
 
+  // False once it has ended; start another one then.
+  bool alive() { return !process_.Wait(std::chrono::milliseconds(0)); }
+
  private:
   Zygote(Subprocess process, Channel channel, std::string keep)
       : process_(std::move(process)), channel_(std::move(channel)), keep_(std::move(keep)) {}
+  Status AwaitReady();
   Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::vector<int> fds);
   Subprocess process_;
   Channel channel_;
   std::string keep_;
+  bool ready_ = false;
 };
 
 }  // namespace kb

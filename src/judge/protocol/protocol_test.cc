@@ -88,9 +88,9 @@ TEST_F(ProtocolTest, WrongFilesAreNamed) {
 
 TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"precision", "fp8"},     {"round_checks", ""},    {"round_checks", "20,10"}, {"half_width", "0"},
-      {"weight_seeds", "0"},    {"rtol", "-1"},          {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
-      {"statistic", "mode"},    {"timing", "cuda_event"}, {"confidence", "1"},
+      {"precision", "fp8"},  {"round_checks", ""},     {"round_checks", "20,10"}, {"half_width", "0"},
+      {"weight_seeds", "0"}, {"rtol", "-1"},           {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
+      {"statistic", "mode"}, {"timing", "cuda_event"}, {"confidence", "1"},
   };
   for (const auto& [key, value] : cases) {
     auto protocol = *Protocol::Load(shipped_, "strict");

@@ -1,0 +1,37 @@
+# `cmake --install BUILD --prefix P` gives a tree that can be moved and taken to another distribution:
+#
+#   bin/kernelbench
+#   libexec/kernelbench/          kb-runner, bwrap, our libraries and the shared libraries that all of these need
+#   share/kernelbench/            python/kernelbench_torch, problems, protocols, examples
+#   include/kernelbench/kernel.h
+#
+# Programs look beside themselves for data (FindInstallation) and for libraries (RPATH).
+#
+# Not carried: glibc, which belongs to the machine's kernel and loader, and libstdc++ with libgcc_s. kb-runner loads
+# candidates that the machine's own g++ has just built, and PyTorch comes with its own demands; both may need a newer
+# libstdc++ than the one here was, and a process can hold only one. So the machine's is used: a machine that builds
+# candidates has one, and where glibc is new enough for this build, libstdc++ is too, unless a compiler from elsewhere
+# built it.
+set(KB_LIBEXEC libexec/kernelbench)
+set(KB_SHARE share/kernelbench)
+
+# RPATH rather than RUNPATH: it also holds for the libraries that carried libraries need in their turn.
+foreach(target kernelbench kb-runner kernelbench_device kernelbench_runner)
+  target_link_options(${target} PRIVATE LINKER:--disable-new-dtags)
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
+endforeach()
+set_target_properties(kernelbench PROPERTIES INSTALL_RPATH "$ORIGIN/../${KB_LIBEXEC}")
+
+install(TARGETS kernelbench RUNTIME_DEPENDENCY_SET kb_carried RUNTIME DESTINATION bin)
+install(TARGETS kb-runner kernelbench_device kernelbench_runner RUNTIME_DEPENDENCY_SET kb_carried
+        RUNTIME DESTINATION ${KB_LIBEXEC} LIBRARY DESTINATION ${KB_LIBEXEC})
+set(KB_NOT_CARRIED "^ld-linux" "^libc\\.so" "^libm\\.so" "^libmvec\\.so" "^libpthread\\.so" "^libdl\\.so" "^librt\\.so"
+                   "^libstdc\\+\\+\\.so" "^libgcc_s\\.so" "^libasan\\.so" "^libubsan\\.so")
+install(RUNTIME_DEPENDENCY_SET kb_carried PRE_EXCLUDE_REGEXES ${KB_NOT_CARRIED} LIBRARY DESTINATION ${KB_LIBEXEC})
+
+install(DIRECTORY python/kernelbench_torch DESTINATION ${KB_SHARE}/python PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY problems protocols examples DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY include/kernelbench DESTINATION include)
+
+install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CARRIED}]==])")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_bwrap.cmake)

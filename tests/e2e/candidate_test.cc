@@ -1,0 +1,307 @@
+// Bad candidates. Each gets a verdict of its own, and none of them keeps the engine from judging the next.
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "harness.h"
+#include "schema.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+using Verdicts = std::vector<std::string>;
+const Verdicts kTooMuch = {"out_of_memory", "crashed"};
+
+struct Case {
+  std::string candidate;
+  Verdicts verdicts;
+  std::string said;  // part of the reason or of the evidence
+};
+
+class CandidateTest : public EngineTest {
+ protected:
+  Ended Judge(const std::vector<Case>& cases, const Arguments& flags) {
+    Arguments arguments = {"eval",      Write("relu.py", kReluProblem), "--protocol", "quick",
+                           "--measure", "false",                        "--json"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    for (const Case& each : cases) arguments.push_back(each.candidate);
+    Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 1) << ended;
+    for (const Case& each : cases) {
+      SCOPED_TRACE(each.candidate);
+      const json evaluation = ended.Of(fs::path(each.candidate).filename());
+      if (evaluation.is_null()) continue;
+      ExpectDocumented(evaluation);
+      EXPECT_THAT(each.verdicts, Contains(evaluation["verdict"])) << evaluation["reason"] << evaluation["evidence"];
+      const std::string told =
+          evaluation["reason"].get<std::string>() + evaluation["evidence"].dump(-1, ' ', false, json::error_handler_t::replace);
+      EXPECT_THAT(told, HasSubstr(each.said));
+    }
+    EXPECT_EQ(StoredEvaluations(), static_cast<int>(cases.size()));
+    ExpectNoProcessLeft();
+    ExpectNoFilesLeft(KB_SHARED_CACHE);
+    return ended;
+  }
+};
+
+// A module whose parts are given, right where they are not.
+std::string Module(const std::string& at_import, const std::string& forward = "return torch.relu(x)",
+                   const std::string& constructor = "super().__init__()",
+                   const std::string& signature = "self", const std::string& arguments = "self, x") {
+  return "import os\nimport sys\nimport torch\nimport torch.nn as nn\n\n" + at_import +
+         "\n\n\nclass ModelNew(nn.Module):\n    def __init__(" + signature + "):\n        " + constructor +
+         "\n\n    def forward(" + arguments + "):\n        " + forward + "\n";
+}
+
+// A native candidate that does `first` at the start of each call.
+std::string Native(const std::string& globals, const std::string& first) {
+  std::string text = kReluNative;
+  text.insert(text.find("  const float* x"), first + "\n");
+  text.insert(text.find("int kb_forward"), globals + "\n");
+  return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <new>\n#include <stdexcept>\n"
+         "#include <unistd.h>\n#include <sys/socket.h>\n#include <sys/wait.h>\n#include <netinet/in.h>\n"
+         "#include <dirent.h>\n" + text;
+}
+
+TEST_F(CandidateTest, WhatIsNoCandidate) {
+  const std::string problem = Write("relu.py", kReluProblem);
+  const auto refused = [&](const std::string& candidate, const std::string& said) {
+    const Ended ended = Run({"eval", problem, candidate});
+    EXPECT_EQ(ended.code, 2) << candidate << ended;
+    EXPECT_THAT(ended.err, HasSubstr(said));
+    EXPECT_THAT(ended.err, HasSubstr(fs::path(candidate).filename().string()));
+  };
+  refused((root() / "absent.py").string(), "cannot read");
+  refused((root() / "absent.cpp").string(), "cannot read");
+  refused((root() / "absent.rs").string(), "no such file");
+  refused(Write("kernel.rs", "fn main() {}\n"), ".cpp file (kb_forward)");
+  fs::create_directory(root() / "directory.py");
+  refused((root() / "directory.py").string(), "directory");
+  EXPECT_EQ(StoredEvaluations(), 0);
+
+  const Verdicts rejected = {"static_rejected"};
+  Judge({{Write("empty.py", ""), rejected, "empty"},
+         {Write("empty.cpp", " \n"), rejected, "empty"},
+         {Write("binary.py", std::string("\x7f" "ELF\0\1\2\3", 8)), rejected, "binary"},
+         {Write("binary.cpp", std::string(4096, '\2') + "kb_forward"), rejected, "binary"},
+         {Write("long.py", "class ModelNew: pass\n" + std::string(50 << 20, '#')), rejected, "bytes long"},
+         {Write("python.cpp", kReluModule), rejected, "call it .py"},
+         {Write("native.py", kReluNative), rejected, "no class ModelNew"},
+         {Write("other_name.py", "class Model: pass\n"), rejected, "no class ModelNew"},
+         {Write("other_name.cpp", "int forward() { return 0; }\n"), rejected, "no kb_forward"},
+         {Write("device.cu", kReluNative), rejected, "CUDA"}},
+        {});
+}
+
+TEST_F(CandidateTest, ModulesThatAreWrong) {
+  const Verdicts load = {"load_failed"}, crash = {"crashed"}, form = {"wrong_form"}, time = {"timed_out"};
+  const std::string bomb = "sys.stdout.write('x' * 1000 + '\\n')";
+  const Ended ended = Judge(
+      {{Write("mentions.py", "# ModelNew is not here\n"), load, "ModelNew"},
+       {Write("syntax.py", Module("def broken(:")), load, "SyntaxError"},
+       {Write("import.py", Module("import no_such_package_here")), load, "no_such_package_here"},
+       {Write("import_raises.py", Module("raise ValueError('not today')")), load, "not today"},
+       {Write("import_loops.py", Module("while True: pass")), time, "3 s"},
+       {Write("import_exits.py", Module("os._exit(0)")), crash, "code 0"},
+       {Write("import_sys_exit.py", Module("sys.exit(0)")), crash, ""},
+       {Write("long_message.py", Module("raise ValueError('\\udcff' + 'x' * 10_000_000)")), load, "xxxx"},
+       {Write("takes_more.py", Module("", "return x", "super().__init__()", "self, a, b, c")), load, "missing 3"},
+       {Write("new_raises.py", Module("", "return x", "raise RuntimeError('no model')")), load, "no model"},
+       {Write("new_loops.py", Module("", "return x", "while True: pass")), time, "3 s"},
+       {Write("no_argument.py", Module("", "return 1", "super().__init__()", "self", "self")), crash, "positional"},
+       {Write("forward_loops.py", Module("", "while True: pass")), time, "2 s"},
+       {Write("forward_exits.py", Module("", "os._exit(3)")), crash, "code 3"},
+       {Write("forward_sys_exit.py", Module("", "sys.exit(3)")), crash, ""},
+       {Write("forward_aborts.py", Module("", "os.abort()")), crash, "SIGABRT"},
+       {Write("shape.py", Module("", "return torch.relu(x)[1:]")), form, "[63, 64]"},
+       {Write("transposed.py", Module("", "return torch.relu(x).reshape(-1)")), form, "[4096]"},
+       {Write("dtype.py", Module("", "return torch.relu(x).double()")), form, "float64"},
+       {Write("count.py", Module("", "return torch.relu(x), x")), form, ""},
+       {Write("nothing.py", Module("", "return None")), form, ""},
+       {Write("text.py", Module("", "return 'relu'")), form, ""},
+       {Write("object.py", Module("", "return object()")), form, "object"},
+       {Write("meta.py", Module("", "return x.to('meta')")), {"wrong_form", "crashed"}, ""},
+       {Write("nan.py", Module("", "return torch.relu(x) / 0 * 0")), {"non_finite"}, "NaN"},
+       {Write("in_place.py", Module("", "return x.mul_(2).relu_().div_(2)")), form, "input 0"},
+       {Write("list_bomb.py", Module("", "kept = []\n        while True: kept.append(list(range(100_000)))")), kTooMuch, ""},
+       {Write("tensor_bomb.py", Module("", "return torch.ones(1 << 40).sum() + x")), kTooMuch, ""},
+       {Write("import_bomb.py", Module("kept = [bytearray(1 << 33)]")), {"out_of_memory", "load_failed", "crashed"}, ""},
+       {Write("right.py", kReluModule), {"correct"}, ""}},
+      {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
+  EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
+  EXPECT_EQ(ended.Of("nan.py")["mismatch"].value("got", json()), "nan");
+  EXPECT_LT(ended.Of("long_message.py").dump(-1, ' ', false, json::error_handler_t::replace).size(), 1u << 20);
+}
+
+TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
+  const Verdicts load = {"load_failed"}, crash = {"crashed"}, time = {"timed_out"};
+  const std::string aborts = "struct Early { Early() { std::abort(); } } early;";
+  const std::string exits = "struct Early { Early() { _exit(0); } } early;";
+  const std::string loops = "struct Early { Early() { for (volatile int i = 0;; i = i + 1) {} } } early;";
+  const std::string hoards = "for (;;) std::memset(new char[1 << 20], 1, 1 << 20);";
+  const Ended ended = Judge(
+      {{Write("mentions.cpp", "// kb_forward is not here\nint other() { return 0; }\n"), load, "kb_forward"},
+       {Write("undefined.cpp", Native("int elsewhere();", "  if (elsewhere()) return 1;")), load, "elsewhere"},
+       {Write("throws.cpp", Native("", "  throw std::runtime_error(\"not today\");")), crash, "not today"},
+       {Write("throws_int.cpp", Native("", "  throw 42;")), crash, "no std::exception"},
+       {Write("returns.cpp", Native("", "  return 7;")), crash, "returned 7"},
+       {Write("segfault.cpp", Native("", "  *static_cast<volatile int*>(nullptr) = 1;")), crash, "SIGSEGV"},
+       {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] = {}; return Deep(n + 1) + room[0]; }",
+                                  "  if (Deep(0)) return 1;")), crash, "SIGSEGV"},
+       {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
+       {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
+       {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
+       {Write("early_loop.cpp", Native(loops, "")), time, "3 s"},
+       {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
+       {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
+       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { return 1ull << 62; }", "")),
+        {"out_of_memory", "load_failed"}, ""},
+       {Write("hoards.cpp", Native("", "  " + hoards)), kTooMuch, ""},
+       {Write("writes_nothing.cpp", Native("", "  return 0;")), {"incorrect"}, "never written"},
+       {Write("nan.cpp", Native("", "  float zero = 0; std::fill_n(static_cast<float*>(call->outputs[0].data), 4096, zero / zero);\n  return 0;")
+                             .insert(0, "#include <algorithm>\n")), {"non_finite"}, "NaN"},
+       {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")), {"wrong_form"}, "input 0"},
+       {Write("right.cpp", kReluNative), {"correct"}, ""}},
+      {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
+  EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
+  EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
+}
+
+TEST_F(CandidateTest, CompilersAreBoundedToo) {
+  const Verdicts failed = {"build_failed"};
+  const std::string explode = R"(
+template <int Depth, long Path> struct Tree {
+  static constexpr long value = Tree<Depth - 1, 2 * Path>::value + Tree<Depth - 1, 2 * Path + 1>::value;
+};
+template <long Path> struct Tree<0, Path> { static constexpr long value = Path; };
+static_assert(Tree<40, 1>::value != 0);
+)";
+  const Ended ended =
+      Judge({{Write("templates.cpp", explode + kReluNative), failed, "5 s"},
+             {Write("zero.cpp", "#include \"/dev/zero\"\n" + std::string(kReluNative)), failed, ""},
+             {Write("stdin.cpp", "#include \"/dev/stdin\"\n" + std::string(kReluNative)), {"correct", "build_failed"}, ""},
+             {Write("store.cpp", "#include \"" + store().string() + "\"\n" + kReluNative), failed, "No such file"},
+             {Write("huge.cpp", "__attribute__((used)) static char large[1u << 30] = {1};\n" + std::string(kReluNative)),
+              failed, ""},
+             {Write("assembler.cpp", "asm(\".incbin \\\"/proc/1/environ\\\"\");\n" + std::string(kReluNative)),
+              {"correct", "build_failed"}, ""},
+             {Write("nul.cpp", "#error \xff\xfe not UTF-8\n" + std::string(kReluNative)), failed, "#error"}},
+            {"--build-timeout-s", "5", "--memory-gb", "1"});
+  EXPECT_THAT(ended.err, ::testing::IsEmpty());
+}
+
+// A listening socket that no candidate may reach.
+class Listener {
+ public:
+  Listener() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    KB_CHECK(bind(fd_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 && listen(fd_.get(), 8) == 0);
+    socklen_t size = sizeof address;
+    KB_CHECK(getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+    port_ = ntohs(address.sin_port);
+  }
+  std::string port() const { return std::to_string(port_); }
+  bool Reached() const {
+    pollfd waiting{fd_.get(), POLLIN, 0};
+    return poll(&waiting, 1, 0) > 0;
+  }
+
+ private:
+  Fd fd_;
+  int port_ = 0;
+};
+
+// Each of these is right only if everything that it tries is refused.
+TEST_F(CandidateTest, WhatCandidatesTryIsRefused) {
+  const Listener listener;
+  Write("secret.txt", "a secret");
+  const std::string refuse = R"(
+def refused(what, function, *errors):
+    try:
+        function()
+    except errors:
+        return
+    raise SystemError(what + " worked")
+
+)";
+  const std::string processes = refuse + R"(
+import subprocess
+refused("fork", os.fork, PermissionError)
+refused("subprocess", lambda: subprocess.run(["/bin/true"]), PermissionError)
+refused("posix_spawn", lambda: os.posix_spawn("/bin/true", ["true"], {}), OSError)
+refused("execv", lambda: os.execv("/bin/true", ["true"]), PermissionError)
+refused("kill", lambda: os.kill(1, 9), PermissionError)
+if os.system("true") == 0:
+    raise SystemError("system worked")
+)";
+  const std::string sockets = refuse + R"(
+import socket
+for address in (("127.0.0.1", PORT), ("1.1.1.1", 53)):
+    refused("connect", lambda: socket.create_connection(address, timeout=1), OSError)
+refused("resolve", lambda: socket.getaddrinfo("example.com", 80), OSError)
+)";
+  const std::string files = refuse + R"(
+for path in ("/proc/1", "/proc/1/environ", "/proc/self/environ", "STORE", "ROOT/secret.txt", "ROOT", "/etc/shadow", "/root"):
+    refused(path, lambda: os.stat(path), FileNotFoundError, PermissionError)
+for path in ("/usr/kb", "/etc/kb", "/kb", "KERNELBENCH/kb"):
+    refused("writing " + path, lambda: open(path, "w"), OSError)
+if set(os.environ) & {"KERNELBENCH_STORE", "KERNELBENCH_CACHE", "KERNELBENCH_PYTHON"}:
+    raise SystemError("the environment is shown")
+open("/tmp/mine", "w").write("a /tmp of one's own")
+)";
+  const auto filled = [&](std::string text) {
+    for (const auto& [from, to] : std::map<std::string, std::string>{{"PORT", listener.port()},
+                                                                     {"STORE", store().string()},
+                                                                     {"ROOT", root().string()},
+                                                                     {"KERNELBENCH/", KB_SOURCE_DIR "/"}}) {
+      for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+    }
+    return text;
+  };
+  const std::string native_tries = filled(R"(
+  if (fork() >= 0) return 1;
+  if (vfork() >= 0) return 2;
+  if (std::system("true") == 0) return 3;
+  execl("/bin/true", "true", static_cast<char*>(nullptr));
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(PORT);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return 4;
+  for (const char* path : {"STORE", "ROOT/secret.txt", "/etc/shadow", "/proc/1/environ", "/proc/1/mem"}) {
+    if (FILE* file = std::fopen(path, "r"); file != nullptr && std::fgetc(file) != EOF) return 5;
+  }
+  if (std::fopen("/usr/kb", "w") != nullptr) return 6;
+  int others = 0;  // besides this process, its supervisor and the sandbox's first
+  if (DIR* proc = opendir("/proc")) {
+    while (const dirent* entry = readdir(proc)) others += entry->d_name[0] >= '0' && entry->d_name[0] <= '9';
+    closedir(proc);
+  }
+  if (others > 4) return 7;
+)");
+  const std::string flood = "for _ in range(100_000): sys.stdout.write('x' * 999 + '\\n')";
+  const Ended ended = Judge({{Write("processes.py", Module(processes)), {"correct"}, ""},
+                             {Write("sockets.py", Module(filled(sockets))), {"correct"}, ""},
+                             {Write("files.py", Module(filled(files))), {"correct"}, ""},
+                             {Write("tries.cpp", Native("", native_tries)), {"correct"}, ""},
+                             {Write("flood.py", Module(flood)), {"correct"}, ""},
+                             {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}},
+                            {"--load-timeout-s", "60"});
+  EXPECT_FALSE(listener.Reached());
+  const std::string output = ended.Of("flood.py")["evidence"].value("output", "");
+  EXPECT_THAT(output, HasSubstr("[... output cut ...]"));
+  EXPECT_LT(output.size(), 1u << 17);
+}
+
+}  // namespace
+}  // namespace kb::e2e

@@ -1,0 +1,161 @@
+#include "schema.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace kb::e2e {
+namespace {
+
+using nlohmann::json;
+
+struct Schema {
+  std::map<std::string, std::string> types;  // of the keys in the first column
+  std::set<std::string> beside;              // keys that are documented beside another one, in its meaning
+  std::set<std::string> mismatch;            // keys of `mismatch`
+};
+
+std::vector<std::string> Quoted(const std::string& text) {
+  static const std::regex kQuoted("`([^`]+)`");
+  std::vector<std::string> words;
+  for (std::sregex_iterator at(text.begin(), text.end(), kQuoted), end; at != end; ++at) words.push_back((*at)[1]);
+  return words;
+}
+
+std::vector<std::string> Cells(const std::string& row) {
+  std::vector<std::string> cells;
+  std::istringstream stream(row.substr(1));
+  for (std::string cell; std::getline(stream, cell, '|');) {
+    const size_t first = cell.find_first_not_of(' ');
+    cells.push_back(first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') + 1 - first));
+  }
+  return cells;
+}
+
+Schema ReadSchema() {
+  Schema schema;
+  std::ifstream file(KB_SOURCE_DIR "/docs/evaluation.md");
+  EXPECT_TRUE(file.good()) << "no docs/evaluation.md";
+  bool of_mismatch = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("## ")) of_mismatch = line == "## `mismatch`";
+    if (!line.starts_with("| `")) continue;
+    const auto cells = Cells(line);
+    for (const std::string& key : Quoted(cells[0])) {
+      if (of_mismatch) {
+        schema.mismatch.insert(key);
+      } else {
+        schema.types[key] = cells[1];
+      }
+    }
+    if (of_mismatch) continue;
+    for (const std::string& word : Quoted(cells[2])) schema.beside.insert(word);
+  }
+  EXPECT_GT(schema.types.size(), 20u);
+  EXPECT_GT(schema.mismatch.size(), 10u);
+  return schema;
+}
+
+// "number or null", "[low, high] or null", "array of strings", ...
+bool Fits(const json& value, std::string type) {
+  static const std::string kOrNull = " or null";
+  if (type.ends_with(kOrNull)) {
+    if (value.is_null()) return true;
+    type.resize(type.size() - kOrNull.size());
+  }
+  const auto all = [&](auto is) { return std::all_of(value.begin(), value.end(), is); };
+  if (type == "string") return value.is_string();
+  if (type == "number") return value.is_number();
+  if (type == "object") return value.is_object();
+  if (type == "array") return value.is_array();
+  if (type == "array of strings") return value.is_array() && all([](const json& item) { return item.is_string(); });
+  if (type == "[low, high]")
+    return value.is_array() && value.size() == 2 && all([](const json& item) { return item.is_number(); });
+  ADD_FAILURE() << "docs/evaluation.md names a type that no test knows: " << type;
+  return false;
+}
+
+std::set<std::string> KeysOf(const json& object) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.insert(key);
+  return keys;
+}
+
+void ExpectKeys(const Schema& schema, const json& evaluation) {
+  for (const auto& [key, type] : schema.types) {
+    if (!evaluation.contains(key)) {
+      ADD_FAILURE() << "docs/evaluation.md documents `" << key << "`, which is not there";
+    } else {
+      EXPECT_TRUE(Fits(evaluation[key], type)) << key << " should be " << type << ", it is " << evaluation[key];
+    }
+  }
+  for (const std::string& key : KeysOf(evaluation)) {
+    EXPECT_TRUE(schema.types.contains(key) || schema.beside.contains(key)) << "`" << key << "` is not documented";
+  }
+  // Those two are documented beside protocol_keys and isolation.
+  for (const char* key : {"protocol_changed", "isolation_info"}) {
+    EXPECT_TRUE(Fits(evaluation.value(key, json()), "array of strings")) << key;
+  }
+}
+
+void ExpectParts(const Schema& schema, const json& evaluation) {
+  static const std::set<std::string> kSample = {"index", "distribution", "weights", "scored", "void", "candidate_us",
+                                                "baseline_us", "ratio", "worst"};
+  static const std::set<std::string> kCandidate = {"path", "kind", "sha256", "source", "backend"};
+  static const std::set<std::string> kEvidence = {"compiler_output", "output", "traceback", "signal", "exit_code"};
+  static const std::set<std::string> kVerdicts = {
+      "not_run",       "static_rejected", "build_failed", "load_failed", "crashed",  "timed_out",
+      "out_of_memory", "wrong_form",      "non_finite",   "incorrect",   "tampered", "correct"};
+  EXPECT_EQ(KeysOf(evaluation["candidate"]), kCandidate);
+  EXPECT_TRUE(kVerdicts.contains(evaluation["verdict"])) << evaluation["verdict"];
+  for (const json& sample : evaluation["samples"]) ASSERT_EQ(KeysOf(sample), kSample);
+  for (const std::string& key : KeysOf(evaluation["evidence"])) EXPECT_TRUE(kEvidence.contains(key)) << key;
+  if (evaluation["mismatch"].is_object()) {
+    EXPECT_EQ(KeysOf(evaluation["mismatch"]), schema.mismatch);
+  }
+  static const std::regex kNote("[a-z0-9_]+: .+");
+  for (const std::string note : evaluation["notes"]) EXPECT_TRUE(std::regex_match(note, kNote)) << note;
+}
+
+void ExpectConsistent(const json& evaluation) {
+  const bool correct = evaluation["verdict"] == "correct";
+  EXPECT_EQ(evaluation["reason"] == "", correct) << evaluation["reason"];
+  EXPECT_EQ(evaluation["isolation_info"].empty(), false);
+  const bool measured = correct && evaluation["protocol_keys"]["measure"] == true;
+  for (const char* key : {"speedup", "speedup_interval", "confidence", "floor", "headline", "baseline_us",
+                          "candidate_us"}) {
+    EXPECT_EQ(evaluation[key].is_null(), !measured) << key;
+  }
+  if (!measured) {
+    EXPECT_EQ(evaluation["rounds"], 0);
+    return;
+  }
+  EXPECT_LE(evaluation["speedup_interval"][0], evaluation["speedup"]);
+  EXPECT_GE(evaluation["speedup_interval"][1], evaluation["speedup"]);
+  EXPECT_GT(evaluation["speedup"], 0);
+  const auto counts = [&](const json& sample) {
+    return sample["scored"] == true && sample["void"].is_null() && sample["distribution"] == evaluation["headline"];
+  };
+  EXPECT_EQ(evaluation["rounds"], std::count_if(evaluation["samples"].begin(), evaluation["samples"].end(), counts));
+}
+
+}  // namespace
+
+void ExpectDocumented(const json& evaluation) {
+  static const Schema schema = ReadSchema();
+  ASSERT_TRUE(evaluation.is_object());
+  ExpectKeys(schema, evaluation);
+  if (::testing::Test::HasFatalFailure()) return;
+  ExpectParts(schema, evaluation);
+  ExpectConsistent(evaluation);
+}
+
+}  // namespace kb::e2e

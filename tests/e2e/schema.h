@@ -1,0 +1,15 @@
+// The JSON of an evaluation against docs/evaluation.md, which is read as the schema that it is.
+#ifndef TESTS_E2E_SCHEMA_H_
+#define TESTS_E2E_SCHEMA_H_
+
+#include <nlohmann/json.hpp>
+
+namespace kb::e2e {
+
+// Fails the test for each key that is missing, undocumented or of another type, and for numbers that contradict each
+// other: a speedup outside its interval, rounds that were not scored.
+void ExpectDocumented(const nlohmann::json& evaluation);
+
+}  // namespace kb::e2e
+
+#endif  // TESTS_E2E_SCHEMA_H_

@@ -1,0 +1,137 @@
+// Verdicts of candidates that anybody may hand in: the examples, and inline C++.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "harness.h"
+#include "schema.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using VerdictTest = EngineTest;
+
+// A number that no cache has seen.
+std::string Unique() {
+  return std::to_string(getpid()) + "_" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
+}
+
+// Files of a directory with what would change if one were written again.
+std::map<std::string, std::pair<ino_t, int64_t>> Snapshot(const fs::path& directory) {
+  std::map<std::string, std::pair<ino_t, int64_t>> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    struct stat info {};
+    if (stat(entry.path().c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+      files[entry.path()] = {info.st_ino, info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
+    }
+  }
+  return files;
+}
+
+TEST_F(VerdictTest, RightWrongCrashingAndCheatingCandidates) {
+  const std::string wrong = R"(
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return torch.where(x < 0.5, x, x * 1.01)
+)";
+  const struct {
+    std::string candidate;
+    std::vector<std::string> verdicts;
+  } cases[] = {
+      {Example("1_19_relu/plain.cpp"), {"correct"}},
+      {Example("1_19_relu/no_tail.cpp"), {"incorrect", "non_finite"}},
+      {Example("1_19_relu/null_pointer.cpp"), {"crashed"}},
+      {Example("1_19_relu/late_thread.cpp"), {"incorrect", "non_finite", "tampered"}},
+      {Write("right.py", kReluModule), {"correct"}},
+      {Write("wrong.py", wrong), {"incorrect"}},
+      {Example("1_19_relu/raises.py"), {"crashed"}},
+      {Example("1_19_relu/replay.py"), {"incorrect"}},
+      {Example("1_19_relu/forged_result.py"), {"crashed"}},
+  };
+  Arguments arguments = {"eval", "1/19", "--size", "odd", "--protocol", "quick", "--json"};
+  for (const auto& each : cases) arguments.push_back(each.candidate);
+  const Ended ended = Run(arguments);
+  EXPECT_EQ(ended.code, 1) << ended;
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.candidate);
+    const json evaluation = ended.Of(fs::path(each.candidate).filename());
+    if (evaluation.is_null()) continue;
+    ExpectDocumented(evaluation);
+    EXPECT_THAT(each.verdicts, Contains(evaluation["verdict"])) << evaluation["reason"];
+    const bool wrong_numbers = evaluation["verdict"] == "incorrect" || evaluation["verdict"] == "non_finite";
+    EXPECT_EQ(evaluation["mismatch"].is_object(), wrong_numbers);
+  }
+  EXPECT_EQ(ended.Of("null_pointer.cpp")["evidence"].value("signal", ""), "SIGSEGV (Segmentation fault)");
+  EXPECT_EQ(ended.Of("forged_result.py")["evidence"].value("exit_code", -1), 0);
+  EXPECT_THAT(ended.Of("raises.py")["evidence"].value("traceback", ""), HasSubstr("Traceback"));
+  EXPECT_EQ(StoredEvaluations(), static_cast<int>(std::size(cases)));
+  ExpectNoProcessLeft();
+  ExpectNoFilesLeft(KB_SHARED_CACHE);
+}
+
+TEST_F(VerdictTest, ExitCodes) {
+  const std::string problem = Write("relu.py", kReluProblem), right = Write("right.cpp", kReluNative);
+  const Ended correct = Run({"eval", problem, right, "--protocol", "quick", "--measure", "false", "--json"});
+  EXPECT_EQ(correct.code, 0) << correct;
+  ExpectDocumented(correct.Of("right.cpp"));
+  const Ended usage = Run({"eval", problem, (root() / "absent.cpp").string()});
+  EXPECT_EQ(usage.code, 2) << usage;
+  EXPECT_THAT(usage.err, HasSubstr("absent.cpp"));
+  EXPECT_THAT(usage.out, IsEmpty());
+  const Ended engine = Run({"eval", problem, right, "--store", "/dev/null/store.sqlite"});
+  EXPECT_EQ(engine.code, 3) << engine;
+}
+
+TEST_F(VerdictTest, InlineExtensionsAreBuiltOnceAndErrorsShown) {
+  const auto module = [](const std::string& name, const std::string& body) {
+    return R"(
+import torch.nn as nn
+from torch.utils.cpp_extension import load_inline
+
+extension = load_inline(name=")" + name + R"(", cpp_sources=r"""
+torch::Tensor relu(torch::Tensor x) {
+)" + body + R"(
+}
+""", functions=["relu"])
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return extension.relu(x)
+)";
+  };
+  const std::string unique = Unique();
+  const std::string problem = Write("relu.py", kReluProblem);
+  const std::string right = Write("right.py", module("kb_e2e_right", "  return x.clamp_min(0);  // " + unique));
+  const std::string broken = Write("broken.py", module("kb_e2e_broken", "  return no_such_thing_" + unique + ";"));
+  for (const char* when : {"first run", "from the cache"}) {
+    SCOPED_TRACE(when);
+    const bool cached = std::string(when) == "from the cache";
+    const auto before = cached ? Snapshot(KB_SHARED_CACHE) : decltype(Snapshot("")){};
+    const Ended ended = Run({"eval", problem, right, broken, "--protocol", "quick", "--measure", "false", "--json"});
+    EXPECT_EQ(ended.code, 1) << ended;
+    const json good = ended.Of("right.py"), bad = ended.Of("broken.py");
+    ExpectDocumented(good);
+    ExpectDocumented(bad);
+    EXPECT_EQ(good["verdict"], "correct") << good["reason"];
+    EXPECT_EQ(good["candidate"]["backend"], "cpp");
+    EXPECT_EQ(bad["verdict"], "build_failed") << bad["reason"];
+    EXPECT_THAT(bad["evidence"].value("compiler_output", ""), HasSubstr("no_such_thing_" + unique));
+    if (cached) {
+      EXPECT_EQ(Snapshot(KB_SHARED_CACHE), before) << "something was built again";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace kb::e2e

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs a build, moves the tree, and looks at it from there: it lists its problems, and every library that it should
+# carry is found inside it.
+#
+#   install_test.sh BUILD_DIRECTORY
+set -euo pipefail
+
+build=$1
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/moved/tree
+
+fail() {
+  echo "install_test: $1" >&2
+  exit 1
+}
+
+cmake --install "$build" --prefix "$work/first" >"$work/log" 2>&1 || { cat "$work/log"; fail "cmake --install failed"; }
+mkdir "$work/moved"
+mv "$work/first" "$tree"
+
+for file in bin/kernelbench libexec/kernelbench/kb-runner include/kernelbench/kernel.h \
+  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,examples/expected.json}; do
+  [[ -e $tree/$file ]] || fail "$file is not installed"
+done
+if find "$tree" -name __pycache__ | grep -q .; then fail "bytecode of Python was installed"; fi
+
+# From an empty environment and another directory, so that nothing of the source tree helps.
+cd /
+problems=$(env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" problems list)
+grep -q '^1/19 ' <<<"$problems" || fail "problems list does not know 1/19: $problems"
+env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null || fail "protocols strict failed"
+
+# Where each library comes from: the tree, but for those of glibc and the compiler (cmake/install.cmake says why).
+objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,libkernelbench_device.so,libkernelbench_runner.so})
+if [[ -x $tree/libexec/kernelbench/bwrap ]]; then
+  objects+=("$tree/libexec/kernelbench/bwrap")
+  env -i "$tree/libexec/kernelbench/bwrap" --version >/dev/null || fail "the carried bwrap does not start"
+else
+  echo "bwrap is not carried; it was not looked at"
+fi
+for object in "${objects[@]}"; do
+  env -i ldd "$object" | while read -r name arrow path _; do
+    case $name in
+      linux-vdso.so.* | /lib*/ld-linux* | libc.so.6 | libm.so.6 | libstdc++.so.6 | libgcc_s.so.1) ;;
+      *) [[ $arrow == "=>" && $path == "$tree"/* ]] || fail "${object##*/} takes $name from ${path:-nowhere}" ;;
+    esac
+  done
+done
+echo "${#objects[@]} programs and libraries find what they need in the moved tree"
