@@ -65,8 +65,6 @@ class Evaluator {
     std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
   };
-  struct LoadedProblem;
-  class Running;
 
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
@@ -77,6 +75,7 @@ class Evaluator {
   Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                      StepTimes* times);
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
+  std::vector<std::function<void()>> CompilationsOf(const std::vector<Request>& requests);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, const SessionFds& session);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/interrupt.h"
 #include "base/random.h"
 #include "judge/evaluate.h"
 
@@ -55,6 +56,15 @@ bool IsExtensionRequest(const json& request) {
       !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
   return identifier && request.value("error_handling", json()).is_boolean() &&
          request.value("implicit_headers", json()).is_boolean();
+}
+
+// Only a module that names the machinery can use it: importing it a second time is not free.
+bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
+
+TorchBuildFacts BuildFactsOf(const json& device_info) {
+  const json& facts = device_info.at("build");
+  return {facts.at("version"), facts.at("include_paths"), facts.at("python_include"), facts.at("library_path"),
+          facts.at("standard")};
 }
 
 }  // namespace
@@ -128,8 +138,7 @@ Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::s
 
 Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& problem) {
   std::vector<ExtensionRequest> wanted;
-  // Only a module that names the machinery can use it: importing it a second time is not free.
-  if (request.candidate.source.find("load_inline") == std::string::npos) return wanted;
+  if (!UsesExtensions(request.candidate)) return wanted;
   const json spec = {{"source", request.candidate.source},
                      {"init_values", PlainValues(problem.at("init"))},
                      {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
@@ -153,9 +162,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   }
   built.ok = true;
   KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem));
-  const json& facts = device_->info().at("build");
-  const TorchBuildFacts torch{facts.at("version"), facts.at("include_paths"), facts.at("python_include"),
-                              facts.at("library_path"), facts.at("standard")};
+  const TorchBuildFacts torch = BuildFactsOf(device_->info());
   for (const ExtensionRequest& extension : wanted) {
     Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
                     extension.description.at("name").get<std::string>()));
@@ -192,22 +199,41 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   return zygote_->StartRunner(spec, session, files);
 }
 
-void Evaluator::Prebuild(const std::vector<Request>& requests) {
-  std::vector<const Request*> native;
+// Compilations that the requests will ask for. What cannot be found out here is met again in Evaluate() and reported
+// there.
+std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<Request>& requests) {
+  std::vector<std::function<void()>> jobs;
   for (const Request& request : requests) {
-    if (request.candidate.kind == CandidateKind::kNative && request.candidate.rejection.empty())
-      native.push_back(&request);
+    if (!request.candidate.rejection.empty()) continue;
+    const CompileLimits limits = LimitsOf(request.protocol);
+    if (request.candidate.kind == CandidateKind::kNative) {
+      jobs.push_back([this, &request, limits] { (void)builder_->BuildNative(request.candidate, limits); });
+      continue;
+    }
+    if (!UsesExtensions(request.candidate)) continue;
+    StepTimes times;
+    if (!EnsureServices(true)) continue;
+    const auto problem = LoadProblem(request.problem, request.size, request.protocol, &times);
+    const auto wanted = problem ? CaptureExtensions(request, *problem) : tl::make_unexpected(problem.error());
+    if (!wanted) continue;
+    const TorchBuildFacts torch = BuildFactsOf(device_->info());
+    for (const ExtensionRequest& extension : *wanted) {
+      jobs.push_back([this, extension, torch, limits] { (void)builder_->BuildExtension(extension, torch, limits); });
+    }
   }
-  if (native.size() < 2) return;
+  return jobs;
+}
+
+void Evaluator::Prebuild(const std::vector<Request>& requests) {
+  if (requests.size() < 2) return;
+  const std::vector<std::function<void()>> jobs = CompilationsOf(requests);
   std::atomic<size_t> next = 0, done = 0;
   std::vector<std::thread> workers;
-  for (int i = 0; i < std::min<int>(options_.jobs, static_cast<int>(native.size())); ++i) {
+  for (size_t i = 0; i < std::min(static_cast<size_t>(options_.jobs), jobs.size()); ++i) {
     workers.emplace_back([&] {
-      for (size_t at = next++; at < native.size(); at = next++) {
-        // What fails here fails again in Evaluate(), where it is reported.
-        [[maybe_unused]] const auto ignored =
-            builder_->BuildNative(native[at]->candidate, LimitsOf(native[at]->protocol));
-        Say(fmt::format("built {} of {} native candidates", ++done, native.size()));
+      for (size_t at = next++; at < jobs.size() && !Interrupted(); at = next++) {
+        jobs[at]();
+        Say(fmt::format("built {} of {}", ++done, jobs.size()));
       }
     });
   }
