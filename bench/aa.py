@@ -16,6 +16,7 @@ def main():
     parser.add_argument("--runs", type=int, default=20, help="of each problem")
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--size", default="small")
+    parser.add_argument("--threads", default="0", help="cores for either side; 0: all")
     parser.add_argument("--problems", default="1/1,1/23,1/36,2/40,3/43")
     arguments = parser.parse_args()
     files = problem_files()
@@ -23,7 +24,8 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for name in arguments.problems.split(","):
             candidate = self_candidate(files[name], directory)
-            results = evaluate(name, [candidate] * arguments.runs, "--size", arguments.size, "--protocol", arguments.protocol)
+            results = evaluate(name, [candidate] * arguments.runs, "--size", arguments.size, "--protocol", arguments.protocol,
+                               "--threads", arguments.threads)
             first = first or results[0]
             wrong = [r for r in results if r["verdict"] != "correct"]
             if wrong:

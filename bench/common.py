@@ -2,11 +2,12 @@
 
 import datetime
 import json
+import os
 import pathlib
 import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-BINARY = ROOT / "build" / "release" / "bin" / "kernelbench"
+BINARY = pathlib.Path(os.environ.get("KERNELBENCH_BINARY", ROOT / "build" / "release" / "bin" / "kernelbench"))
 
 
 def evaluate(problem, candidates, *flags):

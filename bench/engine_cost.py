@@ -8,6 +8,7 @@ process and loads the problem; "further" is the median of the others.
 """
 
 import argparse
+import os
 import pathlib
 import statistics
 import subprocess
@@ -18,7 +19,7 @@ import time
 from common import BINARY, ROOT, evaluate, heading
 
 EXAMPLES = {"native": "1_36_rmsnorm/fused.cpp", "module": None}
-NOT_OURS = ("build", "undisturbed", "call", "baseline")
+NOT_OURS = ("build", "calls")
 MODULE = '''import torch
 import torch.nn as nn
 
@@ -87,7 +88,6 @@ def main():
 
 
 def python():
-    import os
     own = ROOT / ".venv" / "bin" / "python"
     return os.environ.get("KERNELBENCH_PYTHON") or (str(own) if own.exists() else sys.executable)
 

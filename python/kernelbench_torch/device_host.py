@@ -73,7 +73,8 @@ class Host:
         if not self.device:
             raise SystemExit(f"no device {kind!r}")
         self.problems, self.problem, self.session = {}, None, None
-        self.weights, self.rng_seed, self.inputs, self.expected = 0, 0, [], []
+        self.weights, self.rng_seed = 0, 0
+        self.inputs, self.working, self.expected, self.scratch = [], [], [], []
 
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
@@ -132,6 +133,7 @@ class Host:
         if not self.session:
             raise ProblemError(self.lib.kbd_session_error().decode())
         self.copies = request["copies_outputs"]
+        self.working = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype) for t in self.problem.input_examples]
         self.scratch = [torch.empty_like(t) for t in self.problem.output_examples] if self.copies else []
         fds = (device_library.ctypes.c_int * 4)()
         self.lib.kbd_session_fds(self.session, fds)
@@ -165,11 +167,12 @@ class Host:
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
     def baseline(self, _):
-        """The reference, called the same way: caches flushed, clock from here to the last secret position."""
-        self.lib.kbd_flush(self.device)
+        """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position."""
+        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
+                                      pointers(self.scratch) if self.copies else None)
         waited = self.lib.kbd_waited_ns(self.device)
         self.lib.kbd_baseline_begin(self.session)
-        outputs = self.problem.outputs(self.problem.forward(self.weights, self.structure, self.inputs, self.rng_seed))
+        outputs = self.problem.outputs(self.problem.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
                 to.copy_(tensor)
@@ -199,7 +202,7 @@ class Host:
     def end_session(self, _):
         if self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.inputs, self.expected, self.scratch = None, [], [], []
+        self.session, self.inputs, self.working, self.expected, self.scratch = None, [], [], [], []
         return {}
 
 

@@ -21,6 +21,7 @@ _SIGNATURES = {
     "kbd_session_attach": (None, [_POINTER, ctypes.c_int, ctypes.c_int]),
     "kbd_set_parameters": (None, [_POINTER, _POINTER]),
     "kbd_present": (None, [_POINTER, _POINTER]),
+    "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER, _POINTER]),
     "kbd_call": (_TEXT, [_POINTER, ctypes.c_int, ctypes.c_uint64, _I64, ctypes.c_int]),
     "kbd_baseline_begin": (None, [_POINTER]),
     "kbd_baseline_end": (_I64, [_POINTER, _POINTER]),

@@ -102,6 +102,16 @@ class Session {
     device_->Present(copies, output_items_, secret_);
   }
 
+  void PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
+    std::vector<CopyItem> copies;
+    for (size_t i = 0; i < input_parts_.size(); ++i) copies.push_back({to[i], from[i], input_parts_[i].bytes});
+    std::vector<OutputItem> poisoned;
+    for (size_t i = 0; outputs != nullptr && i < output_items_.size(); ++i) {
+      poisoned.push_back({outputs[i], output_items_[i].dtype, output_items_[i].shape});
+    }
+    device_->Present(copies, poisoned, secret_);
+  }
+
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
     const Span span = link_->Call(kind, argument, timeout_ns, clocked);
     static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed"};
@@ -279,6 +289,9 @@ void kbd_set_parameters(void* session, const void* const* parameters) {
   static_cast<Session*>(session)->SetParameters(parameters);
 }
 void kbd_present(void* session, const void* const* inputs) { static_cast<Session*>(session)->Present(inputs); }
+void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs) {
+  static_cast<Session*>(session)->PresentBaseline(inputs, to, outputs);
+}
 const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
   return static_cast<Session*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns, clocked != 0);
 }

@@ -38,7 +38,10 @@ KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters)
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
 // Step 3: {"end": "done|died|timed_out|malformed", "us", "waited_us", "report": {...} or null, "malformed": text}.
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
-// Step 5: the clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
+// Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
+// `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
+KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
+// The clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
 KBD_EXPORT void kbd_baseline_begin(void* session);
 KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
 // Step 6: {"ok", "inputs_changed": [index...], "late": bool, "outputs": [mismatch...]}; `budgets` one for each output.
