@@ -33,11 +33,11 @@ libzstd-dev         <zstd.h>
 libssl-dev          <openssl/evp.h>
 libseccomp-dev      <seccomp.h>
 bubblewrap          bwrap
-# Unit tests: configuring needs them even where they are not built.
-libgtest-dev        <gtest/gtest.h>
-libgmock-dev        <gmock/gmock.h>
 '
 TEST_NEEDS='
+# Unit tests.
+libgtest-dev        <gtest/gtest.h>
+libgmock-dev        <gmock/gmock.h>
 # The check of the format; patchelf lets an installed tree carry its own bwrap, which the install test looks at.
 clang-format        clang-format
 patchelf            patchelf

@@ -26,13 +26,13 @@ class ProblemError(Exception):
 
 def load_module(path, size):
     """Executes a problem file and applies one of its SIZES. Returns the module."""
-    source = pathlib.Path(path).read_text()
+    source = pathlib.Path(path).read_bytes()  # compile() heeds the file's own declaration of its encoding
     module = types.ModuleType("kernelbench_problem")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ProblemError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     for name in ("Model", "get_inputs", "get_init_inputs"):
         if not callable(getattr(module, name, None)):
@@ -147,7 +147,7 @@ class Problem:
             raise
         except trees.Unsupported as error:
             raise ProblemError(f"{self.path}: {error}") from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
 
     def _refuse_what_cannot_fit(self):

@@ -11,6 +11,7 @@ parameters, and the finished extensions in the order of spec["extensions"]; for 
 import os
 import signal
 import sys
+import warnings
 
 import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
@@ -44,6 +45,8 @@ def warm_up():
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Some builds of torch start threads when imported. The child has only the forking one and starts its own.
+    warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel
     channel = Channel(int(sys.argv[1]))
     library = runner_library.load(sys.argv[2])

@@ -31,6 +31,7 @@ Evaluation Begin(const Request& request, const EvaluatorOptions& options, const 
   evaluation.problem = request.problem.name;
   evaluation.size = request.size;
   evaluation.device = options.device;
+  evaluation.device_info = json::object();
   evaluation.protocol = request.protocol;
   evaluation.candidate = {{"path", request.candidate.path.string()},
                           {"kind", request.candidate.kind == CandidateKind::kModule ? "module" : "native"},
@@ -142,6 +143,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
   step = NowNs();
   const RunnerProcess::End end = runner->Finish();
+  // A module runner ends with the zygote it was forked from, and no candidate can end that.
+  if (finding && finding->verdict == Verdict::kCrashed && !end.status &&
+      request.candidate.kind == CandidateKind::kModule && !zygote_->alive(std::chrono::seconds(2))) {
+    return Fail(ErrorCode::kEngine, "the zygote of module runners died");
+  }
   AddEvidence(end, finding, &evaluation);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;

@@ -174,6 +174,9 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep) {
   if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
     return Errno("hiding /proc");
   }
+  // All runners share the sandbox's /dev; what one leaves in its shared memory is not for the next.
+  const std::string shared = fmt::format("size={},mode=1777", tmp_bytes);
+  if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, shared.c_str()) != 0) return Errno("hiding /dev/shm");
   if (chdir("/tmp") != 0) return Errno("chdir /tmp");
   return {};
 }
@@ -195,6 +198,9 @@ Status Confine(const Limits& limits) {
 }
 
 void Supervise(int hello_fd, int status_fd, const std::function<int()>& work) {
+  // The supervisor is neither frozen nor filtered and holds the shared memory: through /proc/PID/mem the candidate
+  // could make it its own.
+  prctl(PR_SET_DUMPABLE, 0);
   const pid_t worker = fork();
   if (worker == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -1,10 +1,10 @@
-// Bad candidates. Each gets a verdict of its own, and none of them keeps the engine from judging the next.
+// Bad candidates. Each gets a verdict of its own, and none of them keeps the
+// engine from judging the next.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 
 #include "harness.h"
 #include "schema.h"
@@ -28,8 +28,8 @@ struct Case {
 class CandidateTest : public EngineTest {
  protected:
   Ended Judge(const std::vector<Case>& cases, const Arguments& flags) {
-    Arguments arguments = {"eval",      Write("relu.py", kReluProblem), "--protocol", "quick",
-                           "--measure", "false",                        "--json"};
+    Arguments arguments = {"eval",  Write("relu.py", kReluProblem), "--protocol", "quick", "--measure", "false",
+                           "--json"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     for (const Case& each : cases) arguments.push_back(each.candidate);
     Ended ended = Run(arguments);
@@ -40,8 +40,8 @@ class CandidateTest : public EngineTest {
       if (evaluation.is_null()) continue;
       ExpectDocumented(evaluation);
       EXPECT_THAT(each.verdicts, Contains(evaluation["verdict"])) << evaluation["reason"] << evaluation["evidence"];
-      const std::string told =
-          evaluation["reason"].get<std::string>() + evaluation["evidence"].dump(-1, ' ', false, json::error_handler_t::replace);
+      const std::string told = evaluation["reason"].get<std::string>() +
+                               evaluation["evidence"].dump(-1, ' ', false, json::error_handler_t::replace);
       EXPECT_THAT(told, HasSubstr(each.said));
     }
     EXPECT_EQ(StoredEvaluations(), static_cast<int>(cases.size()));
@@ -53,8 +53,8 @@ class CandidateTest : public EngineTest {
 
 // A module whose parts are given, right where they are not.
 std::string Module(const std::string& at_import, const std::string& forward = "return torch.relu(x)",
-                   const std::string& constructor = "super().__init__()",
-                   const std::string& signature = "self", const std::string& arguments = "self, x") {
+                   const std::string& constructor = "super().__init__()", const std::string& signature = "self",
+                   const std::string& arguments = "self, x") {
   return "import os\nimport sys\nimport torch\nimport torch.nn as nn\n\n" + at_import +
          "\n\n\nclass ModelNew(nn.Module):\n    def __init__(" + signature + "):\n        " + constructor +
          "\n\n    def forward(" + arguments + "):\n        " + forward + "\n";
@@ -65,9 +65,12 @@ std::string Native(const std::string& globals, const std::string& first) {
   std::string text = kReluNative;
   text.insert(text.find("  const float* x"), first + "\n");
   text.insert(text.find("int kb_forward"), globals + "\n");
-  return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include <new>\n#include <stdexcept>\n"
-         "#include <unistd.h>\n#include <sys/socket.h>\n#include <sys/wait.h>\n#include <netinet/in.h>\n"
-         "#include <dirent.h>\n" + text;
+  return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
+         "<new>\n#include <stdexcept>\n"
+         "#include <unistd.h>\n#include <sys/socket.h>\n#include "
+         "<sys/wait.h>\n#include <netinet/in.h>\n"
+         "#include <dirent.h>\n#include <fcntl.h>\n" +
+         text;
 }
 
 TEST_F(CandidateTest, WhatIsNoCandidate) {
@@ -89,7 +92,10 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   const Verdicts rejected = {"static_rejected"};
   Judge({{Write("empty.py", ""), rejected, "empty"},
          {Write("empty.cpp", " \n"), rejected, "empty"},
-         {Write("binary.py", std::string("\x7f" "ELF\0\1\2\3", 8)), rejected, "binary"},
+         {Write("binary.py", std::string("\x7f"
+                                         "ELF\0\1\2\3",
+                                         8)),
+          rejected, "binary"},
          {Write("binary.cpp", std::string(4096, '\2') + "kb_forward"), rejected, "binary"},
          {Write("long.py", "class ModelNew: pass\n" + std::string(50 << 20, '#')), rejected, "bytes long"},
          {Write("python.cpp", kReluModule), rejected, "call it .py"},
@@ -130,9 +136,14 @@ TEST_F(CandidateTest, ModulesThatAreWrong) {
        {Write("meta.py", Module("", "return x.to('meta')")), {"wrong_form", "crashed"}, ""},
        {Write("nan.py", Module("", "return torch.relu(x) / 0 * 0")), {"non_finite"}, "NaN"},
        {Write("in_place.py", Module("", "return x.mul_(2).relu_().div_(2)")), form, "input 0"},
-       {Write("list_bomb.py", Module("", "kept = []\n        while True: kept.append(list(range(100_000)))")), kTooMuch, ""},
+       {Write("list_bomb.py", Module("",
+                                     "kept = []\n        while True: "
+                                     "kept.append(list(range(100_000)))")),
+        kTooMuch, ""},
        {Write("tensor_bomb.py", Module("", "return torch.ones(1 << 40).sum() + x")), kTooMuch, ""},
-       {Write("import_bomb.py", Module("kept = [bytearray(1 << 33)]")), {"out_of_memory", "load_failed", "crashed"}, ""},
+       {Write("import_bomb.py", Module("kept = [bytearray(1 << 33)]")),
+        {"out_of_memory", "load_failed", "crashed"},
+        ""},
        {Write("right.py", kReluModule), {"correct"}, ""}},
       {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
@@ -144,7 +155,9 @@ TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
   const Verdicts load = {"load_failed"}, crash = {"crashed"}, time = {"timed_out"};
   const std::string aborts = "struct Early { Early() { std::abort(); } } early;";
   const std::string exits = "struct Early { Early() { _exit(0); } } early;";
-  const std::string loops = "struct Early { Early() { for (volatile int i = 0;; i = i + 1) {} } } early;";
+  const std::string loops =
+      "struct Early { Early() { for (volatile int i = 0;; i = i + 1) {} } } "
+      "early;";
   const std::string hoards = "for (;;) std::memset(new char[1 << 20], 1, 1 << 20);";
   const Ended ended = Judge(
       {{Write("mentions.cpp", "// kb_forward is not here\nint other() { return 0; }\n"), load, "kb_forward"},
@@ -153,21 +166,33 @@ TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
        {Write("throws_int.cpp", Native("", "  throw 42;")), crash, "no std::exception"},
        {Write("returns.cpp", Native("", "  return 7;")), crash, "returned 7"},
        {Write("segfault.cpp", Native("", "  *static_cast<volatile int*>(nullptr) = 1;")), crash, "SIGSEGV"},
-       {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] = {}; return Deep(n + 1) + room[0]; }",
-                                  "  if (Deep(0)) return 1;")), crash, "SIGSEGV"},
+       {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] "
+                                  "= {}; return Deep(n + 1) + room[0]; }",
+                                  "  if (Deep(0)) return 1;")),
+        crash, "SIGSEGV"},
        {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
        {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
        {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
        {Write("early_loop.cpp", Native(loops, "")), time, "3 s"},
        {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
        {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
-       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { return 1ull << 62; }", "")),
-        {"out_of_memory", "load_failed"}, ""},
+       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
+                                      "return 1ull << 62; }",
+                                      "")),
+        {"out_of_memory", "load_failed"},
+        ""},
        {Write("hoards.cpp", Native("", "  " + hoards)), kTooMuch, ""},
        {Write("writes_nothing.cpp", Native("", "  return 0;")), {"incorrect"}, "never written"},
-       {Write("nan.cpp", Native("", "  float zero = 0; std::fill_n(static_cast<float*>(call->outputs[0].data), 4096, zero / zero);\n  return 0;")
-                             .insert(0, "#include <algorithm>\n")), {"non_finite"}, "NaN"},
-       {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")), {"wrong_form"}, "input 0"},
+       {Write("nan.cpp", Native("",
+                                "  float zero = 0; "
+                                "std::fill_n(static_cast<float*>(call->outputs["
+                                "0].data), 4096, zero / zero);\n  return 0;")
+                             .insert(0, "#include <algorithm>\n")),
+        {"non_finite"},
+        "NaN"},
+       {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")),
+        {"wrong_form"},
+        "input 0"},
        {Write("right.cpp", kReluNative), {"correct"}, ""}},
       {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
@@ -183,17 +208,18 @@ template <int Depth, long Path> struct Tree {
 template <long Path> struct Tree<0, Path> { static constexpr long value = Path; };
 static_assert(Tree<40, 1>::value != 0);
 )";
-  const Ended ended =
-      Judge({{Write("templates.cpp", explode + kReluNative), failed, "5 s"},
-             {Write("zero.cpp", "#include \"/dev/zero\"\n" + std::string(kReluNative)), failed, ""},
-             {Write("stdin.cpp", "#include \"/dev/stdin\"\n" + std::string(kReluNative)), {"correct", "build_failed"}, ""},
-             {Write("store.cpp", "#include \"" + store().string() + "\"\n" + kReluNative), failed, "No such file"},
-             {Write("huge.cpp", "__attribute__((used)) static char large[1u << 30] = {1};\n" + std::string(kReluNative)),
-              failed, ""},
-             {Write("assembler.cpp", "asm(\".incbin \\\"/proc/1/environ\\\"\");\n" + std::string(kReluNative)),
-              {"correct", "build_failed"}, ""},
-             {Write("nul.cpp", "#error \xff\xfe not UTF-8\n" + std::string(kReluNative)), failed, "#error"}},
-            {"--build-timeout-s", "5", "--memory-gb", "1"});
+  const Ended ended = Judge(
+      {{Write("templates.cpp", explode + kReluNative), failed, "5 s"},
+       {Write("zero.cpp", "#include \"/dev/zero\"\n" + std::string(kReluNative)), failed, ""},
+       {Write("stdin.cpp", "#include \"/dev/stdin\"\n" + std::string(kReluNative)), {"correct", "build_failed"}, ""},
+       {Write("store.cpp", "#include \"" + store().string() + "\"\n" + kReluNative), failed, "No such file"},
+       {Write("huge.cpp", "__attribute__((used)) static char large[1u << 30] = {1};\n" + std::string(kReluNative)),
+        failed, ""},
+       {Write("assembler.cpp", "asm(\".incbin \\\"/proc/1/environ\\\"\");\n" + std::string(kReluNative)),
+        {"correct", "build_failed"},
+        ""},
+       {Write("nul.cpp", "#error \xff\xfe not UTF-8\n" + std::string(kReluNative)), failed, "#error"}},
+      {"--build-timeout-s", "5", "--memory-gb", "1"});
   EXPECT_THAT(ended.err, ::testing::IsEmpty());
 }
 
@@ -250,9 +276,9 @@ for address in (("127.0.0.1", PORT), ("1.1.1.1", 53)):
 refused("resolve", lambda: socket.getaddrinfo("example.com", 80), OSError)
 )";
   const std::string files = refuse + R"(
-for path in ("/proc/1", "/proc/1/environ", "/proc/self/environ", "STORE", "ROOT/secret.txt", "ROOT", "/etc/shadow", "/root"):
+for path in ("/proc/1", "/proc/1/environ", "/proc/self/environ", "STORE", "ROOT/secret.txt", "ROOT", "/etc/shadow"):
     refused(path, lambda: os.stat(path), FileNotFoundError, PermissionError)
-for path in ("/usr/kb", "/etc/kb", "/kb", "KERNELBENCH/kb"):
+for path in ("/usr/kb", "/etc/kb", "/kb", "/dev/kb", "KERNELBENCH/python/kb"):
     refused("writing " + path, lambda: open(path, "w"), OSError)
 if set(os.environ) & {"KERNELBENCH_STORE", "KERNELBENCH_CACHE", "KERNELBENCH_PYTHON"}:
     raise SystemError("the environment is shown")
@@ -278,7 +304,7 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
   address.sin_port = htons(PORT);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (fd >= 0 && connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) return 4;
-  for (const char* path : {"STORE", "ROOT/secret.txt", "/etc/shadow", "/proc/1/environ", "/proc/1/mem"}) {
+  for (const char* path : {"STORE", "ROOT/secret.txt", "/etc/shadow"}) {
     if (FILE* file = std::fopen(path, "r"); file != nullptr && std::fgetc(file) != EOF) return 5;
   }
   if (std::fopen("/usr/kb", "w") != nullptr) return 6;
@@ -289,18 +315,62 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
   }
   if (others > 4) return 7;
 )");
+  // The supervisor and the sandbox's first process are neither frozen between
+  // calls nor filtered.
+  const std::string around = R"(
+  for (const int pid : {1, static_cast<int>(getppid())}) {
+    char path[64];
+    std::snprintf(path, sizeof path, "/proc/%d/mem", pid);
+    if (open(path, O_RDWR) >= 0) return 8;
+    std::snprintf(path, sizeof path, "/proc/%d/environ", pid);
+    if (open(path, O_RDONLY) >= 0) return 9;
+    for (int fd = 0; fd < 64; ++fd) {
+      std::snprintf(path, sizeof path, "/proc/%d/fd/%d", pid, fd);
+      if (open(path, O_RDONLY) >= 0) return 10;
+    }
+  }
+)";
   const std::string flood = "for _ in range(100_000): sys.stdout.write('x' * 999 + '\\n')";
   const Ended ended = Judge({{Write("processes.py", Module(processes)), {"correct"}, ""},
                              {Write("sockets.py", Module(filled(sockets))), {"correct"}, ""},
                              {Write("files.py", Module(filled(files))), {"correct"}, ""},
                              {Write("tries.cpp", Native("", native_tries)), {"correct"}, ""},
+                             {Write("around.cpp", Native("", around)), {"correct"}, ""},
                              {Write("flood.py", Module(flood)), {"correct"}, ""},
                              {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}},
                             {"--load-timeout-s", "60"});
   EXPECT_FALSE(listener.Reached());
+  for (const char* path : {"/usr/kb", "/etc/kb", "/kb", "/dev/kb", KB_SOURCE_DIR "/python/kb"}) {
+    EXPECT_FALSE(fs::exists(path)) << path;
+  }
   const std::string output = ended.Of("flood.py")["evidence"].value("output", "");
   EXPECT_THAT(output, HasSubstr("[... output cut ...]"));
   EXPECT_LT(output.size(), 1u << 17);
+}
+
+// Runners are forked from one zygote: what one writes anywhere must not be
+// there for the next.
+TEST_F(CandidateTest, OneLeavesNothingForTheNext) {
+  const std::string places = R"(
+places = ["/", "/etc", "/dev", "/dev/shm", "/dev/mqueue", "/run", "/sys", "/proc", "/tmp", "/var/tmp", "/root", "/home"]
+)";
+  const std::string leaves = places + R"(
+for place in places:
+    try:
+        open(os.path.join(place, "left_behind"), "w").write("for the next one")
+    except OSError:
+        pass
+open("/tmp/left_behind")
+)";
+  const std::string looks = places + R"(
+found = [place for place in places if os.path.exists(os.path.join(place, "left_behind"))]
+if found:
+    raise ValueError("found something in " + ", ".join(found))
+)";
+  Judge({{Write("leaves.py", Module(leaves)), {"correct"}, ""},
+         {Write("looks.py", Module(looks)), {"correct"}, ""},
+         {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}},
+        {});
 }
 
 }  // namespace

@@ -21,10 +21,9 @@ namespace {
 namespace fs = std::filesystem;
 using std::chrono::seconds;
 
-std::string Slurp(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+// Nothing if the file is gone, as those of /proc may be from one moment to the
+// next.
+std::string Slurp(const fs::path& path) { return ReadFile(path, size_t{1} << 30).value_or(""); }
 
 std::string Inherited(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
@@ -32,14 +31,15 @@ std::string Inherited(const char* name, const char* otherwise) {
 }
 
 bool Works(const Arguments& argv) {
-  const SpawnOptions options{.argv = argv,
-                             .environment = {"PATH=" + Inherited("PATH", "/usr/bin:/bin"), "HOME=/tmp"}};
+  const SpawnOptions options{.argv = argv, .environment = {"PATH=" + Inherited("PATH", "/usr/bin:/bin"), "HOME=/tmp"}};
   const auto done = RunToEnd(options, seconds(60));
   return done && done->status.ok();
 }
 
 bool HasTorch(const std::string& python) {
-  return Works({python, "-c", "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"});
+  return Works({python, "-c",
+                "import importlib.util, sys; "
+                "sys.exit(importlib.util.find_spec('torch') is None)"});
 }
 
 // What this machine lacks, or nothing.
@@ -70,7 +70,8 @@ std::optional<Process> ReadProcess(const fs::path& directory) {
   return process;
 }
 
-// Orphans that this process adopted are reaped here, so that only what still runs is found.
+// Orphans that this process adopted are reaped here, so that only what still
+// runs is found.
 void ReapOrphans(pid_t except) {
   for (const Process& process : Descendants(getpid())) {
     if (process.state == 'Z' && process.parent == getpid() && process.pid != except) {
@@ -260,15 +261,16 @@ int EngineTest::StoredEvaluations() const {
     sqlite3_stmt* statement = nullptr;
     std::string answer;
     EXPECT_EQ(sqlite3_prepare_v2(database, question, -1, &statement, nullptr), SQLITE_OK) << sqlite3_errmsg(database);
-    if (sqlite3_step(statement) == SQLITE_ROW) answer = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
+    if (sqlite3_step(statement) == SQLITE_ROW)
+      answer = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
     sqlite3_finalize(statement);
     return answer;
   };
   EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
   // Every part of an evaluation goes with it.
   for (const char* part : {"samples", "builds", "baselines"}) {
-    const std::string orphans = std::string("SELECT count(*) FROM ") + part +
-                                " WHERE evaluation_id NOT IN (SELECT id FROM evaluations)";
+    const std::string orphans =
+        std::string("SELECT count(*) FROM ") + part + " WHERE evaluation_id NOT IN (SELECT id FROM evaluations)";
     EXPECT_EQ(ask(orphans.c_str()), "0") << part;
   }
   const std::string text = ask("SELECT count(*) FROM evaluations");

@@ -1,5 +1,5 @@
-// Runs the kernelbench binary for end-to-end tests: a private store, home and TMPDIR for each test, the processes it
-// starts, and the JSON it prints.
+// Runs the kernelbench binary for end-to-end tests: a private store, home and
+// TMPDIR for each test, the processes it starts, and the JSON it prints.
 #ifndef TESTS_E2E_HARNESS_H_
 #define TESTS_E2E_HARNESS_H_
 
@@ -35,7 +35,8 @@ struct Ended {
 
   // The lines of stdout as JSON. A line that is none fails the test.
   std::vector<json> Lines() const;
-  // The evaluation of the candidate with this file name; null, and a failure, if there is not exactly one.
+  // The evaluation of the candidate with this file name; null, and a failure,
+  // if there is not exactly one.
   json Of(const std::string& candidate) const;
 };
 // For messages of failed assertions.
@@ -48,10 +49,11 @@ struct Process {
   std::string name;  // comm, which a process chooses itself
   std::vector<std::string> argv;
 };
-// All living processes below `ancestor`, parents before children. What the binary left behind is below this process,
-// which adopts orphans.
+// All living processes below `ancestor`, parents before children. What the
+// binary left behind is below this process, which adopts orphans.
 std::vector<Process> Descendants(pid_t ancestor);
-// The first process below `ancestor` that `wanted` accepts; nothing after the timeout.
+// The first process below `ancestor` that `wanted` accepts; nothing after the
+// timeout.
 std::optional<Process> WaitForProcess(pid_t ancestor, const std::function<bool(const Process&)>& wanted,
                                       std::chrono::seconds timeout = std::chrono::seconds(60));
 bool IsDeviceProcess(const Process& process);
@@ -74,7 +76,8 @@ class Engine {
   std::filesystem::path out_, err_;
 };
 
-// Fixture of all tests here. Skips where the machine lacks a compiler, namespaces or PyTorch.
+// Fixture of all tests here. Skips where the machine lacks a compiler,
+// namespaces or PyTorch.
 class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override;
@@ -87,14 +90,17 @@ class EngineTest : public ::testing::Test {
   // Writes a file below the test's directory and returns its path.
   std::string Write(const std::string& name, const std::string& text) const;
 
-  // `changes` are put over the environment; an empty value takes a variable away.
+  // `changes` are put over the environment; an empty value takes a variable
+  // away.
   Engine Start(const Arguments& arguments, const Environment& changes = {}) const;
   Ended Run(const Arguments& arguments, const Environment& changes = {}) const;
 
-  // Rows in the table `evaluations` of the store; 0 if there is none. Fails the test if the store is damaged.
+  // Rows in the table `evaluations` of the store; 0 if there is none. Fails the
+  // test if the store is damaged.
   int StoredEvaluations() const;
 
-  // Waits until no process is left below this one; those that stay are listed and fail the test.
+  // Waits until no process is left below this one; those that stay are listed
+  // and fail the test.
   static void ExpectNoProcessLeft();
   // TMPDIR is empty and the builds of `cache` are whole.
   void ExpectNoFilesLeft(const std::filesystem::path& cache) const;
@@ -109,7 +115,8 @@ extern const char* const kReluProblem;
 // Right candidates for it.
 extern const char* const kReluModule;
 extern const char* const kReluNative;
-// Makes the process of a candidate show under `name` in /proc: a Python statement, and a C++ one.
+// Makes the process of a candidate show under `name` in /proc: a Python
+// statement, and a C++ one.
 std::string PythonShows(const std::string& name);
 std::string NativeShows(const std::string& name);
 

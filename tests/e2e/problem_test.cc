@@ -1,4 +1,7 @@
-// Problems of one's own: everything that a problem file may hold, and what is said about a broken one.
+// Problems of one's own: everything that a problem file may hold, and what is
+// said about a broken one.
+
+#include <sstream>
 
 #include "harness.h"
 #include "schema.h"
@@ -6,8 +9,8 @@
 namespace kb::e2e {
 namespace {
 
-using ::testing::AnyOf;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
@@ -82,7 +85,8 @@ class ModelNew(nn.Module):
         assert x.dtype == added.dtype == self.bias.dtype == torch.bfloat16
         assert index.dtype == torch.int64 and flags.dtype == torch.bool
         rows = (x.index_select(0, index) * self.scale + added + self.bias) * count
-        return {"rows": rows, "parts": )" + parts + "}\n";
+        return {"rows": rows, "parts": )" +
+         parts + "}\n";
 }
 
 constexpr char kMixedNative[] = R"(
@@ -207,7 +211,8 @@ int kb_forward(const kb_call* call) {
         {"--precision", "fp16"});
 }
 
-// Buffers change on every call in training mode, on both sides; they are no output, and no weights that were drawn.
+// Buffers change on every call in training mode, on both sides; they are no
+// output, and no weights that were drawn.
 TEST_F(ProblemTest, BuffersOfBatchNormInTrainingMode) {
   const std::string text = R"(
 import torch
@@ -284,7 +289,8 @@ def get_init_inputs():
 
 // The class that a broken problem shares with a right one, with this forward.
 std::string Problem(const std::string& forward, const std::string& inputs = "[torch.rand(64, 64)]") {
-  return "import os\nimport time\nimport torch\nimport torch.nn as nn\n\nclass Model(nn.Module):\n    def forward(self, x):\n" +
+  return "import os\nimport time\nimport torch\nimport torch.nn as nn\n\nclass "
+         "Model(nn.Module):\n    def forward(self, x):\n" +
          forward + "\n\ndef get_inputs():\n    return " + inputs + "\n\ndef get_init_inputs():\n    return []\n";
 }
 
@@ -295,21 +301,27 @@ TEST_F(ProblemTest, BrokenProblemsAreRefusedWithAReason) {
   } cases[] = {
       {Write("no_model.py", "def get_inputs():\n    return []\n"), {"does not define Model"}},
       {Write("no_inputs.py", "class Model: pass\n"), {"does not define get_inputs"}},
-      {Write("no_module.py", "class Model: pass\ndef get_inputs(): return []\ndef get_init_inputs(): return []\n"),
+      {Write("no_module.py",
+             "class Model: pass\ndef get_inputs(): return []\ndef "
+             "get_init_inputs(): return []\n"),
        {"Model is no torch.nn.Module"}},
       {Write("empty.py", ""), {"does not define Model"}},
       {Write("syntax.py", "class Model(:\n"), {"cannot be imported", "SyntaxError"}},
+      {Write("exits.py", "import sys\nsys.exit(4)\n"), {"cannot be imported", "SystemExit"}},
       {Write("import.py", "import no_such_package_here\n"), {"cannot be imported", "no_such_package_here"}},
       {Write("raises.py", Problem("        raise ValueError('the reference objects')")),
        {"forward raised ValueError: the reference objects"}},
       {Write("no_tensor.py", Problem("        return None")), {"forward returns no tensor"}},
       {Write("strange.py", Problem("        return {1, 2}")), {"the output of forward holds a set"}},
       {Write("clock.py", Problem("        return x + time.perf_counter_ns() % 1000")), {"must be deterministic"}},
-      {Write("entropy.py", Problem("        return x * os.urandom(1)[0] + os.urandom(1)[0]")), {"must be deterministic"}},
-      {Write("large.py", Problem("        return x + 1", "[torch.rand(1 << 20, 1 << 20)]")), {"GiB are free", "--size"}},
-      {Write("hidden.py",
-             Problem("        return torch.rand(1 << 20, 1 << 20) * float(x[0, 0].item())")), {"memory"}},
-      {Write("latin1.py", "# caf\xe9\nclass Model: pass\n"), {"cannot be imported"}},
+      {Write("entropy.py", Problem("        return x * os.urandom(1)[0] + os.urandom(1)[0]")),
+       {"must be deterministic"}},
+      {Write("large.py", Problem("        return x + 1", "[torch.rand(1 << 20, 1 << 20)]")),
+       {"GiB are free", "--size"}},
+      {Write("hidden.py", Problem("        return torch.rand(1 << 20, 1 << 20) "
+                                  "* float(x[0, 0].item())")),
+       {"memory"}},
+      {Write("latin1.py", "NAME = 'caf\xe9'\n"), {"cannot be imported"}},
   };
   Arguments arguments = {"problems", "validate", "--size", "standard"};
   for (const auto& each : cases) arguments.push_back(each.file);

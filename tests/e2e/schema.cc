@@ -107,13 +107,13 @@ void ExpectKeys(const Schema& schema, const json& evaluation) {
 }
 
 void ExpectParts(const Schema& schema, const json& evaluation) {
-  static const std::set<std::string> kSample = {"index", "distribution", "weights", "scored", "void", "candidate_us",
-                                                "baseline_us", "ratio", "worst"};
+  static const std::set<std::string> kSample = {"index",        "distribution", "weights", "scored", "void",
+                                                "candidate_us", "baseline_us",  "ratio",   "worst"};
   static const std::set<std::string> kCandidate = {"path", "kind", "sha256", "source", "backend"};
   static const std::set<std::string> kEvidence = {"compiler_output", "output", "traceback", "signal", "exit_code"};
-  static const std::set<std::string> kVerdicts = {
-      "not_run",       "static_rejected", "build_failed", "load_failed", "crashed",  "timed_out",
-      "out_of_memory", "wrong_form",      "non_finite",   "incorrect",   "tampered", "correct"};
+  static const std::set<std::string> kVerdicts = {"not_run",    "static_rejected", "build_failed",  "load_failed",
+                                                  "crashed",    "timed_out",       "out_of_memory", "wrong_form",
+                                                  "non_finite", "incorrect",       "tampered",      "correct"};
   EXPECT_EQ(KeysOf(evaluation["candidate"]), kCandidate);
   EXPECT_TRUE(kVerdicts.contains(evaluation["verdict"])) << evaluation["verdict"];
   for (const json& sample : evaluation["samples"]) ASSERT_EQ(KeysOf(sample), kSample);
@@ -130,8 +130,8 @@ void ExpectConsistent(const json& evaluation) {
   EXPECT_EQ(evaluation["reason"] == "", correct) << evaluation["reason"];
   EXPECT_EQ(evaluation["isolation_info"].empty(), false);
   const bool measured = correct && evaluation["protocol_keys"]["measure"] == true;
-  for (const char* key : {"speedup", "speedup_interval", "confidence", "floor", "headline", "baseline_us",
-                          "candidate_us"}) {
+  for (const char* key :
+       {"speedup", "speedup_interval", "confidence", "floor", "headline", "baseline_us", "candidate_us"}) {
     EXPECT_EQ(evaluation[key].is_null(), !measured) << key;
   }
   if (!measured) {

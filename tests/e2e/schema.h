@@ -1,4 +1,5 @@
-// The JSON of an evaluation against docs/evaluation.md, which is read as the schema that it is.
+// The JSON of an evaluation against docs/evaluation.md, which is read as the
+// schema that it is.
 #ifndef TESTS_E2E_SCHEMA_H_
 #define TESTS_E2E_SCHEMA_H_
 
@@ -6,8 +7,9 @@
 
 namespace kb::e2e {
 
-// Fails the test for each key that is missing, undocumented or of another type, and for numbers that contradict each
-// other: a speedup outside its interval, rounds that were not scored.
+// Fails the test for each key that is missing, undocumented or of another type,
+// and for numbers that contradict each other: a speedup outside its interval,
+// rounds that were not scored.
 void ExpectDocumented(const nlohmann::json& evaluation);
 
 }  // namespace kb::e2e

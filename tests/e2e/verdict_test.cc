@@ -1,4 +1,5 @@
-// Verdicts of candidates that anybody may hand in: the examples, and inline C++.
+// Verdicts of candidates that anybody may hand in: the examples, and inline
+// C++.
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,7 +99,8 @@ TEST_F(VerdictTest, InlineExtensionsAreBuiltOnceAndErrorsShown) {
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 
-extension = load_inline(name=")" + name + R"(", cpp_sources=r"""
+extension = load_inline(name=")" +
+           name + R"(", cpp_sources=r"""
 torch::Tensor relu(torch::Tensor x) {
 )" + body + R"(
 }

@@ -53,8 +53,9 @@ std::string ExtensionSource(const json& request, bool precompiled) {
   return source + "}\n";
 }
 
-std::vector<fs::path> TorchPaths(const TorchBuildFacts& torch) {
+std::vector<fs::path> TorchPaths(const TorchBuildFacts& torch, const CompilerIdentity& compiler) {
   std::vector<fs::path> paths(torch.include_paths.begin(), torch.include_paths.end());
+  paths.insert(paths.end(), compiler.paths.begin(), compiler.paths.end());
   paths.insert(paths.end(), {torch.python_include, torch.library_path});
   return paths;
 }
@@ -99,6 +100,7 @@ Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const Compi
   if (is_c) job.argv.insert(job.argv.end() - 3, {"-x", "c"});
   job.output = "candidate.so";
   job.read_only = {installation_.include};
+  job.read_only.insert(job.read_only.end(), compiler_.paths.begin(), compiler_.paths.end());
   job.limits = limits;
   return CompileCached(KeyOf(compiler_, flags, {header_, candidate.source}), job);
 }
@@ -122,7 +124,7 @@ Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flag
   job.argv.insert(job.argv.end(), flags.begin(), flags.end());
   job.argv.insert(job.argv.end(), {"-x", "c++-header", kPrecompiledName, "-o", "out.gch"});
   job.output = "out.gch";
-  job.read_only = TorchPaths(torch);
+  job.read_only = TorchPaths(torch, compiler_);
   job.limits = limits;
   job.limits.output_bytes = uint64_t{1} << 30;
   KB_ASSIGN_OR_RETURN(const Compiled compiled, Compile(*sandbox_, job));
@@ -158,7 +160,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   job.sources = {{"extension.cpp", ExtensionSource(wanted, !precompiled.empty())}};
   job.argv = {compiler_.command};
   job.argv.insert(job.argv.end(), flags.begin(), flags.end());
-  job.read_only = TorchPaths(torch);
+  job.read_only = TorchPaths(torch, compiler_);
   if (!precompiled.empty()) {
     job.argv.push_back("-I" + precompiled.string());
     job.read_only.push_back(precompiled);

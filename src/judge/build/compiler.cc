@@ -4,13 +4,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <sstream>
 
 #include "base/clock.h"
 #include "base/hash.h"
 
 namespace kb {
 namespace {
+
+constexpr const char* kSystemPrefixes[] = {"/usr/", "/bin/", "/opt/"};  // see sandbox.cc
 
 std::string ShellQuote(const std::string& word) {
   std::string quoted = "'";
@@ -98,11 +102,37 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   return compiled;
 }
 
+namespace {
+
+// The first executable of that name in PATH, absolute; the name itself if there is none.
+std::string Resolve(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return std::filesystem::absolute(name);
+  std::istringstream directories(path);
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    const std::string candidate = directory + "/" + name;
+    if (directory.starts_with('/') && access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return name;
+}
+
+bool IsOfTheSystem(const std::filesystem::path& path) {
+  const std::string text = path.string();
+  return std::any_of(std::begin(kSystemPrefixes), std::end(kSystemPrefixes),
+                     [&](const char* prefix) { return text.starts_with(prefix); });
+}
+
+}  // namespace
+
 Result<CompilerIdentity> FindCompiler() {
   CompilerIdentity identity;
   const char* set = std::getenv("CXX");
-  identity.command = set && *set ? set : "g++";
   const char* path = std::getenv("PATH");
+  identity.command = Resolve(set && *set ? set : "g++", path ? path : "/usr/bin:/bin");
+  std::error_code ignored;
+  for (const std::filesystem::path& place :
+       {std::filesystem::path(identity.command), std::filesystem::canonical(identity.command, ignored)}) {
+    if (!place.empty() && !IsOfTheSystem(place)) identity.paths.push_back(place.parent_path().parent_path());
+  }
   const std::vector<std::string> environment = {fmt::format("PATH={}", path ? path : "/usr/bin:/bin"), "LANG=C"};
   SpawnOptions version{.argv = {identity.command, "--version"}, .environment = environment};
   const auto told = RunToEnd(version, std::chrono::seconds(20));

@@ -40,9 +40,10 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job);
 
 // The C++ compiler of this machine: $CXX or g++.
 struct CompilerIdentity {
-  std::string command;
-  std::string version;  // first line of --version
-  std::string target;   // hash of what -march=native means here
+  std::string command;                       // an absolute path
+  std::vector<std::filesystem::path> paths;  // what the sandbox must show of it beside the system
+  std::string version;                       // first line of --version
+  std::string target;                        // hash of what -march=native means here
 };
 Result<CompilerIdentity> FindCompiler();
 

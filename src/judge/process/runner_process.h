@@ -91,8 +91,8 @@ class Zygote {
   // Nothing if the worker died or took too long: the runner will meet that again.
   Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
 
-  // False once it has ended; start another one then.
-  bool alive() { return !process_.Wait(std::chrono::milliseconds(0)); }
+  // False once it has ended, for which `patience` is given; start another one then.
+  bool alive(std::chrono::milliseconds patience = {}) { return !process_.Wait(patience); }
 
  private:
   Zygote(Subprocess process, Channel channel, std::string keep)

@@ -196,15 +196,40 @@ Status Protocol::Validate() const {
       {warmup_rounds >= 0 && warmup_rounds <= 1000, "warmup_rounds is from 0 to 1000"},
       {weight_seeds >= 1 && weight_seeds <= 16, "weight_seeds is from 1 to 16"},
       {confidence > 0.5 && confidence < 1, "confidence lies between 0.5 and 1"},
-      {half_width > 0, "half_width is above 0"},
-      {atol >= 0 && rtol >= 0 && rtol_rms >= 0 && rms_factor >= 1 && max_factor >= 1 && cap > 0,
-       "tolerances are not negative, rms_factor and max_factor at least 1, cap above 0"},
-      {build_timeout_s > 0 && load_timeout_s > 0 && call_timeout_s > 0 && reference_timeout_s > 0 && memory_gb > 0,
-       "limits are above 0"},
-      {anchor_rounds >= 0 && stress_every >= 0 && correct_trials >= 1, "trials are not negative"},
   };
   for (const auto& rule : rules) {
     if (!rule.ok) return Fail(ErrorCode::kUsage, fmt::format("protocol {}: {}", name, rule.message));
+  }
+  constexpr double kSmallest = 1e-9, kLongest = 1e6, kMany = 100'000, kAny = 1e300;
+  const struct {
+    const char* key;
+    double value, least, most;
+  } ranges[] = {
+      {"half_width", half_width, kSmallest, kAny},
+      {"atol", atol, 0, kAny},
+      {"rtol", rtol, 0, kAny},
+      {"rtol_rms", rtol_rms, 0, kAny},
+      {"rms_factor", rms_factor, 1, kAny},
+      {"max_factor", max_factor, 1, kAny},
+      {"cap", cap, kSmallest, kAny},
+      {"anchor_rounds", static_cast<double>(anchor_rounds), 0, kMany},
+      {"stress_every", static_cast<double>(stress_every), 0, kMany},
+      {"correct_trials", static_cast<double>(correct_trials), 1, kMany},
+      {"p", p, 0, kAny},
+      {"speedup_cap", speedup_cap, 0, kAny},
+      {"audits", static_cast<double>(audits), 0, kMany},
+      {"baseline_slack", baseline_slack, 0, kAny},
+      {"load_slack", load_slack, 0, kAny},
+      {"build_timeout_s", build_timeout_s, kSmallest, kLongest},
+      {"load_timeout_s", load_timeout_s, kSmallest, kLongest},
+      {"call_timeout_s", call_timeout_s, kSmallest, kLongest},
+      {"reference_timeout_s", reference_timeout_s, kSmallest, kLongest},
+      {"memory_gb", memory_gb, kSmallest, kLongest},
+  };
+  for (const auto& range : ranges) {
+    if (range.value >= range.least && range.value <= range.most) continue;
+    return Fail(ErrorCode::kUsage, fmt::format("protocol {}: {} is from {} to {}, not {}", name, range.key, range.least,
+                                               range.most, range.value));
   }
   return {};
 }

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Directories of the system, and the few files of /etc that loaders and compilers need.
-constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"};
+constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"};
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
@@ -95,6 +95,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
           "--gid",
           "1000",  // root could not hand itself to a namespace below
           "--die-with-parent",
+          "--as-pid-1",  // bubblewrap's own first process would be neither frozen nor filtered
           "--new-session",
           "--cap-drop",
           "ALL"};
@@ -113,7 +114,9 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
     argv.insert(argv.end(), {"--file", std::to_string(fd), path});
     options.inherit.push_back(fd);
   }
-  argv.insert(argv.end(), {"--chdir", "/tmp", "--"});
+  // bubblewrap's / and /dev are memory without a limit, which all runners of a zygote would share.
+  argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+                           "--remount-ro", "/", "--chdir", "/tmp", "--"});
   argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
   return options;
 }

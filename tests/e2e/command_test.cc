@@ -1,0 +1,253 @@
+// The commands beside eval, and what the command line accepts.
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "harness.h"
+#include "schema.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+using CommandTest = EngineTest;
+
+std::string Contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(CommandTest, HelpVersionAndUnknownWords) {
+  const Arguments helps[] = {
+      {"--help"},           {"eval", "--help"},     {"show", "--help"},      {"list", "--help"},
+      {"report", "--help"}, {"problems", "--help"}, {"protocols", "--help"}, {"problems", "validate", "--help"}};
+  for (const Arguments& arguments : helps) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 0) << arguments[0] << ended;
+    EXPECT_THAT(ended.out, HasSubstr("Usage"));
+    EXPECT_THAT(ended.err, IsEmpty());
+  }
+  EXPECT_THAT(Run({"--version"}).out, HasSubstr("kernelbench "));
+  const std::string problem = Write("relu.py", kReluProblem), candidate = Write("right.cpp", kReluNative);
+  const Arguments wrong[] = {{},
+                             {"judge"},
+                             {"eval"},
+                             {"eval", problem},
+                             {"eval", problem, candidate, "--no-such-flag"},
+                             {"eval", problem, candidate, "--isolation", "none"},
+                             {"eval", problem, candidate, "--threads", "-1"},
+                             {"eval", problem, candidate, "--jobs", "many"},
+                             {"list", "--limit", "-3"},
+                             {"show"},
+                             {"problems"},
+                             {"problems", "show", "9/999"},
+                             {"protocols", "no_such_protocol"},
+                             {"eval", problem, candidate, "--protocol", "no_such_protocol"}};
+  for (const Arguments& arguments : wrong) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 2) << ::testing::PrintToString(arguments) << ended;
+    EXPECT_THAT(ended.err, Not(IsEmpty())) << ::testing::PrintToString(arguments);
+    EXPECT_THAT(ended.out, IsEmpty());
+  }
+  EXPECT_THAT(Run({"protocols", "no_such_protocol"}).err, HasSubstr("quick"));
+  EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 3);
+}
+
+TEST_F(CommandTest, AStoreThatIsNotThere) {
+  const Ended list = Run({"list"});
+  EXPECT_EQ(list.code, 0) << list;
+  EXPECT_THAT(list.out, HasSubstr("no evaluations"));
+  EXPECT_THAT(Run({"list", "--json"}).out, IsEmpty());
+  const Ended show = Run({"show", "2026"});
+  EXPECT_EQ(show.code, 2) << show;
+  EXPECT_THAT(show.err, AllOf(HasSubstr(store().string()), HasSubstr("kernelbench eval")));
+  const fs::path page = root() / "empty.html";
+  const Ended report = Run({"report", "-o", page.string()});
+  EXPECT_EQ(report.code, 0) << report;
+  EXPECT_THAT(report.out, HasSubstr("0 evaluations"));
+  EXPECT_THAT(Contents(page), HasSubstr("</html>"));
+  EXPECT_FALSE(fs::exists(store())) << "reading made a store";
+}
+
+TEST_F(CommandTest, ShowListAndReportWhatWasStored) {
+  const std::string problem = Write("relu.py", kReluProblem);
+  const Ended judged = Run({"eval", problem, Write("right.cpp", kReluNative),
+                            Write("wrong.cpp",
+                                  "#include <kernelbench/kernel.h>\nint "
+                                  "kb_forward(const kb_call*) { return 0; }\n"),
+                            "--protocol", "quick", "--json"});
+  ASSERT_EQ(judged.code, 1) << judged;
+  const json right = judged.Of("right.cpp"), wrong = judged.Of("wrong.cpp");
+  const std::string id = right.at("id"), other = wrong.at("id");
+  ASSERT_NE(id, other);
+
+  for (const std::string& known : {id, id.substr(0, id.size() - 2)}) {
+    const Ended shown = Run({"show", known, "--json"});
+    ASSERT_EQ(shown.code, 0) << shown;
+    ASSERT_EQ(shown.Lines().size(), 1u);
+    EXPECT_EQ(shown.Lines()[0], right) << "show prints what eval printed";
+  }
+  const Ended described = Run({"show", id});
+  EXPECT_THAT(described.out, AllOf(HasSubstr("correct"), HasSubstr("right.cpp")));
+  const Ended ambiguous = Run({"show", "20"});
+  EXPECT_EQ(ambiguous.code, 2) << ambiguous;
+  EXPECT_THAT(ambiguous.err, AllOf(HasSubstr("ambiguous"), HasSubstr(id), HasSubstr(other)));
+  const Ended unknown = Run({"show", "19991231"});
+  EXPECT_EQ(unknown.code, 2) << unknown;
+  EXPECT_THAT(unknown.err, HasSubstr("19991231"));
+
+  const auto listed = [&](Arguments arguments) {
+    arguments.insert(arguments.begin(), {"list", "--json"});
+    const Ended list = Run(arguments);
+    EXPECT_EQ(list.code, 0) << list;
+    std::vector<std::string> ids;
+    for (const json& line : list.Lines()) ids.push_back(line.value("id", ""));
+    return ids;
+  };
+  EXPECT_THAT(listed({}), ::testing::ElementsAre(other, id)) << "newest first";
+  EXPECT_THAT(listed({"--limit", "1"}), ::testing::ElementsAre(other));
+  EXPECT_THAT(listed({"--verdict", "correct"}), ::testing::ElementsAre(id));
+  EXPECT_THAT(listed({"--problem", "1/19"}), IsEmpty());
+  EXPECT_THAT(Run({"list"}).out, AllOf(HasSubstr("right.cpp"), HasSubstr("wrong.cpp")));
+
+  const fs::path page = root() / "page.html";
+  const Ended report = Run({"report", "-o", page.string()});
+  EXPECT_EQ(report.code, 0) << report;
+  EXPECT_THAT(report.out, HasSubstr("2 evaluations"));
+  EXPECT_THAT(Contents(page), AllOf(HasSubstr(id), HasSubstr(other), HasSubstr("right.cpp"), HasSubstr("</html>")));
+  const Ended nowhere = Run({"report", "-o", "/dev/null/page.html"});
+  EXPECT_EQ(nowhere.code, 3) << nowhere;
+  EXPECT_THAT(nowhere.err, HasSubstr("/dev/null/page.html"));
+
+  const Ended unstored =
+      Run({"eval", problem, Write("more.cpp", kReluNative), "--protocol", "quick", "--measure", "false", "--no-store"});
+  EXPECT_EQ(unstored.code, 0) << unstored;
+  EXPECT_EQ(StoredEvaluations(), 2);
+}
+
+TEST_F(CommandTest, ProblemsAndProtocols) {
+  const Ended list = Run({"problems", "list"});
+  EXPECT_EQ(list.code, 0) << list;
+  EXPECT_THAT(list.out, AllOf(HasSubstr("1/19"), HasSubstr("3/43")));
+  const Ended as_json = Run({"problems", "list", "--json"});
+  for (const json& line : as_json.Lines()) EXPECT_TRUE(fs::exists(line.value("file", ""))) << line;
+  EXPECT_GT(as_json.Lines().size(), 3u);
+  for (const char* name : {"1/19", "level1/19", "19_ReLU.py", "1:19"}) {
+    const Ended show = Run({"problems", "show", name});
+    EXPECT_EQ(show.code, 0) << show;
+    EXPECT_THAT(show.out, HasSubstr("class Model")) << name;
+  }
+  const Ended validate = Run({"problems", "validate", "1/19", "2/40", "--size", "odd", "--json"});
+  EXPECT_EQ(validate.code, 0) << validate;
+  ASSERT_EQ(validate.Lines().size(), 2u);
+  EXPECT_EQ(validate.Lines()[0].value("name", ""), "1/19");
+  for (const char* key : {"size", "inputs", "outputs", "parameters", "notes"}) {
+    EXPECT_TRUE(validate.Lines()[1].contains(key)) << key;
+  }
+  const Ended protocols = Run({"protocols"});
+  EXPECT_EQ(protocols.code, 0) << protocols;
+  for (const char* name : {"strict", "quick", "kernelbench", "v3", "level3"}) {
+    EXPECT_THAT(protocols.out, HasSubstr(name));
+    const Ended one = Run({"protocols", name});
+    EXPECT_EQ(one.code, 0) << one;
+    EXPECT_THAT(one.out, AllOf(HasSubstr("half_width"), HasSubstr("memory_gb")));
+  }
+}
+
+TEST_F(CommandTest, EveryKeyOfAProtocolIsAFlag) {
+  const Ended keys = Run({"protocols", "quick"});
+  ASSERT_EQ(keys.code, 0) << keys;
+  Arguments arguments = {
+      "eval", Write("relu.py", kReluProblem), Write("right.cpp", kReluNative), "--protocol", "quick", "--json"};
+  std::vector<std::string> names;
+  std::istringstream lines(keys.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string name, value;
+    words >> name >> value;
+    json parsed = json::parse(value, nullptr, false);
+    ASSERT_FALSE(parsed.is_discarded()) << line;
+    if (name == "measure") parsed = false;
+    std::string text = parsed.is_string() ? parsed.get<std::string>() : parsed.dump();
+    if (parsed.is_array()) text = text.substr(1, text.size() - 2);
+    names.push_back(name);
+    std::replace(name.begin(), name.end(), '_', '-');
+    arguments.insert(arguments.end(), {"--" + name, text});
+  }
+  EXPECT_GE(names.size(), 30u);
+  const Ended ended = Run(arguments);
+  EXPECT_EQ(ended.code, 0) << ended;
+  const json evaluation = ended.Of("right.cpp");
+  ExpectDocumented(evaluation);
+  EXPECT_THAT(evaluation.value("protocol_changed", std::vector<std::string>()),
+              ::testing::UnorderedElementsAreArray(names));
+  EXPECT_EQ(evaluation["protocol_keys"].size(), names.size());
+}
+
+TEST_F(CommandTest, BadValuesOfKeysAreRefusedByName) {
+  const std::string problem = Write("relu.py", kReluProblem), candidate = Write("right.cpp", kReluNative);
+  const std::pair<const char*, const char*> cases[] = {
+      {"precision", "fp8"},
+      {"baseline", "compiled"},
+      {"timing", "sundial"},
+      {"static_check", "perhaps"},
+      {"measure", "2"},
+      {"weight_seeds", "0"},
+      {"weight_seeds", "17"},
+      {"weight_seeds", "1.5"},
+      {"weight_seed", "x"},
+      {"input_seeds", "1,x"},
+      {"warmup_rounds", "-1"},
+      {"round_checks", ""},
+      {"round_checks", "5,3"},
+      {"round_checks", "0"},
+      {"half_width", "0"},
+      {"half_width", "1e999"},
+      {"half_width", "nan"},
+      {"correct_trials", "0"},
+      {"statistic", "mode"},
+      {"confidence", "1"},
+      {"confidence", "0.1"},
+      {"stress_every", "-1"},
+      {"comparison", "eyesight"},
+      {"atol", "-1"},
+      {"rtol", "-1"},
+      {"rtol_rms", "-1"},
+      {"rms_factor", "0.5"},
+      {"max_factor", "0.5"},
+      {"cap", "0"},
+      {"anchor_rounds", "-1"},
+      {"repeat_bitwise", "1"},
+      {"p", "x"},
+      {"p", "-1"},
+      {"speedup_cap", "-1"},
+      {"audits", "-1"},
+      {"baseline_slack", "-1"},
+      {"load_slack", "-1"},
+      {"build_timeout_s", "0"},
+      {"load_timeout_s", "-1"},
+      {"call_timeout_s", "soon"},
+      {"reference_timeout_s", "0"},
+      {"memory_gb", "0"},
+      {"memory_gb", "1e30"},
+      {"call_timeout_s", "1e30"},
+  };
+  for (const auto& [key, value] : cases) {
+    std::string flag = std::string("--") + key;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    // The store cannot be opened, so that nothing runs where a value is
+    // accepted.
+    const Ended ended = Run({"eval", problem, candidate, flag, value, "--store", "/dev/null/store.sqlite"});
+    EXPECT_EQ(ended.code, 2) << flag << " " << value << ": " << ended.err;
+    EXPECT_THAT(ended.err, HasSubstr(key)) << flag << " " << value;
+  }
+}
+
+}  // namespace
+}  // namespace kb::e2e

@@ -1,0 +1,205 @@
+// Ctrl-C and kill -9 at every step: nothing stays behind, nothing is half
+// stored, and the next evaluation works.
+
+#include <signal.h>
+
+#include "harness.h"
+#include "schema.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kShown[] = "kb-e2e-shown";
+
+class InterruptTest : public EngineTest {
+ protected:
+  std::string Problem() const { return Write("relu.py", kReluProblem); }
+  std::string Right(const std::string& name = "right.cpp") const {
+    return Write(name, name.ends_with(".py") ? kReluModule : kReluNative);
+  }
+  // A module that shows itself and sleeps: at import, or in the fourth call.
+  std::string SleepsAtImport() const {
+    return Write("sleeps.py", PythonShows(kShown) + "\n__import__('time').sleep(600)\n" + kReluModule);
+  }
+  std::string SleepsInForward(int seconds = 600) const {
+    return Write("sleeps.py", R"(
+import time
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        if self.calls == 4:
+            )" + PythonShows(kShown) +
+                                  R"(
+            time.sleep()" + std::to_string(seconds) +
+                                  R"()
+        return torch.relu(x)
+)");
+  }
+  std::string NativeSleepsInForward() const {
+    std::string text = kReluNative;
+    text.insert(text.find("  const float* x"),
+                "  static int calls = 0;\n  if (++calls == 4) { " + NativeShows(kShown) + " for (;;) sleep(600); }\n");
+    return Write("sleeps.cpp", "#include <sys/prctl.h>\n#include <unistd.h>\n" + text);
+  }
+  std::string ExplodesCompiler() const {
+    return Write("explodes.cpp", R"(
+template <int Depth, long Path> struct Tree {
+  static constexpr long value = Tree<Depth - 1, 2 * Path>::value + Tree<Depth - 1, 2 * Path + 1>::value;
+};
+template <long Path> struct Tree<0, Path> { static constexpr long value = Path; };
+static_assert(Tree<40, 1>::value != 0);
+)" + std::string(kReluNative));
+  }
+
+  Arguments Eval(const std::vector<std::string>& candidates) const {
+    Arguments arguments = {"eval", Problem(),          "--protocol", "quick", "--json", "--call-timeout-s",
+                           "60",   "--load-timeout-s", "60"};
+    arguments.insert(arguments.end(), candidates.begin(), candidates.end());
+    return arguments;
+  }
+  // A cache of the test's own: what an interrupted build leaves there would be
+  // seen.
+  Environment OwnCache() const { return {{"KERNELBENCH_CACHE", (root() / "cache").string()}}; }
+
+  void ExpectNextWorks() const {
+    const Ended next =
+        Run({"eval", Problem(), Right("next.cpp"), "--protocol", "quick", "--measure", "false", "--json"}, OwnCache());
+    EXPECT_EQ(next.code, 0) << next;
+    EXPECT_EQ(next.Of("next.cpp").value("verdict", ""), "correct");
+  }
+
+  // Starts the evaluation, waits for `reached`, interrupts it.
+  void InterruptAt(const std::vector<std::string>& candidates, const std::function<bool(const Process&)>& reached,
+                   int stored) {
+    Engine engine = Start(Eval(candidates), OwnCache());
+    ASSERT_TRUE(WaitForProcess(engine.pid(), reached)) << "the step was never reached\n" << engine.Wait();
+    engine.Signal(SIGINT);
+    const Ended ended = engine.Wait(std::chrono::seconds(30));
+    EXPECT_EQ(ended.code, 130) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("interrupted"));
+    ExpectNoProcessLeft();
+    ExpectNoFilesLeft(root() / "cache");
+    EXPECT_EQ(StoredEvaluations(), stored);
+    ExpectNextWorks();
+    EXPECT_EQ(StoredEvaluations(), stored + 1);
+  }
+};
+
+bool IsShown(const Process& process) { return IsNamed(process, kShown); }
+
+TEST_F(InterruptTest, AtStartUp) {
+  InterruptAt(
+      {Right()}, [](const Process& process) { return process.argv.size() > 1 && process.argv[1] == "-c"; }, 0);
+}
+
+TEST_F(InterruptTest, WhileTheDeviceProcessStarts) { InterruptAt({Right()}, IsDeviceProcess, 0); }
+
+TEST_F(InterruptTest, WhileBuilding) {
+  InterruptAt(
+      {ExplodesCompiler()}, [](const Process& process) { return IsNamed(process, "cc1plus"); }, 0);
+}
+
+TEST_F(InterruptTest, WhileBuildingSeveral) {
+  InterruptAt(
+      {ExplodesCompiler(), Right()}, [](const Process& process) { return IsNamed(process, "cc1plus"); }, 0);
+}
+
+TEST_F(InterruptTest, WhileLoading) { InterruptAt({SleepsAtImport()}, IsShown, 0); }
+
+TEST_F(InterruptTest, InTheRounds) { InterruptAt({Right(), NativeSleepsInForward()}, IsShown, 1); }
+
+// Nothing can be told to clean up: the kernel has to end everything.
+TEST_F(InterruptTest, TheEngineIsKilled) {
+  Engine engine = Start(Eval({Right(), SleepsInForward()}), OwnCache());
+  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
+  engine.Signal(SIGKILL);
+  EXPECT_EQ(engine.Wait().signal, SIGKILL);
+  ExpectNoProcessLeft();
+  EXPECT_EQ(StoredEvaluations(), 1) << "what was finished is stored";
+  ExpectNextWorks();
+}
+
+// Our failure, not the candidate's: tried again.
+TEST_F(InterruptTest, TheDeviceProcessIsKilled) {
+  Engine engine = Start(Eval({SleepsInForward(2), Right()}));
+  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
+  const auto device = WaitForProcess(engine.pid(), IsDeviceProcess);
+  ASSERT_TRUE(device);
+  kill(device->pid, SIGKILL);
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct");
+  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
+  ExpectNoProcessLeft();
+  EXPECT_EQ(StoredEvaluations(), 2);
+}
+
+TEST_F(InterruptTest, TheDeviceProcessIsKilledTwiceUnderOneCandidate) {
+  Engine engine = Start(Eval({SleepsInForward(), Right()}));
+  pid_t first = 0;
+  for (int times = 0; times < 2; ++times) {
+    const auto runner =
+        WaitForProcess(engine.pid(), [&](const Process& process) { return IsShown(process) && process.pid != first; });
+    ASSERT_TRUE(runner) << engine.Wait();
+    first = runner->pid;
+    const auto device = WaitForProcess(engine.pid(), IsDeviceProcess);
+    ASSERT_TRUE(device);
+    kill(device->pid, SIGKILL);
+  }
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 1) << ended;
+  const json charged = ended.Of("sleeps.py");
+  EXPECT_EQ(charged.value("verdict", ""), "tampered");
+  EXPECT_THAT(charged.value("reason", ""), HasSubstr("died twice"));
+  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
+  ExpectNoProcessLeft();
+  EXPECT_EQ(StoredEvaluations(), 2);
+}
+
+// Every module runner ends with the zygote. The candidate did nothing wrong: it
+// is tried again, or gets no verdict.
+TEST_F(InterruptTest, TheZygoteIsKilled) {
+  Engine engine = Start(Eval({SleepsInForward(2), Right("right.py"), Right()}));
+  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
+  // The sandbox's own process has another argv[1]; of the zygote and what it
+  // forked, parents come first.
+  const auto zygote = WaitForProcess(engine.pid(), IsZygote);
+  ASSERT_TRUE(zygote);
+  kill(zygote->pid, SIGKILL);
+  const Ended ended = engine.Wait();
+  if (ended.code == 3) {
+    EXPECT_EQ(ended.Lines().size(), 2u) << ended;
+  } else {
+    EXPECT_EQ(ended.code, 0) << ended;
+    EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct") << ended.Of("sleeps.py")["reason"];
+  }
+  EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
+  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
+  ExpectNoProcessLeft();
+}
+
+TEST_F(InterruptTest, ARunnerIsKilled) {
+  Engine engine = Start(Eval({SleepsInForward(), Right("right.py")}));
+  const auto runner = WaitForProcess(engine.pid(), IsShown);
+  ASSERT_TRUE(runner) << engine.Wait();
+  kill(runner->pid, SIGKILL);
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 1) << ended;
+  const json crashed = ended.Of("sleeps.py");
+  EXPECT_EQ(crashed.value("verdict", ""), "crashed");
+  EXPECT_EQ(crashed["evidence"].value("signal", ""), "SIGKILL (Killed)");
+  EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
+  ExpectNoProcessLeft();
+  EXPECT_EQ(StoredEvaluations(), 2);
+}
+
+}  // namespace
+}  // namespace kb::e2e

@@ -1,0 +1,172 @@
+// What protocols promise, and isolation by name.
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "harness.h"
+#include "schema.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class ProtocolTest : public EngineTest {
+ protected:
+  Ended Judge(const std::string& protocol, const std::vector<std::string>& candidates, const Arguments& flags = {},
+              const std::string& problem = kReluProblem) {
+    Arguments arguments = {"eval", Write("relu.py", problem), "--protocol", protocol, "--json"};
+    arguments.insert(arguments.end(), candidates.begin(), candidates.end());
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    Ended ended = Run(arguments);
+    for (const json& evaluation : ended.Lines()) {
+      SCOPED_TRACE(evaluation["candidate"]["path"]);
+      ExpectDocumented(evaluation);
+      EXPECT_EQ(evaluation["protocol"], protocol);
+    }
+    return ended;
+  }
+  std::string Right() const { return Write("right.cpp", kReluNative); }
+  // Right within any tolerance, but never twice the same.
+  std::string Restless() const {
+    return Write("restless.py", R"(
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return torch.relu(x) * (1 + 1e-6 * self.calls)
+)");
+  }
+};
+
+TEST_F(ProtocolTest, KernelBenchTakesTheMeanOfAHundredRounds) {
+  const Ended ended = Judge("kernelbench", {Right(), Restless()});
+  EXPECT_EQ(ended.code, 0) << ended;
+  const json evaluation = ended.Of("right.cpp");
+  EXPECT_EQ(evaluation["rounds"], 100);
+  EXPECT_EQ(evaluation["protocol_keys"]["statistic"], "mean");
+  EXPECT_EQ(evaluation["headline"], "natural");
+  double baseline = 0, candidate = 0;
+  for (const json& sample : evaluation["samples"]) {
+    EXPECT_EQ(sample["distribution"], "natural");
+    if (sample["scored"] == false || !sample["void"].is_null()) continue;
+    baseline += sample["baseline_us"].get<double>() / 100;
+    // A span may be shorter than the offset, which is a mean of others; it then
+    // counts as next to nothing.
+    candidate += std::max(sample["candidate_us"].get<double>(), 0.0) / 100;
+  }
+  EXPECT_NEAR(evaluation["baseline_us"].get<double>(), baseline, 1e-3 * baseline);
+  EXPECT_NEAR(evaluation["candidate_us"].get<double>(), candidate, 1e-2 * candidate);
+}
+
+TEST_F(ProtocolTest, V3FixesItsInputsAndAsksForEqualBits) {
+  const std::string shows = Write("shows.py", R"(
+import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        print("sum %.17g" % x.double().sum().item())
+        return torch.relu(x)
+)");
+  const Ended ended = Judge("v3", {Right(), shows, Restless()});
+  EXPECT_EQ(ended.code, 1) << ended;
+  EXPECT_EQ(ended.Of("right.cpp")["verdict"], "correct");
+  const json restless = ended.Of("restless.py");
+  EXPECT_EQ(restless["verdict"], "incorrect");
+  EXPECT_THAT(restless["reason"].get<std::string>(), HasSubstr("bit for bit"));
+  const json shown = ended.Of("shows.py");
+  EXPECT_EQ(shown["verdict"], "correct") << shown["reason"];
+  std::set<std::string> sums;
+  std::istringstream output(shown["evidence"].value("output", ""));
+  size_t calls = 0;
+  for (std::string line; std::getline(output, line); ++calls) sums.insert(line);
+  EXPECT_GE(calls, 10u);
+  EXPECT_EQ(sums.size(), shown["protocol_keys"]["input_seeds"].size());
+}
+
+TEST_F(ProtocolTest, Level3CapsAndSaysThatNothingWasAudited) {
+  std::string slow = kReluProblem;
+  slow.insert(slow.find("        return torch.relu"), "        __import__('time').sleep(0.05)\n");
+  // Long enough for its time to be resolved, and yet more than 50 times faster.
+  std::string fast = kReluNative;
+  fast.insert(fast.find("  const float* x"), "  usleep(200);\n");
+  const Ended ended = Judge("level3", {Write("right.cpp", "#include <unistd.h>\n" + fast)}, {}, slow);
+  EXPECT_EQ(ended.code, 0) << ended;
+  const json evaluation = ended.Of("right.cpp");
+  EXPECT_EQ(evaluation["speedup"], 50);
+  EXPECT_EQ(evaluation["speedup_interval"], json({50, 50}));
+  EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith("not_audited: ")));
+}
+
+TEST_F(ProtocolTest, StrictMixesInStressedInputs) {
+  const std::string shifted = Write("shifted.cpp", R"(
+#include <kernelbench/kernel.h>
+
+int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever draws
+  const float* x = static_cast<const float*>(call->inputs[0].data);
+  for (int64_t i = 0; i < 64 * 64; ++i) static_cast<float*>(call->outputs[0].data)[i] = x[i];
+  return 0;
+}
+)");
+  const Ended ended = Judge("strict", {Right(), shifted});
+  EXPECT_EQ(ended.code, 1) << ended;
+  const json evaluation = ended.Of("right.cpp");
+  EXPECT_EQ(evaluation["verdict"], "correct") << evaluation["reason"];
+  std::set<std::string> distributions;
+  std::set<int> weights;
+  int natural = 0;
+  for (const json& sample : evaluation["samples"]) {
+    if (sample["scored"] == false) continue;
+    distributions.insert(sample["distribution"]);
+    natural += sample["distribution"] == "natural" && sample["void"].is_null();
+  }
+  EXPECT_GE(distributions.size(), 4u);
+  EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
+  const json wrong = ended.Of("shifted.cpp");
+  EXPECT_EQ(wrong["verdict"], "incorrect") << wrong["reason"];
+  EXPECT_NE(wrong["mismatch"].value("distribution", ""), "natural");
+}
+
+TEST_F(ProtocolTest, WeakerIsolationIsByNameOnlyAndSaid) {
+  const Ended process =
+      Judge("quick", {Right(), Write("right.py", kReluModule)}, {"--isolation=process", "--measure", "false"});
+  EXPECT_EQ(process.code, 0) << process;
+  for (const json& evaluation : process.Lines()) {
+    EXPECT_EQ(evaluation["isolation"], "process");
+    EXPECT_THAT(evaluation["isolation_info"].get<std::vector<std::string>>(), Not(Contains(HasSubstr("namespace"))));
+  }
+  ExpectNoProcessLeft();
+  ExpectNoFilesLeft(KB_SHARED_CACHE);
+
+  // Everything is there but bubblewrap.
+  const fs::path programs = root() / "programs";
+  fs::create_directory(programs);
+  for (const char* directory : {"/bin", "/usr/bin"}) {
+    for (const auto& entry : fs::directory_iterator(directory)) {
+      std::error_code ignored;
+      if (entry.path().filename() != "bwrap") fs::create_symlink(entry, programs / entry.path().filename(), ignored);
+    }
+  }
+  const Ended refused = Run({"eval", Write("relu.py", kReluProblem), Right(), "--json"}, {{"PATH", programs.string()}});
+  EXPECT_EQ(refused.code, 3) << refused;
+  EXPECT_THAT(refused.err,
+              AllOf(HasSubstr("refuses the namespaces"), HasSubstr("bubblewrap"), HasSubstr("--isolation=process")));
+  EXPECT_THAT(refused.out, IsEmpty());
+}
+
+}  // namespace
+}  // namespace kb::e2e
