@@ -51,21 +51,30 @@ class ModelNew(nn.Module):
   }
 };
 
+// On a busy machine void rounds end up being counted too, which a note says.
+bool Disturbed(const json& evaluation) {
+  for (const std::string note : evaluation["notes"]) {
+    if (note.starts_with("machine_busy: ") || note.starts_with("baseline_disturbed: ")) return true;
+  }
+  return false;
+}
+
 TEST_F(ProtocolTest, KernelBenchTakesTheMeanOfAHundredRounds) {
   const Ended ended = Judge("kernelbench", {Right(), Restless()});
   EXPECT_EQ(ended.code, 0) << ended;
   const json evaluation = ended.Of("right.cpp");
-  EXPECT_EQ(evaluation["rounds"], 100);
+  const int rounds = evaluation["rounds"];
+  EXPECT_TRUE(rounds == 100 || (rounds > 100 && Disturbed(evaluation))) << rounds << evaluation["notes"];
   EXPECT_EQ(evaluation["protocol_keys"]["statistic"], "mean");
   EXPECT_EQ(evaluation["headline"], "natural");
   double baseline = 0, candidate = 0;
   for (const json& sample : evaluation["samples"]) {
     EXPECT_EQ(sample["distribution"], "natural");
     if (sample["scored"] == false || !sample["void"].is_null()) continue;
-    baseline += sample["baseline_us"].get<double>() / 100;
+    baseline += sample["baseline_us"].get<double>() / rounds;
     // A span may be shorter than the offset, which is a mean of others; it then
     // counts as next to nothing.
-    candidate += std::max(sample["candidate_us"].get<double>(), 0.0) / 100;
+    candidate += std::max(sample["candidate_us"].get<double>(), 0.0) / rounds;
   }
   EXPECT_NEAR(evaluation["baseline_us"].get<double>(), baseline, 1e-3 * baseline);
   EXPECT_NEAR(evaluation["candidate_us"].get<double>(), candidate, 1e-2 * candidate);
@@ -127,7 +136,6 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   const json evaluation = ended.Of("right.cpp");
   EXPECT_EQ(evaluation["verdict"], "correct") << evaluation["reason"];
   std::set<std::string> distributions;
-  std::set<int> weights;
   int natural = 0;
   for (const json& sample : evaluation["samples"]) {
     if (sample["scored"] == false) continue;
@@ -135,7 +143,9 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
     natural += sample["distribution"] == "natural" && sample["void"].is_null();
   }
   EXPECT_GE(distributions.size(), 4u);
-  EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
+  if (!Disturbed(evaluation)) {
+    EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
+  }
   const json wrong = ended.Of("shifted.cpp");
   EXPECT_EQ(wrong["verdict"], "incorrect") << wrong["reason"];
   EXPECT_NE(wrong["mismatch"].value("distribution", ""), "natural");

@@ -95,8 +95,7 @@ TEST(Doorbell, AThreadLeftBehindStopsToo) {
   Shared shared;
   FakeRunner runner(shared, [&](runner::Mailbox* mailbox) {
     std::thread spinner([&] {
-      for (volatile float* at = shared.output();; ++*at) {
-      }
+      for (volatile float* at = shared.output();;) *at = *at + 1;
     });
     for (;;) {
       mailbox->Wait();

@@ -124,7 +124,10 @@ void OutputDrain::Loop() {
     const size_t room = kHead - std::min(kHead, head_.size());
     head_.append(more.substr(0, room));
     if (more.size() > room) tail_.append(more.substr(room));
-    if (tail_.size() > 2 * kTail) tail_.erase(0, tail_.size() - kTail);
+    if (tail_.size() > 2 * kTail) {
+      tail_.erase(0, tail_.size() - kTail);
+      cut_ = true;
+    }
   }
 }
 
@@ -136,6 +139,9 @@ std::string OutputDrain::Finish() {
   thread_.join();
   if (tail_.size() > kTail) {
     tail_.erase(0, tail_.size() - kTail);
+    cut_ = true;
+  }
+  if (cut_) {
     head_ += "\n[... output cut ...]\n";
   }
   return head_ + tail_;

@@ -36,6 +36,7 @@ class OutputDrain {
   void Loop();
   Fd reading_, writing_, wake_;
   std::string head_, tail_;
+  bool cut_ = false;
   std::thread thread_;
 };
 

@@ -28,12 +28,6 @@ void BindSystem(std::vector<std::string>* argv) {
   argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts});
 }
 
-std::string FindBwrap(const Installation& installation) {
-  const fs::path own = installation.libexec / "bwrap";
-  if (::access(own.c_str(), X_OK) == 0) return own;
-  return "bwrap";
-}
-
 }  // namespace
 
 const char* IsolationName(Isolation isolation) {
@@ -41,19 +35,24 @@ const char* IsolationName(Isolation isolation) {
 }
 
 Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation) {
-  Sandbox sandbox(FindBwrap(installation), isolation);
-  if (isolation == Isolation::kProcess) return sandbox;
-  SandboxSpec probe;
-  probe.argv = {"/bin/sh", "-c", ":"};
-  const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
-  if (tried && tried->status.ok()) return sandbox;
-  if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
+  if (isolation == Isolation::kProcess) return Sandbox("", isolation);
+  // The one that came with us first; some machines grant namespaces only to their own.
+  std::string refusal;
+  for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
+    Sandbox sandbox(bwrap, isolation);
+    SandboxSpec probe;
+    probe.argv = {"/bin/sh", "-c", ":"};
+    const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+    if (tried && tried->status.ok()) return sandbox;
+    if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
+    refusal = tried ? tried->output.substr(0, 300) : tried.error().message;
+  }
   return Fail(
       ErrorCode::kUnavailable,
       fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
                   "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
                   "--isolation=process; results will say so.",
-                  tried ? tried->output.substr(0, 300) : tried.error().message));
+                  refusal));
 }
 
 std::vector<std::string> Sandbox::Barriers() const {

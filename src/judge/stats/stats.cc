@@ -184,7 +184,7 @@ Speedup Estimate(std::span<const TimedRound> rounds, const EstimateOptions& opti
   result.coverage = interval.coverage;
   result.half_width = (interval.high - interval.low) / 2 / result.speedup;
   result.floor = options.floor + options.offset_uncertainty_us / result.candidate_us;
-  result.low = std::max(0.0, interval.low * (1 - result.floor));
+  result.low = std::max(0.0, interval.low) * std::max(0.0, 1 - result.floor);
   result.high = interval.high * (1 + result.floor);
   return result;
 }

@@ -209,5 +209,17 @@ TEST(StatsTest, CoverageHoldsInSimulation) {
   }
 }
 
+// Both factors of the low end may be negative on a machine that is too busy to measure on; their product must not
+// count.
+TEST(EstimateTest, AHopelessIntervalStillHoldsTheSpeedup) {
+  const std::vector<TimedRound> rounds = {{0, 1, 900, true}, {1, 40, 3, true}, {2, 2, 5, true}};
+  for (const Statistic statistic : {Statistic::kMedian, Statistic::kMean}) {
+    const Speedup estimate = Estimate(rounds, {.statistic = statistic, .offset_uncertainty_us = 500});
+    EXPECT_GT(estimate.floor, 1);
+    EXPECT_EQ(estimate.low, 0);
+    EXPECT_GE(estimate.high, estimate.speedup);
+  }
+}
+
 }  // namespace
 }  // namespace kb
