@@ -56,13 +56,15 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   return pointers;
 }
 
-// Keeps the first and the last half of the limit.
-void AppendBounded(std::string* kept, std::string* tail, std::string_view more, size_t limit) {
+// Keeps the first and the last half of the limit. Returns whether something between them had to go.
+bool AppendBounded(std::string* kept, std::string* tail, std::string_view more, size_t limit) {
   const size_t room = limit / 2 - std::min(limit / 2, kept->size());
   kept->append(more.substr(0, room));
-  if (more.size() <= room) return;
+  if (more.size() <= room) return false;
   tail->append(more.substr(room));
-  if (tail->size() > limit) tail->erase(0, tail->size() - limit / 2);
+  if (tail->size() <= limit) return false;
+  tail->erase(0, tail->size() - limit / 2);
+  return true;
 }
 
 }  // namespace
@@ -165,6 +167,7 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
   Completed result;
   std::string tail;
+  bool cut = false;
   char buffer[1 << 15];
   for (;;) {
     pollfd waiting{reading.get(), POLLIN, 0};
@@ -181,7 +184,7 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
     const ssize_t got = ::read(reading.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    AppendBounded(&result.output, &tail, {buffer, static_cast<size_t>(got)}, output_limit);
+    cut |= AppendBounded(&result.output, &tail, {buffer, static_cast<size_t>(got)}, output_limit);
   }
   if (!result.timed_out) {
     const int64_t left = (deadline - NowNs()) / 1'000'000;
@@ -190,9 +193,10 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
   }
   result.status = *child.Wait(std::chrono::milliseconds(0));
   if (tail.size() > output_limit / 2) {
-    result.output += "\n[... output cut ...]\n";
     tail.erase(0, tail.size() - output_limit / 2);
+    cut = true;
   }
+  if (cut) result.output += "\n[... output cut ...]\n";
   result.output += tail;
   return result;
 }

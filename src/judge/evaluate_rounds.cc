@@ -14,7 +14,7 @@ using nlohmann::json;
 
 // Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
 // that can be subtracted is (bench/results/aa_cpu.md).
-constexpr double kCpuFloor = 0.02;
+constexpr double kCpuFloor = 0.05;
 // Wake-ups alone keep threads from running this long.
 constexpr double kWaitedAlwaysUs = 150;
 

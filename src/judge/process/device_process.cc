@@ -82,6 +82,8 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, int
           fmt::format("MKL_NUM_THREADS={}", threads),
           "OPENBLAS_NUM_THREADS=1",
           "GOMP_SPINCOUNT=5000",
+          "OMP_PROC_BIND=true",
+          "OMP_PLACES=cores",
           "MALLOC_MMAP_MAX_=0",
           "MALLOC_TRIM_THRESHOLD_=1000000000000",
           "MALLOC_TOP_PAD_=67108864"};

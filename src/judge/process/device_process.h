@@ -25,8 +25,11 @@ struct PythonIdentity {
 // >= 2.9.
 Result<PythonIdentity> FindPython(const Installation& installation);
 
-// Environment that both sides of a comparison run under: equal thread counts, and memory that is kept once it is
-// touched (as PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages.
+// Environment that both sides of a comparison run under. Equal thread counts. Memory is kept once it is touched (as
+// PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages. OpenMP's
+// threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
+// times as long, as each thread spins out its time slice while the one it waits for has no core. And they are bound to
+// cores: where two threads of a runner wake up on one core, they share it for all of a short call.
 std::vector<std::string> TensorEnvironment(const Installation& installation, int threads);
 
 class DeviceProcess {
