@@ -52,7 +52,7 @@ def copies(kind, count, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=12)
-    parser.add_argument("--problem", default="1/36")
+    parser.add_argument("--problem", default="1/36", help="1/36 only: the candidates are its")
     parser.add_argument("--size", default="small")
     parser.add_argument("--protocol", default="quick")
     arguments = parser.parse_args()

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kOffsetCalls = 8;
+constexpr int kOffsetCalls = 5;
 constexpr int kUndisturbedCalls = 6;
 
 std::string UtcNow(const char* format) {

@@ -15,8 +15,9 @@ using nlohmann::json;
 // Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
 // that can be subtracted is (bench/results/aa_cpu.md).
 constexpr double kCpuFloor = 0.05;
-// Wake-ups alone keep threads from running this long.
-constexpr double kWaitedAlwaysUs = 150;
+// Wake-ups alone keep threads from running this long, and undisturbed baselines on one CPU differ by this much.
+constexpr double kWaitedAlwaysUs = 300;
+constexpr double kCpuBaselineSlack = 0.15;
 
 // Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
 class Planner {
@@ -79,7 +80,7 @@ std::string VoidReason(const Round& round, const Protocol& protocol, const Evalu
   if (lost(round.candidate_waited_us, round.candidate_us)) return "other load during the candidate";
   if (lost(round.baseline_waited_us, round.baseline_us)) return "other load during the baseline";
   if (evaluation.undisturbed_us <= 0) return "";
-  const double slack = std::max(protocol.baseline_slack, 4 * evaluation.undisturbed_spread);
+  const double slack = std::max({protocol.baseline_slack, kCpuBaselineSlack, 4 * evaluation.undisturbed_spread});
   if (round.baseline_us > evaluation.undisturbed_us * (1 + slack)) return "baseline slower than undisturbed";
   return "";
 }
