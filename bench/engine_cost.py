@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the engine itself costs: everything but compiling, calls of the undisturbed baseline and the calls of rounds.
 
-    bench/engine_cost.py [--count 12] [--problem 1/36] [--size small] [--protocol quick]
+    bench/engine_cost.py [--count 12] [--problem 1/36 or 1/1] [--size small] [--protocol quick]
 
 The candidates are equal but for a comment, so each is built and judged anew. The first evaluation of a command also starts the device
 process and loads the problem; "further" is the median of the others.
@@ -18,9 +18,9 @@ import time
 
 from common import BINARY, ROOT, evaluate, heading
 
-EXAMPLES = {"native": "1_36_rmsnorm/fused.cpp", "module": None}
 NOT_OURS = ("build", "calls")
-MODULE = '''import torch
+NATIVE = {"1/36": "1_36_rmsnorm/fused.cpp", "1/1": "1_1_matmul/tiled.cpp"}
+RMSNORM = '''import torch
 import torch.nn as nn
 
 
@@ -33,13 +33,23 @@ class ModelNew(nn.Module):
         return x * torch.rsqrt(torch.mean(x * x, dim=1, keepdim=True) + self.eps)
 '''
 
+MATMUL = '''import torch
+import torch.nn as nn
+
+
+class ModelNew(nn.Module):
+    def forward(self, a, b):
+        return torch.mm(a, b)
+'''
+MODULES = {"1/36": RMSNORM, "1/1": MATMUL}
+
 
 def own_us(evaluation):
     return sum(us for step, us in evaluation["engine_us"].items() if step not in NOT_OURS)
 
 
-def copies(kind, count, directory):
-    text = MODULE if kind == "module" else (ROOT / "examples" / EXAMPLES[kind]).read_text()
+def copies(problem, kind, count, directory):
+    text = MODULES[problem] if kind == "module" else (ROOT / "examples" / NATIVE[problem]).read_text()
     comment = "#" if kind == "module" else "//"
     paths = []
     for number in range(count):
@@ -52,7 +62,7 @@ def copies(kind, count, directory):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=12)
-    parser.add_argument("--problem", default="1/36", help="1/36 only: the candidates are its")
+    parser.add_argument("--problem", default="1/36", choices=sorted(NATIVE))
     parser.add_argument("--size", default="small")
     parser.add_argument("--protocol", default="quick")
     arguments = parser.parse_args()
@@ -60,7 +70,7 @@ def main():
     lines, first = [], None
     with tempfile.TemporaryDirectory() as directory:
         for kind in ("native", "module"):
-            results = evaluate(arguments.problem, copies(kind, arguments.count, directory), *flags)
+            results = evaluate(arguments.problem, copies(arguments.problem, kind, arguments.count, directory), *flags)
             first = first or results[0]
             further = results[1:]
             median = statistics.median(own_us(r) for r in further) / 1e6
@@ -76,7 +86,7 @@ def main():
         cold = []
         for kind in ("native", "module"):
             start = time.monotonic()
-            result, = evaluate(arguments.problem, copies(kind, 1, directory), *flags)
+            result, = evaluate(arguments.problem, copies(arguments.problem, kind, 1, directory), *flags)
             wall = time.monotonic() - start
             excluded = sum(result["engine_us"].get(step, 0) for step in NOT_OURS) / 1e6
             cold.append(f"| {kind} | {wall:.2f} | {excluded:.2f} | {min(import_torch):.2f} | {wall - excluded - min(import_torch):.2f} |")

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 // Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
 // that can be subtracted is (bench/results/aa_cpu.md).
-constexpr double kCpuFloor = 0.05;
+constexpr double kCpuFloor = 0.08;
 // Wake-ups alone keep threads from running this long, and undisturbed baselines on one CPU differ by this much.
 constexpr double kWaitedAlwaysUs = 300;
 constexpr double kCpuBaselineSlack = 0.15;
