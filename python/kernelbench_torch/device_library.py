@@ -8,7 +8,6 @@ _SIGNATURES = {
     "kbd_now_ns": (_I64, []),
     "kbd_open": (_POINTER, [_TEXT, ctypes.c_int]),
     "kbd_info": (_TEXT, [_POINTER]),
-    "kbd_flush": (None, [_POINTER]),
     "kbd_waited_ns": (_I64, [_POINTER]),
     "kbd_budget_new": (_POINTER, []),
     "kbd_budget_free": (None, [_POINTER]),

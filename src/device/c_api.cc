@@ -258,7 +258,6 @@ const char* kbd_info(void* device) {
   return handle->text.c_str();
 }
 
-void kbd_flush(void* device) { static_cast<DeviceHandle*>(device)->device->Flush(); }
 int64_t kbd_waited_ns(void* device) { return static_cast<DeviceHandle*>(device)->device->WaitedNs(); }
 
 void* kbd_budget_new() { return new ErrorBudget; }

@@ -13,7 +13,6 @@
 KBD_EXPORT int64_t kbd_now_ns();
 KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu"; null if there is no such device
 KBD_EXPORT const char* kbd_info(void* device);
-KBD_EXPORT void kbd_flush(void* device);
 KBD_EXPORT int64_t kbd_waited_ns(void* device);
 
 // How far the reference itself is from the truth: one budget for each output and input distribution.
@@ -44,9 +43,9 @@ KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, v
 // The clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
 KBD_EXPORT void kbd_baseline_begin(void* session);
 KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
-// Step 6: {"ok", "inputs_changed": [index...], "late": bool, "outputs": [mismatch...]}; `budgets` one for each output.
-// A null budget means: tolerance only.
+// Step 4: {"inputs_changed": [index...], "late": bool}; late: the secret positions no longer hold what was read.
 KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs);
+// Step 6: {"outputs": [mismatch...]}; `budgets` one for each output, null: tolerance only.
 KBD_EXPORT const char* kbd_compare(void* session, const void* const* expected, void* const* budgets,
                                    const char* tolerance);
 // Copies the outputs of the last call away, or (second time) says whether the outputs equal that copy bit for bit.

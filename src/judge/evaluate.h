@@ -1,4 +1,4 @@
-// Judges candidates: the whole story of one evaluation is Evaluator::Evaluate() in evaluate.cc.
+// Judges candidates: the whole story of one evaluation is Evaluator::EvaluateOnce() in evaluate.cc.
 #ifndef JUDGE_EVALUATE_H_
 #define JUDGE_EVALUATE_H_
 
@@ -79,7 +79,7 @@ class Evaluator {
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, const SessionFds& session);
-  // Steps of Evaluate(): each adds to the evaluation; a finding ends it.
+  // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, StepTimes* times);
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
