@@ -13,7 +13,7 @@ HEIGHT = 512
 WIDTH = 512
 
 SIZES = {
-    "small": {"BATCH": 4, "HEIGHT": 128, "WIDTH": 128},
+    "small": {"BATCH": 2, "HEIGHT": 128, "WIDTH": 128},
     "odd": {"BATCH": 5, "FEATURES": 61, "HEIGHT": 113, "WIDTH": 119},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")

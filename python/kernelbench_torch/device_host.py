@@ -84,7 +84,8 @@ class Host:
         key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds")])
         if key not in self.problems:
             self.problems.clear()  # one problem at a time: its tensors may be large
-            problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"])
+            problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
+                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor))
             problem.budgets = {}
             self.problems[key] = problem
         self.problem = problem = self.problems[key]

@@ -9,6 +9,7 @@ _SIGNATURES = {
     "kbd_open": (_POINTER, [_TEXT, ctypes.c_int]),
     "kbd_info": (_TEXT, [_POINTER]),
     "kbd_waited_ns": (_I64, [_POINTER]),
+    "kbd_fill_uniform": (None, [_POINTER, _POINTER, _I64, ctypes.c_uint64]),
     "kbd_budget_new": (_POINTER, []),
     "kbd_budget_free": (None, [_POINTER]),
     "kbd_budget_add": (None, [_POINTER, _POINTER, ctypes.c_int, ctypes.c_int, _I64, _POINTER, _POINTER]),

@@ -16,6 +16,7 @@ import types
 import torch
 
 from . import distributions, trees
+from .drawing import ParallelUniform
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -64,8 +65,9 @@ def available_bytes():
 class Problem:
     """A problem at one size and precision, with one reference module for each weight seed."""
 
-    def __init__(self, path, size, precision, weight_seeds):
-        self.path, self.dtype = path, PRECISIONS[precision]
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform):
+        """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed."""
+        self.path, self.dtype, self.fill_uniform = path, PRECISIONS[precision], fill_uniform
         self.module = load_module(path, size)
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
@@ -82,8 +84,14 @@ class Problem:
     # -- what the engine asks for ------------------------------------------------------------------------------------
 
     def draw(self, distribution="natural", seed=None):
-        """Fresh inputs: the structure's tensors, in the problem's precision."""
-        seed = int.from_bytes(os.urandom(7), "little") if seed is None else seed
+        """Fresh inputs: the structure's tensors, in the problem's precision. With a seed they are torch's for that seed."""
+        if seed is not None:
+            return self._draw(distribution, seed)
+        seed = int.from_bytes(os.urandom(7), "little")
+        with ParallelUniform(self.fill_uniform, seed):
+            return self._draw(distribution, seed)
+
+    def _draw(self, distribution, seed):
         inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
         tensors = []
         structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))

@@ -259,6 +259,9 @@ const char* kbd_info(void* device) {
 }
 
 int64_t kbd_waited_ns(void* device) { return static_cast<DeviceHandle*>(device)->device->WaitedNs(); }
+void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed) {
+  static_cast<DeviceHandle*>(device)->device->FillUniform(to, elements, seed);
+}
 
 void* kbd_budget_new() { return new ErrorBudget; }
 void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }

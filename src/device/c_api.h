@@ -14,6 +14,8 @@ KBD_EXPORT int64_t kbd_now_ns();
 KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu"; null if there is no such device
 KBD_EXPORT const char* kbd_info(void* device);
 KBD_EXPORT int64_t kbd_waited_ns(void* device);
+// Fills `to` with `elements` numbers uniform in [0, 1) (device/random_fill.h).
+KBD_EXPORT void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed);
 
 // How far the reference itself is from the truth: one budget for each output and input distribution.
 KBD_EXPORT void* kbd_budget_new();

@@ -23,6 +23,7 @@
 #include "device/device.h"
 #include "device/memory_ops.h"
 #include "device/process_watch.h"
+#include "device/random_fill.h"
 #include "device/thread_pool.h"
 
 namespace kb {
@@ -125,6 +126,8 @@ class CpuDevice : public Device {
   }
 
   void Flush() override { FlushCaches(pool_, scratch_.data(), scratch_.size()); }
+
+  void FillUniform(float* to, int64_t elements, uint64_t seed) override { kb::FillUniform(pool_, to, elements, seed); }
 
   bool Equal(const void* a, const void* b, size_t bytes) override { return ParallelEqual(pool_, a, b, bytes); }
 

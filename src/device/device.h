@@ -89,6 +89,8 @@ class Device {
   // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
   virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;
   virtual void Flush() = 0;
+  // See device/random_fill.h.
+  virtual void FillUniform(float* to, int64_t elements, uint64_t seed) = 0;
   virtual bool Equal(const void* a, const void* b, size_t bytes) = 0;
   virtual CompareResult CompareOutput(const void* got, const void* expected, const OutputItem& form,
                                       const ErrorBudget& budget, const Tolerance& tolerance, uint64_t secret) = 0;

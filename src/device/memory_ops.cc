@@ -172,22 +172,18 @@ void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t 
   ParallelFill(pool, dst, bytes, &pattern, sizeof pattern);
 }
 
-void FlushCaches(ThreadPool& pool, void* scratch, size_t bytes) {
+// Reads only: lines that were written would have to be written back during the call that follows.
+void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes) {
   const size_t share = bytes / pool.threads() / kLine * kLine;
   pool.RunOnEach([&](int index) {
-    char* begin = static_cast<char*>(scratch) + index * share;
-    for (size_t i = 0; i + sizeof(uint64_t) <= share; i += kLine) {
-      const uint64_t value = i;
-      std::memcpy(begin + i, &value, sizeof value);
-    }
-    asm volatile("" : : "r"(begin) : "memory");  // keeps the stores and makes the loads real
+    const char* begin = static_cast<const char*>(scratch) + index * share;
     uint64_t sum = 0;
     for (size_t i = 0; i + sizeof(uint64_t) <= share; i += kLine) {
       uint64_t value;
       std::memcpy(&value, begin + i, sizeof value);
       sum += value;
     }
-    asm volatile("" : : "r"(sum));
+    asm volatile("" : : "r"(sum));  // makes the loads real
   });
 }
 

@@ -35,10 +35,10 @@ uint64_t PoisonPattern(kb_dtype dtype, uint64_t secret);
 // Fills an output with PoisonPattern(dtype, secret).
 void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t secret);
 
-// Evicts what other work left in the caches: every thread of the pool writes its share of `scratch`, then reads it.
-// Takes twice LastLevelCacheBytes() or more to empty the last level; private caches only of cores that threads of the
-// pool run on.
-void FlushCaches(ThreadPool& pool, void* scratch, size_t bytes);
+// Evicts what other work left in the caches: every thread of the pool reads its share of `scratch`, which must have
+// been written once (untouched memory is one page of zeros). Takes twice LastLevelCacheBytes() or more to empty the
+// last level; private caches only of cores that threads of the pool run on.
+void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes);
 
 // out[i] = the element at positions[i] (counted in elements of 1, 2, 4, 8 or 16 bytes), i < n. Prefetches: the
 // positions lie anywhere in a buffer larger than the caches, and the candidate's clock is running.
