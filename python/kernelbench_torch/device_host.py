@@ -130,10 +130,10 @@ class Host:
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
         self.end_session(request)
-        self.session = self.lib.kbd_session_new(self.device, json.dumps(self.layout).encode())
+        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_session_error().decode())
-        self.copies = request["copies_outputs"]
+        self.copies, self.same_inputs = request["copies_outputs"], "fresh-inputs" in request["without"]
         self.working = [torch.empty_strided(t.shape, t.stride(), dtype=t.dtype) for t in self.problem.input_examples]
         self.scratch = [torch.empty_like(t) for t in self.problem.output_examples] if self.copies else []
         fds = (device_library.ctypes.c_int * 4)()
@@ -152,7 +152,8 @@ class Host:
         return {"seed": self.problem.seeds[self.weights]}
 
     def draw(self, request):
-        self.structure, self.inputs = self.problem.draw(request["distribution"], request.get("seed"))
+        if not (self.same_inputs and self.inputs):
+            self.structure, self.inputs = self.problem.draw(request["distribution"], request.get("seed"))
         self.rng_seed = int.from_bytes(os.urandom(7), "little")
         return {"rng_seed": self.rng_seed}
 

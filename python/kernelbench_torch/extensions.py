@@ -54,9 +54,9 @@ class _Unfinished(types.ModuleType):
 
 def capture(library, spec, result_fd):
     """In a worker: imports the candidate, writes the extensions it asks for as JSON. Hostile from the import on."""
-    problem = library.kbr_confine(spec["memory_bytes"], spec["file_bytes"])
+    problem = runner_library.confine(library, spec)
     if problem:
-        sys.stderr.write(f"builder: {problem.decode()}\n")
+        sys.stderr.write(f"builder: {problem}\n")
         return 125
     wanted, error = [], ""
 

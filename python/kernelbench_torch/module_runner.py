@@ -126,9 +126,9 @@ def serve(library, spec, fds):
     doorbell, *segments = [library.kbr_map(fd) for fd in fds[:4]]
     runner = Runner(spec, segments)
     extensions.serve_finished(spec["extensions"], fds[4:])
-    problem = library.kbr_confine(spec["memory_bytes"], spec["file_bytes"])
+    problem = runner_library.confine(library, spec)
     if problem:
-        sys.stderr.write(f"module runner: {problem.decode()}\n")
+        sys.stderr.write(f"module runner: {problem}\n")
         return 125
     mailbox = Mailbox(library, doorbell, runner.forms)
     mailbox.write()

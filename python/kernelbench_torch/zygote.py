@@ -2,12 +2,14 @@
 
 Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
 candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
-candidate, or the builder's eyes on one (op "capture": which extensions does it want compiled?).
+candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), or tries what a candidate
+could do (op "probe").
 
 Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": doorbell, inputs, outputs,
 parameters, and the finished extensions in the order of spec["extensions"]; for "capture": result.
 """
 
+import json
 import os
 import signal
 import sys
@@ -27,11 +29,22 @@ def become_child(library, namespaces, request, fds):
     os.dup2(output, 1)
     os.dup2(output, 2)
     spec = request["spec"]
-    if request["op"] == "run":
-        work = runner_library.WORK(lambda: module_runner.serve(library, spec, rest))
-    else:
-        work = runner_library.WORK(lambda: extensions.capture(library, spec, rest[0]))
-    library.kbr_run_worker(hello, status, namespaces, spec["tmp_bytes"], spec["keep"].encode(), work)
+    works = {"run": lambda: module_runner.serve(library, spec, rest), "probe": lambda: probe(library, spec),
+             "capture": lambda: extensions.capture(library, spec, rest[0])}
+    work = runner_library.WORK(works[request["op"]])
+    limits = spec["confinement"]
+    without = runner_library.lines(limits["without"])
+    library.kbr_run_worker(hello, status, namespaces, limits["tmp_bytes"], spec["keep"].encode(), without, work)
+
+
+def probe(library, spec):
+    """In a worker: what could a module candidate do here? (runner/probes.h)"""
+    problem = runner_library.confine(library, spec)
+    if problem:
+        sys.stderr.write(f"module runner: {problem}\n")
+        return 125
+    library.kbr_probe(json.dumps(spec["outside"]).encode())
+    return 0
 
 
 def warm_up():

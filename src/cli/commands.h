@@ -34,6 +34,7 @@ void AddList(CLI::App* app, int* exit_code);
 void AddReport(CLI::App* app, int* exit_code);
 void AddProblems(CLI::App* app, int* exit_code);
 void AddProtocols(CLI::App* app, int* exit_code);
+void AddDoctor(CLI::App* app, int* exit_code);
 
 }  // namespace kb::cli
 

@@ -23,6 +23,7 @@ struct EvalFlags {
   std::map<std::string, std::string> keys;  // protocol keys set by flags
   bool json = false, no_store = false, quiet = false, verbose = false;
   int threads = 0, jobs = 0;
+  std::vector<std::string> without;
 };
 
 // Progress on stderr: rewritten in place on a terminal, left out when it is not one.
@@ -84,7 +85,7 @@ int Eval(const EvalFlags& flags) {
   auto requests = MakeRequests(flags);
   if (!requests) return Report(requests.error());
   std::optional<Store> store;
-  if (!flags.no_store) {
+  if (!flags.no_store && flags.without.empty()) {
     auto opened = Store::Open(flags.store);
     if (!opened) return Report(opened.error());
     store.emplace(std::move(*opened));
@@ -93,6 +94,7 @@ int Eval(const EvalFlags& flags) {
   EvaluatorOptions options;
   options.device = flags.device;
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  options.without = {flags.without.begin(), flags.without.end()};
   options.threads = flags.threads;
   options.jobs = flags.jobs;
   options.progress = [&](const std::string& line) { progress.Say(line); };
@@ -154,6 +156,13 @@ void AddEval(CLI::App* app, int* exit_code) {
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
       ->check(CLI::IsMember({"namespaces", "process"}))
       ->capture_default_str();
+  std::vector<std::string> barriers;
+  for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
+  command
+      ->add_option("--without", flags->without,
+                   "take a barrier away, to prove what it holds (docs/trust.md); implies --no-store")
+      ->check(CLI::IsMember(barriers))
+      ->allow_extra_args(false);
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));

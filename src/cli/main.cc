@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   kb::cli::AddReport(&app, &exit_code);
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);
+  kb::cli::AddDoctor(&app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/barriers.h"
 #include "base/clock.h"
 #include "base/random.h"
 #include "device/compare_kernels.h"
@@ -89,7 +90,9 @@ class Session {
     fds[3] = parameters_.fd();
   }
 
-  void Attach(int pid, Fd pidfd) { link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_); }
+  void Attach(int pid, Fd pidfd) {
+    link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"));
+  }
 
   void SetParameters(const void* const* from) { Copy(parameter_parts_, parameters_, from); }
 
@@ -99,7 +102,11 @@ class Session {
     for (size_t i = 0; i < input_parts_.size(); ++i) {
       copies.push_back({inputs_.data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
     }
-    device_->Present(copies, output_items_, secret_);
+    if (With("poison")) {
+      device_->Present(copies, output_items_, secret_);
+    } else {
+      device_->Present(copies, {}, secret_);
+    }
   }
 
   void PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
@@ -140,9 +147,10 @@ class Session {
     json changed = json::array();
     for (size_t i = 0; i < input_parts_.size(); ++i) {
       const Part& part = input_parts_[i];
-      if (!device_->Equal(inputs_.data() + part.offset, from[i], part.bytes)) changed.push_back(i);
+      if (With("input-check") && !device_->Equal(inputs_.data() + part.offset, from[i], part.bytes))
+        changed.push_back(i);
     }
-    return Keep({{"inputs_changed", changed}, {"late", !link_->SecretsHold()}});
+    return Keep({{"inputs_changed", changed}, {"late", With("secret-positions") && !link_->SecretsHold()}});
   }
 
   const char* CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance) {
@@ -176,6 +184,7 @@ class Session {
         outputs_(std::move(outputs)),
         parameters_(std::move(parameters)) {
     Bell()->version = kDoorbellVersion;
+    without_ = layout.at("without").get<Without>();
     for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
     for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
     for (const json& part : layout.at("outputs")) {
@@ -186,6 +195,8 @@ class Session {
            part.at("shape").get<std::vector<int64_t>>()});
     }
   }
+
+  bool With(const char* barrier) const { return !without_.contains(barrier); }
 
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
 
@@ -225,6 +236,7 @@ class Session {
   }
 
   Device* device_;
+  Without without_;
   SharedMemory doorbell_, inputs_, outputs_, parameters_;
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;

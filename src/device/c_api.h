@@ -27,7 +27,8 @@ KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, i
 KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
 
 // A session: the memory shared with one runner. `layout`: {"inputs": [{"offset", "bytes"}], "inputs_bytes",
-// "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes"}.
+// "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes", "without":
+// [name]}, the barriers of a round that are taken away (base/barriers.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
 KBD_EXPORT const char* kbd_session_error();  // why kbd_session_new returned null

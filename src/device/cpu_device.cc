@@ -33,8 +33,8 @@ uint32_t* FutexWord(std::atomic<uint64_t>* word) { return reinterpret_cast<uint3
 
 class CpuRunnerLink : public RunnerLink {
  public:
-  CpuRunnerLink(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs)
-      : pid_(pid), pidfd_(std::move(pidfd)), doorbell_(doorbell), secrets_(outputs) {
+  CpuRunnerLink(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs, bool freezes)
+      : pid_(pid), pidfd_(std::move(pidfd)), doorbell_(doorbell), secrets_(outputs), freezes_(freezes) {
     Freeze();
   }
 
@@ -71,6 +71,7 @@ class CpuRunnerLink : public RunnerLink {
   }
 
   void Freeze() {
+    if (!freezes_) return;
     Signal(SIGSTOP);
     while (!Died() && !AllThreadsStopped(pid_)) {
       const timespec pause{0, 20'000};
@@ -96,6 +97,7 @@ class CpuRunnerLink : public RunnerLink {
   Fd pidfd_;
   Doorbell* doorbell_;
   CpuSecretReader secrets_;
+  bool freezes_;
   uint64_t go_ = 0;
 };
 
@@ -141,9 +143,9 @@ class CpuDevice : public Device {
     budget->AddAnchor(pool_, expected, dtype, elements, truth);
   }
 
-  std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell,
-                                     std::span<const OutputItem> outputs) override {
-    return std::make_unique<CpuRunnerLink>(pid, std::move(pidfd), doorbell, outputs);
+  std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
+                                     bool freezes) override {
+    return std::make_unique<CpuRunnerLink>(pid, std::move(pidfd), doorbell, outputs, freezes);
   }
 
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {

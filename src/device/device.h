@@ -97,9 +97,9 @@ class Device {
   // Adds to a budget what the reference's output lacks against the truth; see ErrorBudget::AddAnchor.
   virtual void AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dtype, int64_t elements,
                          const double* truth) = 0;
-  // Takes charge of process `pid` and freezes it.
-  virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell,
-                                             std::span<const OutputItem> outputs) = 0;
+  // Takes charge of process `pid` and freezes it, now and after every call, if `freezes`.
+  virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
+                                             bool freezes = true) = 0;
   virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
   // Nanoseconds that this process's threads have been runnable without running, so far.
   virtual int64_t WaitedNs() = 0;

@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -40,6 +41,10 @@ Evaluation Begin(const Request& request, const EvaluatorOptions& options, const 
                           {"backend", request.candidate.backend}};
   evaluation.isolation = IsolationName(sandbox.isolation());
   evaluation.barriers = sandbox.Barriers();
+  if (!sandbox.without().empty()) {
+    evaluation.notes.push_back(fmt::format("weakened: judged without {}; this proves a barrier and no candidate",
+                                           fmt::join(sandbox.without(), ", ")));
+  }
   return evaluation;
 }
 
@@ -53,6 +58,12 @@ Evaluation Reject(Evaluation evaluation, Verdict verdict, std::string reason) {
 void AddEvidence(const RunnerProcess::End& end, const std::optional<Finding>& finding, Evaluation* evaluation) {
   if (!end.output.empty()) evaluation->evidence["output"] = end.output;
   if (!finding) return;
+  if (finding->verdict == Verdict::kCrashed && end.out_of_memory) {
+    evaluation->verdict = Verdict::kOutOfMemory;
+    evaluation->reason =
+        fmt::format("it used more than the {} GB that it may (memory_gb)", evaluation->protocol.memory_gb);
+    return;
+  }
   if (!finding->traceback.empty()) evaluation->evidence["traceback"] = finding->traceback;
   const bool died = finding->verdict == Verdict::kCrashed && finding->traceback.empty();
   if (!died) return;
@@ -160,7 +171,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
   int64_t start = NowNs();
   const bool copies = request.candidate.kind == CandidateKind::kModule;
   KB_ASSIGN_OR_RETURN(Message reply,
-                      device_->Call({{"op", "session"}, {"copies_outputs", copies}}, std::chrono::seconds(60)));
+                      device_->Call({{"op", "session"}, {"copies_outputs", copies}, {"without", options_.without}},
+                                    std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
                            std::move(reply.fds[3])};

@@ -26,6 +26,7 @@ namespace kb {
 struct EvaluatorOptions {
   std::string device = "cpu";
   Isolation isolation = Isolation::kNamespaces;
+  Without without;                                   // barriers taken away, to prove what they hold
   int threads = 0;                                   // cores for either side; 0: all that this process may use
   int jobs = 0;                                      // parallel builds; 0: as many as cores
   std::function<void(const std::string&)> progress;  // one line for people, or empty

@@ -223,7 +223,9 @@ Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
-  Planner planner(protocol, problem);
+  json planned = problem;
+  if (options_.without.contains("stress-inputs")) planned["distributions"] = json::array();
+  Planner planner(protocol, planned);
   KB_ASSIGN_OR_RETURN(auto finding,
                       AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
   int current_weights = 0;

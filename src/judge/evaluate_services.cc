@@ -75,7 +75,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
                 fmt::format("no device \"{}\" on this machine; there is: cpu", options.device));
   }
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
-  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation));
+  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation, options.without));
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
@@ -113,7 +113,9 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
   json seeds = json::array();
-  for (int i = 0; i < protocol.weight_seeds; ++i) {
+  const bool known = options_.without.contains("weight-seeds");
+  if (known) seeds.push_back(42);
+  for (int i = 0; i < protocol.weight_seeds && !known; ++i) {
     seeds.push_back(protocol.weight_seed < 0 ? weight_seeds_[static_cast<size_t>(i)]
                                              : static_cast<uint64_t>(protocol.weight_seed + i));
   }
@@ -141,9 +143,7 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
   if (!UsesExtensions(request.candidate)) return wanted;
   const json spec = {{"source", request.candidate.source},
                      {"init_values", PlainValues(problem.at("init"))},
-                     {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
-                     {"file_bytes", uint64_t{64} << 20},
-                     {"tmp_bytes", uint64_t{256} << 20}};
+                     {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
   KB_ASSIGN_OR_RETURN(const auto captured, zygote_->Capture(spec, Seconds(request.protocol.load_timeout_s)));
   if (!captured) return wanted;
   for (const json& description : captured->at("extensions")) {
@@ -180,23 +180,30 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
                                                               const Built& built, const SessionFds& session) {
   json spec = {{"threads", options_.threads},
                {"precision", request.protocol.precision},
-               {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
-               {"file_bytes", uint64_t{64} << 20},
-               {"tmp_bytes", uint64_t{256} << 20}};
+               {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
   for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars"}) {
     spec[key] = problem.at(key);
   }
+  std::unique_ptr<RunnerProcess> runner;
   if (request.candidate.kind == CandidateKind::kNative) {
-    return StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads);
+    KB_ASSIGN_OR_RETURN(runner,
+                        StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads));
+  } else {
+    spec["source"] = request.candidate.source;
+    spec["extensions"] = json::array();
+    std::vector<std::filesystem::path> files;
+    for (const auto& [key, name, file] : built.extensions) {
+      spec["extensions"].push_back({key, name});
+      files.push_back(file);
+    }
+    KB_ASSIGN_OR_RETURN(runner, zygote_->StartRunner(spec, session, files));
   }
-  spec["source"] = request.candidate.source;
-  spec["extensions"] = json::array();
-  std::vector<std::filesystem::path> files;
-  for (const auto& [key, name, file] : built.extensions) {
-    spec["extensions"].push_back({key, name});
-    files.push_back(file);
+  if (!CgroupsOffered() || options_.without.contains("cgroup")) return runner;
+  auto group = Cgroup::Create(Gigabytes(request.protocol.memory_gb) + kGroupSlack, kRunnerThreads);
+  if (!group || !runner->Limit(std::move(*group))) {
+    return Fail(ErrorCode::kEngine, "cannot put a runner into a control group, though this machine offers them");
   }
-  return zygote_->StartRunner(spec, session, files);
+  return runner;
 }
 
 // Compilations that the requests will ask for. What cannot be found out here is met again in Evaluate() and reported

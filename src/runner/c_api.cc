@@ -5,18 +5,39 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
 #include "runner/confine.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
+#include "runner/probes.h"
 
 using namespace kb;          // NOLINT: this file is the boundary
 using namespace kb::runner;  // NOLINT
 
-void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep, int (*work)()) {
+namespace {
+
+std::vector<std::string> Lines(const char* text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+Without WithoutOf(const char* text) {
+  const std::vector<std::string> names = Lines(text);
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
+                    const char* without, int (*work)()) {
   if (namespaces) {
-    if (const Status entered = EnterNamespaces(tmp_bytes, keep); !entered) {
+    if (const Status entered = EnterNamespaces(tmp_bytes, keep, WithoutOf(without)); !entered) {
       std::fprintf(stderr, "module runner: %s\n", entered.error().message.c_str());
       _exit(125);
     }
@@ -27,13 +48,15 @@ void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_by
   Supervise(hello_fd, status_fd, [work] { return work(); });
 }
 
-const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes) {
+const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable, const char* without) {
   static std::string message;
-  const Status confined = Confine({memory_bytes, file_bytes});
+  const Status confined = Confine({memory_bytes, file_bytes, Lines(readable), WithoutOf(without)});
   if (confined) return nullptr;
   message = confined.error().message;
   return message.c_str();
 }
+
+void kbr_probe(const char* outside) { PrintProbes(nlohmann::json::parse(outside)); }
 
 void* kbr_map(int fd) {
   const auto segment = Segment::Map(fd);

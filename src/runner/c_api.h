@@ -7,12 +7,16 @@
 #define KBR_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Runs `work` in a new worker process, in namespaces of its own if `namespaces`; see confine.h. Does not return.
-// `work` returns the worker's exit code.
+// `work` returns the worker's exit code. Lists are texts with one item a line.
 KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
-                               int (*work)());
+                               const char* without, int (*work)());
 
 // Returns null, or a message that lives until the next call.
-KBR_EXPORT const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes);
+KBR_EXPORT const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable,
+                                   const char* without);
+
+// Prints what a candidate could do here, one line of JSON a probe; `outside` is JSON (probes.h).
+KBR_EXPORT void kbr_probe(const char* outside);
 
 // Maps a shared segment; null if it is empty or cannot be mapped.
 KBR_EXPORT void* kbr_map(int fd);

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "runner/landlock.h"
 
 namespace kb::runner {
 namespace {
@@ -47,6 +48,19 @@ Status DropCapabilities() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct none[2] = {};
   if (syscall(SYS_capset, &header, none) != 0) return Errno("capset");
+  return {};
+}
+
+Status SetLimits(const Limits& limits) {
+  const struct {
+    __rlimit_resource resource;
+    rlim_t limit;
+  } rlimits[] = {
+      {RLIMIT_CORE, 0}, {RLIMIT_DATA, limits.memory_bytes}, {RLIMIT_FSIZE, limits.file_bytes}, {RLIMIT_MSGQUEUE, 0}};
+  for (const auto& [resource, limit] : rlimits) {
+    const rlimit both{limit, limit};
+    if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
+  }
   return {};
 }
 
@@ -160,15 +174,19 @@ Status PrivateTmp(uint64_t bytes, const std::string& keep) {
 
 }  // namespace
 
-Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep) {
+Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without) {
   const std::string uid_map = fmt::format("{} {} 1", getuid(), getuid());
   const std::string gid_map = fmt::format("{} {} 1", getgid(), getgid());
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNET | CLONE_NEWUTS) != 0) {
-    return Errno("unshare");
-  }
+  int namespaces = CLONE_NEWUSER | CLONE_NEWNS;
+  if (!without.contains("pid-namespace")) namespaces |= CLONE_NEWPID;
+  if (!without.contains("network-namespace")) namespaces |= CLONE_NEWNET;
+  if (!without.contains("ipc-namespace")) namespaces |= CLONE_NEWIPC;
+  if (!without.contains("uts-namespace")) namespaces |= CLONE_NEWUTS;
+  if (unshare(namespaces) != 0) return Errno("unshare");
   KB_RETURN_IF_ERROR(WriteProc("/proc/self/setgroups", "deny"));
   KB_RETURN_IF_ERROR(WriteProc("/proc/self/uid_map", uid_map));
   KB_RETURN_IF_ERROR(WriteProc("/proc/self/gid_map", gid_map));
+  if (without.contains("mount-namespace")) return {};
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return Errno("making mounts private");
   KB_RETURN_IF_ERROR(PrivateTmp(tmp_bytes, keep));
   if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
@@ -182,19 +200,13 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep) {
 }
 
 Status Confine(const Limits& limits) {
+  const auto with = [&](const char* barrier) { return !limits.without.contains(barrier); };
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Errno("no_new_privs");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return Errno("dumpable");
-  const struct {
-    __rlimit_resource resource;
-    rlim_t limit;
-  } rlimits[] = {
-      {RLIMIT_CORE, 0}, {RLIMIT_DATA, limits.memory_bytes}, {RLIMIT_FSIZE, limits.file_bytes}, {RLIMIT_MSGQUEUE, 0}};
-  for (const auto& [resource, limit] : rlimits) {
-    const rlimit both{limit, limit};
-    if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
-  }
-  KB_RETURN_IF_ERROR(DropCapabilities());
-  return InstallFilter();
+  if (with("rlimits")) KB_RETURN_IF_ERROR(SetLimits(limits));
+  if (with("capabilities")) KB_RETURN_IF_ERROR(DropCapabilities());
+  if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable));
+  return with("seccomp") ? InstallFilter() : Status();
 }
 
 void Supervise(int hello_fd, int status_fd, const std::function<int()>& work) {

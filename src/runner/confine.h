@@ -5,23 +5,27 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
+#include "base/barriers.h"
 #include "base/result.h"
 
 namespace kb::runner {
 
-// Leaves the caller's user, mount, PID, network, IPC and UTS namespaces: afterwards /tmp is private and bounded (but
-// for the directories of `keep`, one a line, which stay visible), /proc is empty, and the next child is process 1 of
-// its own PID namespace. The caller must have one thread only.
-Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep);
+// Leaves the caller's user, mount, PID, network, IPC and UTS namespaces, but for those in `without`: afterwards /tmp is
+// private and bounded (but for the directories of `keep`, one a line, which stay visible), /proc is empty, and the next
+// child is process 1 of its own PID namespace. The caller must have one thread only.
+Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without);
 
 struct Limits {
-  uint64_t memory_bytes;  // of private writable memory (RLIMIT_DATA)
-  uint64_t file_bytes;    // of one file
+  uint64_t memory_bytes;                   // of private writable memory (RLIMIT_DATA)
+  uint64_t file_bytes;                     // of one file
+  std::vector<std::string> readable = {};  // see RestrictByLandlock(); empty: a mount namespace decides
+  Without without = {};
 };
 
-// No new privileges, no capabilities, rlimits, and a seccomp deny-list: no further processes, no signals to others, no
-// tracing, no namespaces, no mounts, no io_uring, bpf, perf or keyrings. Refused calls fail with EPERM.
+// No new privileges, no capabilities, rlimits, landlock, and a seccomp deny-list: no further processes, no signals to
+// others, no tracing, no namespaces, no mounts, no io_uring, bpf, perf or keyrings. Refused calls fail with EPERM.
 Status Confine(const Limits& limits);
 
 // Forks a worker that first tells the engine its process id (credentials over `hello_fd`), then runs `work` and exits

@@ -21,6 +21,7 @@
 #include "runner/confine.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
+#include "runner/probes.h"
 
 namespace kb::runner {
 namespace {
@@ -125,6 +126,21 @@ class NativeCandidate {
   Function prepare_ = nullptr;
 };
 
+Limits LimitsOf(const json& confinement) {
+  return {confinement.at("memory_bytes").get<uint64_t>(), confinement.at("file_bytes").get<uint64_t>(),
+          confinement.at("readable").get<std::vector<std::string>>(), confinement.at("without").get<Without>()};
+}
+
+// What could a native candidate do here? (probes.h)
+int ServeProbes(const json& spec) {
+  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) {
+    std::fprintf(stderr, "kb-runner: %s\n", confined.error().message.c_str());
+    return 125;
+  }
+  PrintProbes(spec.at("outside"));
+  return 0;
+}
+
 int Serve(const std::map<std::string, int>& fds, const json& spec) {
   const auto segment = [&](const char* name) { return Segment::Map(fds.at(name)); };
   const auto doorbell = segment("doorbell"), inputs = segment("inputs"), outputs = segment("outputs"),
@@ -132,7 +148,7 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
   if (!doorbell || !inputs || !outputs || !parameters) return 125;
   NativeCandidate candidate(spec, *inputs, *outputs, *parameters);
   Mailbox mailbox(reinterpret_cast<Doorbell*>(doorbell->data()));
-  const Limits limits{spec.at("memory_bytes").get<uint64_t>(), spec.at("file_bytes").get<uint64_t>()};
+  const Limits limits = LimitsOf(spec.at("confinement"));
   mailbox.Write(candidate.Fine());
   if (const Status confined = Confine(limits); !confined) {
     std::fprintf(stderr, "kb-runner: %s\n", confined.error().message.c_str());
@@ -162,14 +178,20 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
 int Main(int argc, char** argv) {
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
-  for (const char* name : {"spec", "doorbell", "inputs", "outputs", "parameters", "kernel", "hello", "status"}) {
-    if (fds.contains(name)) continue;
-    std::fprintf(stderr, "kb-runner is started by kernelbench, not by hand (no --%s)\n", name);
-    return 2;
-  }
+  const auto has = [&](std::initializer_list<const char*> names) {
+    for (const char* name : names) {
+      if (fds.contains(name)) continue;
+      std::fprintf(stderr, "kb-runner is started by kernelbench, not by hand (no --%s)\n", name);
+      return false;
+    }
+    return true;
+  };
+  if (!has({"spec", "hello", "status"})) return 2;
   const auto text = ReadFile(fmt::format("/proc/self/fd/{}", fds["spec"]));
   if (!text) return 125;
   const json spec = json::parse(*text);
+  if (spec.contains("outside")) Supervise(fds["hello"], fds["status"], [&] { return ServeProbes(spec); });
+  if (!has({"doorbell", "inputs", "outputs", "parameters", "kernel"})) return 2;
   Supervise(fds["hello"], fds["status"], [&] { return Serve(fds, spec); });
 }
 

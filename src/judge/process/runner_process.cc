@@ -159,6 +159,12 @@ RunnerProcess::~RunnerProcess() { Finish(); }
 
 bool RunnerProcess::WaitForEnd(milliseconds timeout) const { return Readable(pidfd_.get(), timeout); }
 
+bool RunnerProcess::Limit(Cgroup group) {
+  const bool attached = group.Attach(pid_);
+  group_.emplace(std::move(group));
+  return attached;
+}
+
 RunnerProcess::End RunnerProcess::Finish() {
   if (end_) return *end_;
   syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
@@ -167,6 +173,7 @@ RunnerProcess::End RunnerProcess::Finish() {
   if (Readable(status_.get(), milliseconds(10'000)) && read(status_.get(), &status, sizeof status) == sizeof status) {
     end.status = ExitStatus::FromWait(status);
   }
+  end.out_of_memory = group_ && group_->RanOutOfMemory();
   if (launcher_) launcher_->Wait(milliseconds(2'000));
   launcher_.reset();
   end.output = output_->Finish();
@@ -174,26 +181,22 @@ RunnerProcess::End RunnerProcess::Finish() {
   return end;
 }
 
-Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
-                                                         const json& spec, const SessionFds& session,
-                                                         const std::filesystem::path& kernel, int threads) {
+namespace {
+
+// kb-runner in a sandbox of its own, with these descriptors under these names beside those every worker gets.
+Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installation, const Sandbox& sandbox,
+                                                   const json& spec, std::vector<std::pair<const char*, int>> fds,
+                                                   int threads) {
   KB_ASSIGN_OR_RETURN(Hello hello, MakeHello());
   KB_ASSIGN_OR_RETURN(auto status, Pipe());
   KB_ASSIGN_OR_RETURN(auto output, OutputDrain::Start());
-  KB_ASSIGN_OR_RETURN(const Fd kernel_fd, OpenReadOnly(kernel));
   const Fd spec_fd(memfd_create("spec", MFD_CLOEXEC));
   const std::string text = spec.dump();
   if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
   }
-  const std::pair<const char*, int> fds[] = {{"--spec", spec_fd.get()},
-                                             {"--doorbell", session.doorbell.get()},
-                                             {"--inputs", session.inputs.get()},
-                                             {"--outputs", session.outputs.get()},
-                                             {"--parameters", session.parameters.get()},
-                                             {"--kernel", kernel_fd.get()},
-                                             {"--hello", hello.theirs.get()},
-                                             {"--status", status.second.get()}};
+  fds.insert(fds.end(),
+             {{"--spec", spec_fd.get()}, {"--hello", hello.theirs.get()}, {"--status", status.second.get()}});
   SandboxSpec box;
   box.argv = {installation.libexec / "kb-runner"};
   for (const auto& [name, fd] : fds) {
@@ -201,6 +204,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& ins
     box.inherit.push_back(fd);
   }
   box.read_only = {installation.libexec};
+  box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
   box.environment = TensorEnvironment(installation, threads);
   box.stdout_fd = box.stderr_fd = output->write_fd();
   KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
@@ -215,6 +219,39 @@ Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& ins
   KB_ASSIGN_OR_RETURN(Fd pidfd, OpenPidfd(*pid));
   return std::make_unique<RunnerProcess>(*pid, std::move(pidfd), std::move(status.first), std::move(output),
                                          std::move(launcher));
+}
+
+// What a worker that only probes has printed.
+Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const json& spec) {
+  if (!worker) return tl::make_unexpected(worker.error());
+  const auto& confinement = spec.at("confinement");
+  const bool limited = !confinement.at("without").get<Without>().contains("cgroup");
+  if (const int threads = spec.at("outside").at("threads"); threads > 0 && limited) {
+    auto group = Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, threads);
+    if (group) (*worker)->Limit(std::move(*group));
+  }
+  (*worker)->WaitForEnd(milliseconds(30'000));
+  return (*worker)->Finish().output;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
+                                                         const json& spec, const SessionFds& session,
+                                                         const std::filesystem::path& kernel, int threads) {
+  KB_ASSIGN_OR_RETURN(const Fd kernel_fd, OpenReadOnly(kernel));
+  return StartNative(installation, sandbox, spec,
+                     {{"--doorbell", session.doorbell.get()},
+                      {"--inputs", session.inputs.get()},
+                      {"--outputs", session.outputs.get()},
+                      {"--parameters", session.parameters.get()},
+                      {"--kernel", kernel_fd.get()}},
+                     threads);
+}
+
+Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const json& spec,
+                                int threads) {
+  return Probed(StartNative(installation, sandbox, spec, {}, threads), spec);
 }
 
 Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
@@ -282,6 +319,8 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
   }
   return Fork("run", spec, fds);
 }
+
+Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec, {}), spec); }
 
 Result<std::optional<json>> Zygote::Capture(const json& spec, milliseconds timeout) {
   constexpr off_t kLimit = 64 << 20;

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/subprocess.h"
 #include "judge/process/device_process.h"
+#include "judge/sandbox/cgroup.h"
 #include "judge/sandbox/sandbox.h"
 #include "wire/channel.h"
 
@@ -55,7 +56,10 @@ class RunnerProcess {
   struct End {
     std::optional<ExitStatus> status;
     std::string output;
+    bool out_of_memory = false;  // its control group's limit ended it
   };
+  // Puts it into a control group, before it loads a candidate; false if the kernel refuses.
+  bool Limit(Cgroup group);
   End Finish();
   // Waits for its own end; false after the timeout.
   bool WaitForEnd(std::chrono::milliseconds timeout) const;
@@ -65,6 +69,7 @@ class RunnerProcess {
   Fd pidfd_, status_;
   std::unique_ptr<OutputDrain> output_;
   std::optional<Subprocess> launcher_;
+  std::optional<Cgroup> group_;
   std::optional<End> end_;
 };
 
@@ -77,6 +82,11 @@ struct SessionFds {
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
                                                          const nlohmann::json& spec, const SessionFds& session,
                                                          const std::filesystem::path& kernel, int threads);
+
+// Tries from inside what a candidate must not be able to do (runner/probes.h): lines of JSON, as they were printed.
+// `spec`: {"outside", "confinement"}.
+Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const nlohmann::json& spec,
+                                int threads);
 
 // A process in the sandbox with torch imported, from which module runners are forked.
 class Zygote {
@@ -91,6 +101,9 @@ class Zygote {
   // Imports a module in a worker of its own to learn which extensions it wants; {"extensions": [...], "error": text}.
   // Nothing if the worker died or took too long: the runner will meet that again.
   Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+
+  // The same for module candidates; see ProbeNative().
+  Result<std::string> Probe(const nlohmann::json& spec);
 
   // False once it has ended, for which `patience` is given; start another one then.
   bool alive(std::chrono::milliseconds patience = {}) { return !process_.Wait(patience); }

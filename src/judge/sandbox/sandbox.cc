@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <iterator>
+
+#include "judge/sandbox/cgroup.h"
 
 namespace kb {
 namespace {
@@ -15,7 +18,8 @@ constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
-void BindSystem(std::vector<std::string>* argv) {
+// A read-only system, what `spec` names, and a private bounded /tmp.
+void BindSystem(const SandboxSpec& spec, std::vector<std::string>* argv) {
   std::error_code ignored;
   for (const char* path : kSystem) {
     if (fs::is_symlink(path, ignored)) {
@@ -25,7 +29,16 @@ void BindSystem(std::vector<std::string>* argv) {
     }
   }
   for (const char* path : kEtc) argv->insert(argv->end(), {"--ro-bind-try", path, path});
-  argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts});
+  argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts, "--proc", "/proc", "--dev", "/dev", "--size",
+                             std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  // Parents before children: a path below another one would be hidden by it.
+  std::vector<fs::path> paths = spec.read_only;
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  for (const fs::path& path : paths) {
+    if (path.string().starts_with("/usr/")) continue;
+    argv->insert(argv->end(), {"--ro-bind", path.string(), path.string()});
+  }
 }
 
 }  // namespace
@@ -34,12 +47,12 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation) {
-  if (isolation == Isolation::kProcess) return Sandbox("", isolation);
+Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without) {
+  if (isolation == Isolation::kProcess) return Sandbox("", isolation, std::move(without));
   // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal;
   for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    Sandbox sandbox(bwrap, isolation);
+    Sandbox sandbox(bwrap, isolation, without);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
     const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
@@ -56,15 +69,29 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
 }
 
 std::vector<std::string> Sandbox::Barriers() const {
-  std::vector<std::string> barriers = {"seccomp deny-list", "no further processes after loading", "no capabilities",
-                                       "no_new_privs",      "memory and file size limits",        "empty environment"};
-  if (isolation_ == Isolation::kNamespaces) {
-    for (const char* more : {"user namespace", "PID namespace", "mount namespace, read-only system, private /tmp",
-                             "network namespace", "IPC namespace", "UTS namespace"}) {
-      barriers.push_back(more);
-    }
+  std::vector<std::string> barriers;
+  for (const Barrier& barrier : kBarriers) {
+    const std::string name = barrier.name;
+    const bool missing = (name.ends_with("-namespace") && isolation_ == Isolation::kProcess) ||
+                         (name == "landlock" && LandlockAbi() == 0) || (name == "cgroup" && !CgroupsOffered()) ||
+                         without_.contains(name);
+    if (!missing) barriers.push_back(name);
   }
   return barriers;
+}
+
+nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
+  std::vector<std::string> readable;
+  if (isolation_ == Isolation::kProcess) {
+    readable = {"/proc", kCpuFacts, "/dev/urandom", "/dev/random", "/dev/zero"};
+    readable.insert(readable.end(), std::begin(kSystem), std::end(kSystem));
+    readable.insert(readable.end(), std::begin(kEtc), std::end(kEtc));
+  }
+  return {{"memory_bytes", memory_bytes},
+          {"file_bytes", uint64_t{64} << 20},
+          {"tmp_bytes", uint64_t{256} << 20},
+          {"readable", readable},
+          {"without", without_}};
 }
 
 SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
@@ -82,40 +109,34 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
     options.argv = spec.argv;
     return options;
   }
+  if (without_.contains("environment")) {
+    for (char** variable = environ; *variable != nullptr; ++variable) options.environment.emplace_back(*variable);
+  }
   std::vector<std::string>& argv = options.argv;
-  argv = {bwrap_,
-          "--unshare-user",
-          "--unshare-pid",
-          "--unshare-net",
-          "--unshare-ipc",
-          "--unshare-uts",
-          "--uid",
-          "1000",
-          "--gid",
-          "1000",  // root could not hand itself to a namespace below
-          "--die-with-parent",
-          "--as-pid-1",  // bubblewrap's own first process would be neither frozen nor filtered
-          "--new-session",
-          "--cap-drop",
-          "ALL"};
-  BindSystem(&argv);
-  argv.insert(argv.end(),
-              {"--proc", "/proc", "--dev", "/dev", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
-  // Parents before children: a path below another one would be hidden by it.
-  std::vector<fs::path> paths = spec.read_only;
-  std::sort(paths.begin(), paths.end());
-  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
-  for (const fs::path& path : paths) {
-    if (path.string().starts_with("/usr/")) continue;
-    argv.insert(argv.end(), {"--ro-bind", path.string(), path.string()});
+  // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
+  argv = {bwrap_, "--unshare-user",    "--uid",         "1000",       "--gid",
+          "1000", "--die-with-parent", "--new-session", "--cap-drop", "ALL"};
+  const auto with = [&](const char* barrier) { return !without_.contains(barrier); };
+  // bubblewrap's own first process would be neither frozen nor filtered.
+  if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
+  if (with("network-namespace")) argv.emplace_back("--unshare-net");
+  if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
+  if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
+  if (with("mount-namespace")) {
+    BindSystem(spec, &argv);
+  } else {
+    argv.insert(argv.end(), {"--dev-bind", "/", "/"});
   }
   for (const auto& [fd, path] : spec.files) {
     argv.insert(argv.end(), {"--file", std::to_string(fd), path});
     options.inherit.push_back(fd);
   }
-  // bubblewrap's / and /dev are memory without a limit, which all runners of a zygote would share.
-  argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-                           "--remount-ro", "/", "--chdir", "/tmp", "--"});
+  if (with("mount-namespace")) {
+    // bubblewrap's / and /dev are memory without a limit, which all runners of a zygote would share.
+    argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
+                             "--remount-ro", "/"});
+  }
+  argv.insert(argv.end(), {"--chdir", "/tmp", "--"});
   argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
   return options;
 }

@@ -4,10 +4,12 @@
 #define JUDGE_SANDBOX_SANDBOX_H_
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/barriers.h"
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
@@ -34,19 +36,25 @@ struct SandboxSpec {
 class Sandbox {
  public:
   // Tries the isolation out; an error says what this machine refuses and what to do.
-  static Result<Sandbox> Create(const Installation& installation, Isolation isolation);
+  static Result<Sandbox> Create(const Installation& installation, Isolation isolation, Without without = {});
 
   Isolation isolation() const { return isolation_; }
-  // The barriers in force, for results: one line each.
+  const Without& without() const { return without_; }
+  // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
+  // What a runner gives up itself, as its spec takes it (runner/confine.h): "memory_bytes", "file_bytes", "tmp_bytes",
+  // "without", and "readable", empty where a mount namespace decides that.
+  nlohmann::json Confinement(uint64_t memory_bytes) const;
 
   // The command that runs `spec` inside. Without namespaces `files` must be empty: the caller uses real paths.
   SpawnOptions Wrap(const SandboxSpec& spec) const;
 
  private:
-  Sandbox(std::string bwrap, Isolation isolation) : bwrap_(std::move(bwrap)), isolation_(isolation) {}
+  Sandbox(std::string bwrap, Isolation isolation, Without without)
+      : bwrap_(std::move(bwrap)), isolation_(isolation), without_(std::move(without)) {}
   std::string bwrap_;
   Isolation isolation_;
+  Without without_;
 };
 
 }  // namespace kb

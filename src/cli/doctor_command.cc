@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cli/commands.h"
+#include "judge/doctor/doctor.h"
+
+namespace kb::cli {
+namespace {
+
+struct DoctorFlags {
+  std::string isolation = "namespaces";
+  std::vector<std::string> without;
+  bool json = false, verbose = false;
+};
+
+void PrintChecks(const Diagnosis& diagnosis) {
+  std::string group;
+  for (const char* name : {"tools", "resources", "timing", "isolation"}) {
+    for (const Check& check : diagnosis.checks) {
+      if (check.group != name) continue;
+      if (check.group != group) fmt::print("{}\n", check.group);
+      group = check.group;
+      fmt::print("  {:<8} {}: {}\n", check.state, check.name, check.detail);
+      if (!check.remedy.empty()) fmt::print("           -> {}\n", check.remedy);
+    }
+  }
+}
+
+void PrintProbes(const Diagnosis& diagnosis, bool verbose) {
+  std::map<std::string, std::pair<int, int>> held;  // by runner: of how many
+  for (const Probe& probe : diagnosis.probes) {
+    auto& [holds, all] = held[probe.runner];
+    holds += probe.holds;
+    ++all;
+  }
+  fmt::print("tried from inside\n");
+  for (const auto& [runner, count] : held) {
+    fmt::print("  {:<8} {} runner: {} of {} forbidden things failed\n", count.first == count.second ? "ok" : "OPEN",
+               runner, count.first, count.second);
+  }
+  for (const Probe& probe : diagnosis.probes) {
+    if (probe.holds && !verbose) continue;
+    fmt::print("  {:<8} {} runner: {} ({}): {}\n", probe.holds ? "ok" : "OPEN", probe.runner, probe.forbidden,
+               probe.barrier, probe.detail);
+  }
+}
+
+int Doctor(const DoctorFlags& flags) {
+  const auto installation = FindInstallation();
+  if (!installation) return Report(installation.error());
+  const Isolation wanted = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  const Diagnosis diagnosis = Diagnose(*installation, wanted, {flags.without.begin(), flags.without.end()},
+                                       std::filesystem::path(DefaultStore()).parent_path());
+  if (flags.json) {
+    fmt::print("{}\n", diagnosis.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return diagnosis.Healthy() ? kAllCorrect : kEngineFailure;
+  }
+  PrintChecks(diagnosis);
+  PrintProbes(diagnosis, flags.verbose);
+  if (diagnosis.Healthy()) {
+    fmt::print("\nEvaluations run here with --isolation={}.\n", diagnosis.isolation);
+    return kAllCorrect;
+  }
+  fmt::print("\nSomething is missing: see \"missing\" and \"OPEN\" above.\n");
+  return kEngineFailure;
+}
+
+}  // namespace
+
+void AddDoctor(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<DoctorFlags>();
+  CLI::App* command = app->add_subcommand("doctor", "what holds on this machine, and what would spoil results");
+  std::vector<std::string> barriers;
+  for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
+  command->add_option("--isolation", flags->isolation, "namespaces or process")
+      ->check(CLI::IsMember({"namespaces", "process"}))
+      ->capture_default_str();
+  command->add_option("--without", flags->without, "take a barrier away, to see what it holds (docs/trust.md)")
+      ->check(CLI::IsMember(barriers))
+      ->allow_extra_args(false);
+  command->add_flag("--json", flags->json, "machine-readable (docs/cli.md)");
+  command->add_flag("--verbose", flags->verbose, "also what holds");
+  command->callback([flags, exit_code] { *exit_code = Doctor(*flags); });
+}
+
+}  // namespace kb::cli

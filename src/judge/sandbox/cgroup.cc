@@ -1,0 +1,134 @@
+#include "judge/sandbox/cgroup.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <thread>
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMounted = "/sys/fs/cgroup";
+constexpr const char* kPrefix = "kernelbench-";  // then the engine's process id, a dash and a number
+
+bool Put(const fs::path& file, const std::string& text) {
+  std::ofstream stream(file);
+  stream << text << std::flush;
+  return stream.good();
+}
+
+// Where groups for one runner can be made: this process's own group of each controller that is needed.
+struct Hierarchy {
+  bool version2 = false;
+  std::vector<fs::path> parents;
+};
+
+Hierarchy FindHierarchy() {
+  Hierarchy found;
+  std::ifstream own("/proc/self/cgroup");
+  fs::path memory, pids, unified;
+  for (std::string line; std::getline(own, line);) {  // "8:pids:/path", version 2: "0::/path"
+    const size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 2);
+    if (controllers == "memory") memory = fs::path(kMounted) / controllers / path;
+    if (controllers == "pids") pids = fs::path(kMounted) / controllers / path;
+    if (controllers.empty()) unified = fs::path(kMounted) / path;
+  }
+  std::error_code ignored;
+  if (fs::exists(fs::path(kMounted) / "cgroup.controllers", ignored)) {
+    // A group with processes of its own may hand out controllers only if it is the root of what we see.
+    found.version2 = Put(unified / "cgroup.subtree_control", "+memory +pids");
+    if (found.version2) found.parents = {unified};
+  } else if (!memory.empty() && !pids.empty()) {
+    found.parents = {memory, pids};
+  }
+  return found;
+}
+
+// Removes groups of engines that no longer run.
+void Sweep(const fs::path& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(kPrefix)) continue;
+    pid_t owner = 0;
+    const std::string number = name.substr(std::string(kPrefix).size());
+    std::from_chars(number.data(), number.data() + number.size(), owner);
+    if (owner > 0 && kill(owner, 0) != 0 && errno == ESRCH) rmdir(entry.path().c_str());
+  }
+}
+
+const Hierarchy& Offered() {
+  static const Hierarchy hierarchy = [] {
+    Hierarchy found = FindHierarchy();
+    for (const fs::path& parent : found.parents) {
+      Sweep(parent);
+      const fs::path probe = parent / (kPrefix + std::to_string(getpid()) + "-probe");
+      std::error_code error;
+      if (!fs::create_directory(probe, error) || rmdir(probe.c_str()) != 0) return Hierarchy{};
+    }
+    return found;
+  }();
+  return hierarchy;
+}
+
+}  // namespace
+
+bool CgroupsOffered() { return !Offered().parents.empty(); }
+
+std::optional<Cgroup> Cgroup::Create(uint64_t memory_bytes, int threads) {
+  static std::atomic<int> number = 0;
+  const Hierarchy& hierarchy = Offered();
+  if (hierarchy.parents.empty()) return std::nullopt;
+  const std::string name = kPrefix + std::to_string(getpid()) + "-" + std::to_string(number++);
+  Cgroup group;
+  for (const fs::path& parent : hierarchy.parents) {
+    std::error_code error;
+    if (!fs::create_directory(parent / name, error)) return std::nullopt;
+    group.directories_.push_back(parent / name);
+  }
+  const fs::path& memory = group.directories_.front();
+  const fs::path& pids = group.directories_.back();
+  const char* limit = hierarchy.version2 ? "memory.max" : "memory.limit_in_bytes";
+  if (!Put(memory / limit, std::to_string(memory_bytes)) || !Put(pids / "pids.max", std::to_string(threads))) {
+    return std::nullopt;
+  }
+  return group;
+}
+
+Cgroup::~Cgroup() {
+  for (const fs::path& directory : directories_) {
+    // A process that has been reaped leaves its group a moment later.
+    for (int attempt = 0; attempt < 200 && rmdir(directory.c_str()) != 0 && errno == EBUSY; ++attempt) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+}
+
+bool Cgroup::Attach(pid_t pid) const {
+  bool attached = true;
+  for (const fs::path& directory : directories_) attached &= Put(directory / "cgroup.procs", std::to_string(pid));
+  return attached;
+}
+
+bool Cgroup::RanOutOfMemory() const {
+  for (const char* file : {"memory.events", "memory.oom_control"}) {
+    std::ifstream events(directories_.front() / file);
+    std::string name;
+    for (int64_t count = 0; events >> name >> count;) {
+      if (name == "oom_kill" && count > 0) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace kb

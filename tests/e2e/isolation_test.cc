@@ -1,0 +1,101 @@
+// Each barrier holds what it is for: with all in place everything forbidden fails inside both kinds of runner; with one
+// taken away, what it alone holds becomes possible. A probe that could not fail would show here.
+
+#include "harness.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+
+class IsolationTest : public EngineTest {
+ protected:
+  // What was possible inside, by runner; `without` are the barriers taken away.
+  std::map<std::string, std::vector<std::string>> Open(const std::vector<std::string>& without,
+                                                       const Arguments& more = {}) const {
+    Arguments arguments = {"doctor", "--json"};
+    for (const std::string& name : without) arguments.insert(arguments.end(), {"--without", name});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended ended = Run(arguments, {{"KERNELBENCH_STORE", store().string()}});
+    const json diagnosis = json::parse(ended.out, nullptr, false);
+    std::map<std::string, std::vector<std::string>> open = {{"native", {}}, {"module", {}}};
+    EXPECT_TRUE(diagnosis.is_object()) << ended;
+    if (!diagnosis.is_object()) return open;
+    std::map<std::string, int> tried;
+    for (const json& probe : diagnosis.at("probes")) {
+      ++tried[probe.at("runner")];
+      if (!probe.at("holds")) open[probe.at("runner")].push_back(probe.at("forbidden"));
+    }
+    EXPECT_GT(tried["native"], 30) << ended;
+    EXPECT_EQ(tried["native"], tried["module"]) << ended;
+    EXPECT_EQ(ended.code, diagnosis.at("healthy") ? 0 : 3);
+    return open;
+  }
+};
+
+TEST_F(IsolationTest, NothingForbiddenIsPossible) {
+  const auto open = Open({});
+  EXPECT_THAT(open.at("native"), IsEmpty());
+  EXPECT_THAT(open.at("module"), IsEmpty());
+}
+
+TEST_F(IsolationTest, WhatEachBarrierHolds) {
+  struct Case {
+    std::vector<std::string> without, possible;
+  };
+  const Case cases[] = {
+      {{"mount-namespace"},
+       {"reading a file of the user", "filling the disk through /tmp", "filling memory through /dev/shm"}},
+      {{"mount-namespace", "landlock"}, {"writing into the system", "writing into /"}},
+      {{"pid-namespace", "seccomp", "landlock"}, {"a signal to the engine"}},
+      {{"network-namespace", "landlock"},
+       {"a TCP connection to this machine", "an abstract socket of another process"}},
+      {{"ipc-namespace"}, {"System V shared memory of another process"}},
+      {{"uts-namespace"}, {"learning the machine's name"}},
+      {{"seccomp"},
+       {"fork", "clone as a process", "clone3", "executing a program", "reading another process's memory",
+        "a handle on another process", "new namespaces", "io_uring", "bpf", "keyrings", "another scheduling policy"}},
+      {{"landlock"}, {"opening a device for writing"}},
+      {{"rlimits"}, {"a file larger than the limit", "more private memory than the limit"}},
+      {{"environment"}, {"the engine's environment"}},
+  };
+  for (const Case& each : cases) {
+    const auto open = Open(each.without);
+    for (const char* runner : {"native", "module"}) {
+      EXPECT_THAT(open.at(runner), IsSupersetOf(each.possible)) << runner << " without " << each.without[0];
+    }
+  }
+}
+
+// A module runner holds capabilities in the namespaces that it made itself; bubblewrap takes those of a native one.
+TEST_F(IsolationTest, CapabilitiesAreDropped) {
+  EXPECT_THAT(Open({"capabilities"}).at("module"), IsSupersetOf({std::string("any capability")}));
+}
+
+TEST_F(IsolationTest, WithoutNamespacesTheOthersStillHold) {
+  const auto open = Open({}, {"--isolation=process"});
+  for (const char* runner : {"native", "module"}) {
+    const std::vector<std::string>& possible = open.at(runner);
+    for (const char* held : {"writing into the system", "a signal to the engine", "opening the engine's memory",
+                             "tracing the engine", "a TCP connection to this machine",
+                             "an abstract socket of another process", "fork", "more private memory than the limit"}) {
+      EXPECT_EQ(std::count(possible.begin(), possible.end(), held), 0) << runner << ": " << held;
+    }
+  }
+}
+
+TEST_F(IsolationTest, AResultSaysWhichBarriersWereMissing) {
+  const Ended ended = Run({"eval", Write("relu.py", kReluProblem), Write("relu.cpp", kReluNative), "--json",
+                           "--protocol", "quick", "--without", "poison", "--store", store().string()});
+  const json evaluation = ended.Of("relu.cpp");
+  EXPECT_EQ(evaluation.at("verdict"), "correct") << ended;
+  const json& barriers = evaluation.at("isolation_info");
+  EXPECT_EQ(std::count(barriers.begin(), barriers.end(), "poison"), 0);
+  EXPECT_EQ(std::count(barriers.begin(), barriers.end(), "freeze"), 1);
+  EXPECT_NE(evaluation.at("notes").dump().find("weakened: judged without poison"), std::string::npos);
+  EXPECT_EQ(StoredEvaluations(), 0);
+}
+
+}  // namespace
+}  // namespace kb::e2e
