@@ -21,8 +21,8 @@ PADDING = 1
 DILATION = 1
 
 SIZES = {
-    "small": {"BATCH": 4, "CHANNELS": 16, "HEIGHT": 128, "WIDTH": 128},
-    "odd": {"BATCH": 5, "CHANNELS": 13, "HEIGHT": 119, "WIDTH": 131},
+    "small": {"BATCH": 8, "CHANNELS": 16, "HEIGHT": 48, "WIDTH": 48},
+    "odd": {"BATCH": 7, "CHANNELS": 17, "HEIGHT": 43, "WIDTH": 51},
 }
 # "centred" first: only where a whole window is negative does padding with 0 show.
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")

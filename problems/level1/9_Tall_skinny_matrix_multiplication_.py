@@ -11,8 +11,8 @@ LENGTH = 32768
 THICKNESS = 32
 
 SIZES = {
-    "small": {"LENGTH": 2048},
-    "odd": {"LENGTH": 1997, "THICKNESS": 37},
+    "small": {"LENGTH": 1024},
+    "odd": {"LENGTH": 997, "THICKNESS": 37},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 

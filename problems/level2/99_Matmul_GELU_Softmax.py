@@ -18,7 +18,8 @@ SIZES = {
     "small": {"IN_FEATURES": 256, "OUT_FEATURES": 1024},
     "odd": {"BATCH": 1019, "IN_FEATURES": 251, "OUT_FEATURES": 1021},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+# Not "scaled": logits far from 0 carry rounding errors of their own size, and the softmax would keep only those.
+DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 
 class Model(nn.Module):
