@@ -92,7 +92,7 @@ std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string&
     const bool fits =
         distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
     if (!fits || !round.void_reason.empty()) continue;
-    timed.push_back({round.plan.index, std::max(round.candidate_us - evaluation.offset_us, 1e-3), round.baseline_us,
+    timed.push_back({round.plan.index, WithoutOffset(round.candidate_us, evaluation.offset_us), round.baseline_us,
                      round.plan.scored});
   }
   return timed;
@@ -150,11 +150,13 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
     evaluation->notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} rounds, {:.1f}% was asked for",
                                             100 * statistical, speedup.rounds, 100 * protocol.half_width));
   }
-  if (speedup.floor > kCpuFloor + std::max(0.05, protocol.half_width)) {
+  const bool half = speedup.candidate_us <= evaluation->offset_us;
+  if (half || speedup.floor > kCpuFloor + std::max(0.05, protocol.half_width)) {
     evaluation->notes.push_back(fmt::format(
-        "too_short_to_resolve: {:.0f} us with an offset that is uncertain by {:.1f} us; the interval holds, but a "
-        "larger --size resolves more",
-        speedup.candidate_us, evaluation->offset_spread_us));
+        "too_short_to_resolve: {:.0f} us with an offset of {:.0f} us that is uncertain by {:.1f} us{}; a larger --size "
+        "resolves more",
+        speedup.candidate_us, evaluation->offset_us, evaluation->offset_spread_us,
+        half ? ", of which at most half of a span is subtracted" : ""));
   }
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
   const double least_us = rate > 0 ? static_cast<double>(BytesMoved(problem)) / rate : 0;

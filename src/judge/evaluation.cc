@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/stats/stats.h"
+
 namespace kb {
 namespace {
 
@@ -11,7 +13,7 @@ using nlohmann::json;
 json Positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
 json SampleJson(const Round& round, double offset_us) {
-  const double candidate = round.candidate_us - offset_us;
+  const double candidate = WithoutOffset(round.candidate_us, offset_us);
   return {{"index", round.plan.index},
           {"distribution", round.plan.distribution},
           {"weights", round.plan.weights},

@@ -83,6 +83,8 @@ double MedianAbsoluteDeviation(std::span<const double> values) {
   return Median(deviations);
 }
 
+double WithoutOffset(double span_us, double offset_us) { return std::max(span_us - offset_us, span_us / 2); }
+
 double NormalQuantile(double p) {
   KB_CHECK(p > 0 && p < 1);
   // By symmetry the quantile of the smaller tail, where erfc keeps its relative precision.

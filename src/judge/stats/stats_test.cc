@@ -11,6 +11,13 @@
 namespace kb {
 namespace {
 
+TEST(WithoutOffset, NeverLeavesLessThanHalfASpan) {
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 100), 900);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 500), 500);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 990), 500);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 5000), 500);
+}
+
 std::vector<double> OneTo(int n) {
   std::vector<double> values(static_cast<size_t>(n));
   std::iota(values.begin(), values.end(), 1);
