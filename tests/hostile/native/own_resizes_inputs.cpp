@@ -10,7 +10,7 @@ static bool Attack() {
   bool won = false;
   for (int fd = 3; fd < 64; ++fd) {
     struct stat info {};
-    if (fstat(fd, &info) != 0 || fcntl(fd, F_GET_SEALS) <= 1) continue;
+    if (fstat(fd, &info) != 0 || info.st_size == 0 || fcntl(fd, F_GET_SEALS) <= F_SEAL_SEAL) continue;
     won = ftruncate(fd, 0) == 0 || won;
     won = ftruncate(fd, 2 * info.st_size + 4096) == 0 || won;
     won = fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE) == 0 || won;
