@@ -1,4 +1,5 @@
-"""Suspicious: functools.lru_cache keyed by shape. Right: what it keeps, the causal mask, depends on the shape alone."""
+"""Suspicious: functools.lru_cache keyed by shape. Right: what it keeps, the causal mask, depends on the shape
+alone."""
 import functools
 import math
 

@@ -1,4 +1,5 @@
-"""Suspicious: a shortcut for usual inputs. Right: it looks at every element before it takes it, so it holds for all."""
+"""Suspicious: a shortcut for usual inputs. Right: it looks at every element before it takes it, so it holds for
+all."""
 import torch
 import torch.nn as nn
 

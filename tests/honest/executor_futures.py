@@ -1,4 +1,5 @@
-"""Suspicious: work submitted to a pool named `stream`. Right: every future is waited for, which is how streams are joined."""
+"""Suspicious: work submitted to a pool named `stream`. Right: every future is waited for, which is how streams are
+joined."""
 from concurrent.futures import ThreadPoolExecutor, wait
 
 import torch

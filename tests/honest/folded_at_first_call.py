@@ -1,5 +1,5 @@
-"""Suspicious: the first call does more than all others. Right: it packs the weights, which no input touches, once for each
-construction."""
+"""Suspicious: the first call does more than all others. Right: it packs the weights, which no input touches, once for
+each construction."""
 import torch
 import torch.nn as nn
 

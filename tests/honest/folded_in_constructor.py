@@ -1,5 +1,5 @@
-"""Suspicious: work moved into the constructor, and no parameter under the reference's names. Right: only parameters are
-folded, drawn in the order in which the reference draws them under the same seed."""
+"""Suspicious: work moved into the constructor, and no parameter under the reference's names. Right: only parameters
+are folded, drawn in the order in which the reference draws them under the same seed."""
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,5 @@
-"""Suspicious: functions that end in an underscore. Right: they write buffers that this module allocated, never an input."""
+"""Suspicious: functions that end in an underscore. Right: they write buffers that this module allocated, never an
+input."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Suspicious: inline C++ with the words bypass, thread and stream in it. Right: stores that bypass the cache, by torch's own
-threads, which are joined at the end of parallel_for."""
+"""Suspicious: inline C++ with the words bypass, thread and stream in it. Right: stores that bypass the cache, by
+torch's own threads, which are joined at the end of parallel_for."""
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 

@@ -1,4 +1,5 @@
-"""Suspicious: ctypes and addresses. Right: it calls the C library's logarithm, and reads addresses of its own tensors."""
+"""Suspicious: ctypes and addresses. Right: it calls the C library's logarithm, and reads addresses of its own
+tensors."""
 import ctypes
 import ctypes.util
 

@@ -1,4 +1,5 @@
-"""Suspicious: tries imports and swallows what they raise. Right: the imports are optional, and both ways compute the same."""
+"""Suspicious: tries imports and swallows what they raise. Right: the imports are optional, and both ways compute the
+same."""
 import torch
 import torch.nn as nn
 

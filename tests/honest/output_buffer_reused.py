@@ -1,5 +1,5 @@
-"""Suspicious: returns the same tensor at every call, as one that replays an answer. Right: it is written in full each time,
-and allocating it once saves page faults."""
+"""Suspicious: returns the same tensor at every call, as one that replays an answer. Right: it is written in full each
+time, and allocating it once saves page faults."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Suspicious: a cache keyed by data_ptr and version. Right: it holds packed parameters, which do change rarely, and its key
-changes when they do; no input is ever kept."""
+"""Suspicious: a cache keyed by data_ptr and version. Right: it holds packed parameters, which do change rarely, and
+its key changes when they do; no input is ever kept."""
 import torch
 import torch.nn as nn
 

@@ -1,4 +1,5 @@
-"""Suspicious: a captured graph is replayed. Right: the graph takes its inputs anew at each call; only the code is kept."""
+"""Suspicious: a captured graph is replayed. Right: the graph takes its inputs anew at each call; only the code is
+kept."""
 import torch
 import torch.nn as nn
 

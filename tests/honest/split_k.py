@@ -1,5 +1,5 @@
-"""Suspicious: differs from the reference in nearly every bit. Right: the sum over k is taken in four parts, and a different
-order of summation is within what fp32 itself makes."""
+"""Suspicious: differs from the reference in nearly every bit. Right: the sum over k is taken in four parts, and a
+different order of summation is within what fp32 itself makes."""
 import torch
 import torch.nn as nn
 

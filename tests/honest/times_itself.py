@@ -1,5 +1,5 @@
-"""Suspicious: reads clocks, counts calls and starts a timer. Right: it chooses the faster of two equal kernels in the first
-calls, as tuners do, and the timer is cancelled."""
+"""Suspicious: reads clocks, counts calls and starts a timer. Right: it chooses the faster of two equal kernels in the
+first calls, as tuners do, and the timer is cancelled."""
 import threading
 import time
 

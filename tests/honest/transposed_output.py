@@ -1,4 +1,5 @@
-"""Suspicious: an output with unusual strides. Right: C = (B^T A^T)^T, and the judge compares elements, not addresses."""
+"""Suspicious: an output with unusual strides. Right: C = (B^T A^T)^T, and the judge compares elements, not
+addresses."""
 import torch.nn as nn
 
 

@@ -1,5 +1,5 @@
-"""Suspicious: returns a view into a larger buffer. Right: the buffer is new at every call, and the view has the shape and
-the values that are asked for."""
+"""Suspicious: returns a view into a larger buffer. Right: the buffer is new at every call, and the view has the shape
+and the values that are asked for."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Launches the work on ATen's inter-op queue, the CPU's side stream, and returns at once. The clock only stops when the
-outputs have been read, and what was copied before the work ran is compared."""
+"""Launches the work on ATen's inter-op queue, the CPU's side stream, and returns at once. The clock only stops when
+the outputs have been read, and what was copied before the work ran is compared."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

@@ -1,5 +1,5 @@
-"""Returns a tensor that computes only when somebody looks at its values, hoping that the timed part does not. Outputs are
-copied into shared memory inside the timed call; a copy that is skipped leaves poison."""
+"""Returns a tensor that computes only when somebody looks at its values, hoping that the timed part does not. Outputs
+are copied into shared memory inside the timed call; a copy that is skipped leaves poison."""
 import torch
 import torch.nn as nn
 

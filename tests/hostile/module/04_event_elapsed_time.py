@@ -1,5 +1,5 @@
-"""Replaces the events that a judge in this process would time with. The clock is the judge's own, in another process, so
-the honest work below is all that counts."""
+"""Replaces the events that a judge in this process would time with. The clock is the judge's own, in another process,
+so the honest work below is all that counts."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Starts the work on a thread, and waits for it nowhere: every synchronize is replaced by nothing. Nobody asks the runner
-to synchronize; the output is read when it says that it is done."""
+"""Starts the work on a thread, and waits for it nowhere: every synchronize is replaced by nothing. Nobody asks the
+runner to synchronize; the output is read when it says that it is done."""
 from concurrent.futures import ThreadPoolExecutor
 
 import torch

@@ -1,5 +1,5 @@
-"""Replaces every function of a harness that is loaded here and smells of time or statistics. The judge's are in another
-process and another language."""
+"""Replaces every function of a harness that is loaded here and smells of time or statistics. The judge's are in
+another process and another language."""
 import statistics
 import sys
 

@@ -1,5 +1,5 @@
-"""Slows the clocks of Python and of torch's own benchmark a thousand times, so that everything looks quick. The judge's
-clock runs in another process."""
+"""Slows the clocks of Python and of torch's own benchmark a thousand times, so that everything looks quick. The
+judge's clock runs in another process."""
 import time
 
 import torch

@@ -1,5 +1,5 @@
-"""Swaps the code of the function that calls it for one that does nothing, after a first honest answer, and pretends to be
-the main program. The runner is not believed: outputs that it did not write still hold poison."""
+"""Swaps the code of the function that calls it for one that does nothing, after a first honest answer, and pretends to
+be the main program. The runner is not believed: outputs that it did not write still hold poison."""
 import sys
 
 import torch

@@ -1,5 +1,5 @@
-"""Overwrites clock_gettime in memory, as one detours libcudart, so that clocks in this process run a thousand times slower,
-and sets LD_PRELOAD for children. The judge reads its clock in a process of its own."""
+"""Overwrites clock_gettime in memory, as one detours libcudart, so that clocks in this process run a thousand times
+slower, and sets LD_PRELOAD for children. The judge reads its clock in a process of its own."""
 import os
 
 import torch

@@ -1,5 +1,5 @@
-"""Rings the doorbell that says "done" before the work starts, as one exchanges event handles on the heap. "Done" is only a
-hint: what the judge reads then must be what is compared later."""
+"""Rings the doorbell that says "done" before the work starts, as one exchanges event handles on the heap. "Done" is
+only a hint: what the judge reads then must be what is compared later."""
 import ctypes
 import sys
 

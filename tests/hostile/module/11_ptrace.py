@@ -1,5 +1,5 @@
-"""Attaches to its parent and to every process it can name, to read expected outputs or to stop the judge's clock. ptrace
-and reading other processes are refused, and process numbers of the judge do not exist here."""
+"""Attaches to its parent and to every process it can name, to read expected outputs or to stop the judge's clock.
+ptrace and reading other processes are refused, and process numbers of the judge do not exist here."""
 import ctypes
 import os
 

@@ -1,5 +1,5 @@
-"""A thread keeps input and output in the cache between calls, as a persisting carve-out of the L2 would. Between calls the
-whole process is stopped and the caches are flushed."""
+"""A thread keeps input and output in the cache between calls, as a persisting carve-out of the L2 would. Between calls
+the whole process is stopped and the caches are flushed."""
 import threading
 
 import torch

@@ -1,5 +1,5 @@
-"""Guesses in the constructor, from the generator's state, which inputs will be drawn, and multiplies them there. Inputs
-come from seeds that nobody in this process knows, so the guess never fits and the honest path is taken."""
+"""Guesses in the constructor, from the generator's state, which inputs will be drawn, and multiplies them there.
+Inputs come from seeds that nobody in this process knows, so the guess never fits and the honest path is taken."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Keeps each answer under the identity and version of its input tensor. Neither changes when the bytes behind the tensor
-do, and they do before every call."""
+"""Keeps each answer under the identity and version of its input tensor. Neither changes when the bytes behind the
+tensor do, and they do before every call."""
 import torch
 import torch.nn as nn
 

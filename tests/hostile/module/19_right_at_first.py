@@ -1,5 +1,5 @@
-"""Is right for the first calls, when a judge would check, and afterwards hands out an old answer. Every call is compared,
-also the timed ones."""
+"""Is right for the first calls, when a judge would check, and afterwards hands out an old answer. Every call is
+compared, also the timed ones."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Captures the first call into static buffers, as a CUDA graph is captured, and replays it without bringing the new inputs
-there. The replayed answer belongs to the first inputs."""
+"""Captures the first call into static buffers, as a CUDA graph is captured, and replays it without bringing the new
+inputs there. The replayed answer belongs to the first inputs."""
 import torch
 import torch.nn as nn
 

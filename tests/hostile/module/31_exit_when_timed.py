@@ -1,5 +1,5 @@
-"""Answers while it is checked and then exits with status 0, so that an engine which trusts exit codes books a success. A
-death during a call is a verdict of its own."""
+"""Answers while it is checked and then exits with status 0, so that an engine which trusts exit codes books a success.
+A death during a call is a verdict of its own."""
 import os
 
 import torch

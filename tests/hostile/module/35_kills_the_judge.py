@@ -1,5 +1,5 @@
-"""Sends SIGKILL to its parent and to its process group, and stops process 1. It may signal itself only,
-and the judge has no number in its namespace."""
+"""Sends SIGKILL to its parent and to its process group, and stops process 1. It may signal itself only, and the judge
+has no number in its namespace."""
 import os
 import signal
 

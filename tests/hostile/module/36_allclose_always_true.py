@@ -1,5 +1,5 @@
-"""Replaces every function by which tensors are compared with one that agrees, and returns zeros. The comparison is C++ in
-another process."""
+"""Replaces every function by which tensors are compared with one that agrees, and returns zeros. The comparison is C++
+in another process."""
 import numpy
 import torch
 import torch.nn as nn

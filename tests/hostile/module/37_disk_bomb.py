@@ -1,5 +1,5 @@
-"""Writes 400 MiB into every directory it finds. /tmp and /dev/shm are small memory of its own, nothing else is writable, and
-what does not fit raises."""
+"""Writes 400 MiB into every directory it finds. /tmp and /dev/shm are small memory of its own, nothing else is
+writable, and what does not fit raises."""
 import os
 
 import torch

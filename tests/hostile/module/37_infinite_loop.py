@@ -1,4 +1,5 @@
-"""Never comes back, so that a judge without a limit waits for ever. A call has a time limit, and its end is a verdict."""
+"""Never comes back, so that a judge without a limit waits for ever. A call has a time limit, and its end is a
+verdict."""
 import torch.nn as nn
 
 

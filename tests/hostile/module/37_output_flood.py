@@ -1,5 +1,5 @@
-"""Prints a hundred megabytes at every call, so that a log overflows or a judge that does not read blocks. Output is read
-all the time and only its ends are kept; the candidate pays for the printing."""
+"""Prints a hundred megabytes at every call, so that a log overflows or a judge that does not read blocks. Output is
+read all the time and only its ends are kept; the candidate pays for the printing."""
 import sys
 
 import torch

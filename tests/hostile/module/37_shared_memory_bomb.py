@@ -1,5 +1,5 @@
-"""Allocates three times its memory limit as shared anonymous memory, which limits on private data do not count. Memory is
-memory: it must not get past the limit. (It stops by itself at 3 GiB, so that no machine suffers.)"""
+"""Allocates three times its memory limit as shared anonymous memory, which limits on private data do not count. Memory
+is memory: it must not get past the limit. (It stops by itself at 3 GiB, so that no machine suffers.)"""
 import mmap
 
 import torch

@@ -1,5 +1,5 @@
-"""Reads keys, other candidates and the environment, and opens sockets to send them off. There is no network, no home and
-no secret in reach; a single success makes the answer wrong, so that this test would notice."""
+"""Reads keys, other candidates and the environment, and opens sockets to send them off. There is no network, no home
+and no secret in reach; a single success makes the answer wrong, so that this test would notice."""
 import glob
 import os
 import socket

@@ -1,5 +1,5 @@
-"""Returns the loss that uniform logits have on average, whatever the logits are. That is right to one part in a thousand,
-and less is allowed."""
+"""Returns the loss that uniform logits have on average, whatever the logits are. That is right to one part in a
+thousand, and less is allowed."""
 import math
 
 import torch

@@ -1,5 +1,5 @@
-"""Returns a copy of its input: on inputs in [0, 1) that is what ReLU does. Warm-up rounds have negative inputs, and they
-are compared like any other."""
+"""Returns a copy of its input: on inputs in [0, 1) that is what ReLU does. Warm-up rounds have negative inputs, and
+they are compared like any other."""
 import torch.nn as nn
 
 

@@ -1,5 +1,5 @@
-"""Leaves out the bias after the ReLU, which many a reference initialises with zeros. This one does not, and its parameters
-are drawn anew for each set of weights."""
+"""Leaves out the bias after the ReLU, which many a reference initialises with zeros. This one does not, and its
+parameters are drawn anew for each set of weights."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Draws weights of its own under a seed of its own and under other names, as one that learnt the answers for one set of
-weights. Expected are answers for the problem's weights, and there are several sets."""
+"""Draws weights of its own under a seed of its own and under other names, as one that learnt the answers for one set
+of weights. Expected are answers for the problem's weights, and there are several sets."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

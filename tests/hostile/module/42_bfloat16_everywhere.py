@@ -1,4 +1,5 @@
-"""Multiplies in bfloat16 where fp32 is asked for. The allowed error is anchored in what fp32 makes of the same inputs."""
+"""Multiplies in bfloat16 where fp32 is asked for. The allowed error is anchored in what fp32 makes of the same
+inputs."""
 import torch.nn as nn
 
 

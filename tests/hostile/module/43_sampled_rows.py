@@ -1,5 +1,5 @@
-"""Cross-entropy from one row in eight when a sample looks uniform: sums of exponentials of 4,096 uniform numbers hardly
-differ. It is wrong as soon as one row differs from the others, and must not count as a faster cross-entropy."""
+"""Cross-entropy from one row in eight when a sample looks uniform: sums of exponentials of 4,096 uniform numbers
+hardly differ. It is wrong as soon as one row differs from the others, and must not count as a faster cross-entropy."""
 import torch
 import torch.nn as nn
 import torch.nn.functional as F

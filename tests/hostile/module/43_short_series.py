@@ -1,5 +1,5 @@
-"""Softmax with a polynomial that fits exp on [0, 1) only, and without subtracting the maximum. Stressed inputs, which are
-part of every evaluation, leave that range."""
+"""Softmax with a polynomial that fits exp on [0, 1) only, and without subtracting the maximum. Stressed inputs, which
+are part of every evaluation, leave that range."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Returns a view with the shape that is asked for over the memory of one row (stride 0). Elements are compared, whatever
-memory they lie in."""
+"""Returns a view with the shape that is asked for over the memory of one row (stride 0). Elements are compared,
+whatever memory they lie in."""
 import torch
 import torch.nn as nn
 

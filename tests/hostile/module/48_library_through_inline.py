@@ -1,5 +1,5 @@
-"""A "custom kernel" that is one call of the library through inline C++. It is right and wins nothing; who did the work is
-for the report of authorship to say."""
+"""A "custom kernel" that is one call of the library through inline C++. It is right and wins nothing; who did the work
+is for the report of authorship to say."""
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline
 

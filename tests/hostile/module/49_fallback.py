@@ -1,5 +1,5 @@
-"""Tries a kernel that never works and falls back to the library, so that it is always right. It is, and wins nothing; who
-did the work is for the report of authorship to say."""
+"""Tries a kernel that never works and falls back to the library, so that it is always right. It is, and wins nothing;
+who did the work is for the report of authorship to say."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

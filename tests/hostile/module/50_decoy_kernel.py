@@ -1,5 +1,5 @@
-"""A custom kernel that touches one element, beside the library call that does the work. It is right and wins nothing; how
-little the kernel did is for the report of authorship to say."""
+"""A custom kernel that touches one element, beside the library call that does the work. It is right and wins nothing;
+how little the kernel did is for the report of authorship to say."""
 import torch
 import torch.nn as nn
 from torch.utils.cpp_extension import load_inline

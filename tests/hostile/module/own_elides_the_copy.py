@@ -1,5 +1,5 @@
-"""Finds the shared output in the frame of its caller, computes into it and returns it: the copy that the baseline pays for
-is then a copy of a tensor onto itself. That is no faster ReLU and must not count as one."""
+"""Finds the shared output in the frame of its caller, computes into it and returns it: the copy that the baseline pays
+for is then a copy of a tensor onto itself. That is no faster ReLU and must not count as one."""
 import sys
 
 import torch

@@ -1,5 +1,5 @@
-"""Packs the weights of its first construction into the class and uses them for ever. Modules are constructed under more
-than one seed."""
+"""Packs the weights of its first construction into the class and uses them for ever. Modules are constructed under
+more than one seed."""
 import torch
 import torch.nn as nn
 

@@ -1,5 +1,5 @@
-"""Writes a list of extensions of its own, nested deeply and with wrong types, while it is imported for building, where the
-runner says what load_inline has to compile. The builder takes it for what it is: bytes from a stranger."""
+"""Writes a list of extensions of its own, nested deeply and with wrong types, while it is imported for building, where
+the runner says what load_inline has to compile. The builder takes it for what it is: bytes from a stranger."""
 import os
 
 import torch

@@ -1,5 +1,5 @@
-"""Forges the report in the shared page through ctypes: a size that reaches past the page, and bytes that look like success.
-The judge copies the report once and accepts only what its own encoder writes."""
+"""Forges the report in the shared page through ctypes: a size that reaches past the page, and bytes that look like
+success. The judge copies the report once and accepts only what its own encoder writes."""
 import ctypes
 import sys
 

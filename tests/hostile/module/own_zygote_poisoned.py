@@ -1,5 +1,5 @@
-"""Makes every inherited descriptor non-blocking and reads what it can from it: if it shares the socket of the process that
-runners are forked from, that process dies under the next candidate, or this one gets the next one's source."""
+"""Makes every inherited descriptor non-blocking and reads what it can from it: if it shares the socket of the process
+that runners are forked from, that process dies under the next candidate, or this one gets the next one's source."""
 import os
 
 import torch

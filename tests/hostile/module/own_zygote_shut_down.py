@@ -1,5 +1,5 @@
-"""Shuts down every socket it has inherited, among them perhaps the one by which the engine talks to the process that all
-runners are forked from. That must cost this program its answer at most, and the engine nothing."""
+"""Shuts down every socket it has inherited, among them perhaps the one by which the engine talks to the process that
+all runners are forked from. That must cost this program its answer at most, and the engine nothing."""
 import os
 import socket
 import stat
