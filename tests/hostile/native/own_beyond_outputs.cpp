@@ -1,0 +1,12 @@
+// Writes 4 GiB beyond the end of its output, towards whatever the judge may keep there. There is nothing of the
+// judge's in this address space.
+#include <kernelbench/kernel.h>
+
+int kb_forward(const kb_call* call) {
+  const float* x = static_cast<const float*>(call->inputs[0].data);
+  float* y = static_cast<float*>(call->outputs[0].data);
+  const int64_t n = call->inputs[0].shape[0] * call->inputs[0].shape[1];
+  for (int64_t i = 0; i < n; ++i) y[i] = x[i] < 0 ? 0.0f : x[i];
+  for (int64_t i = n; i < n + (int64_t{1} << 30); ++i) y[i] = 0;
+  return 0;
+}

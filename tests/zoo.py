@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Judges every program of the zoo and checks that each gets the verdict it must get.
+
+    tests/zoo.py hostile                      programs that try to win without doing the work
+    tests/zoo.py honest                       programs that look suspicious and are right
+    tests/zoo.py hostile --only native/2 --flag=--isolation=process    (with a barrier switched off)
+
+What each program must get is in the expected.json files (tests/hostile/README.md). Programs that share problem, size
+and flags are judged by one command, as a user would judge several candidates.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+ROOT = TESTS.parent
+BUILDS = ("build/dev/bin/kernelbench", "build/release/bin/kernelbench")
+GROUP_TIMEOUT_S = 900
+
+
+def find_binary(given: str | None) -> str:
+    candidates = [given or os.environ.get("KERNELBENCH_BINARY")]
+    if candidates == [None]:
+        candidates = [str(ROOT / build) for build in BUILDS]
+    for binary in candidates:
+        if Path(binary).is_file():
+            return binary
+    sys.exit(f"zoo: no binary at {' or '.join(candidates)}; build one or give --binary")
+
+
+def read_expectations(zoo: str) -> list[dict]:
+    """All expectations of `zoo`. Stops if a program has none: it would be judged by nobody."""
+    directory = TESTS / zoo
+    expectations = []
+    for path in sorted(directory.glob("**/expected.json")):
+        expectations += json.loads(path.read_text())
+    for expectation in expectations:
+        expectation["zoo"] = zoo
+        expectation["path"] = str(directory / expectation["file"])
+    listed = {expectation["path"] for expectation in expectations}
+    present = {str(path) for suffix in ("py", "cpp") for path in directory.glob(f"**/*.{suffix}")}
+    if listed != present or len(listed) != len(expectations):
+        sys.exit(f"zoo: {directory}: without expectation {sorted(present - listed)}, "
+                 f"missing {sorted(listed - present)}, or listed twice")
+    return expectations
+
+
+def judge(binary: str, group: list[dict], flags: list[str]) -> dict[str, dict]:
+    """Evaluations by path of the candidate; a candidate without a verdict is missing, `error` says why."""
+    first = group[0]
+    command = [binary, "eval", first["problem"], *(entry["path"] for entry in group), "--size", first["size"],
+               "--protocol", "quick", "--json", "--no-store", "--quiet", *first.get("flags", []), *flags]
+    # A session of its own: what a program does to its process group or its terminal must not reach this script.
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               cwd=ROOT, start_new_session=True)
+    try:
+        out, err = process.communicate(timeout=GROUP_TIMEOUT_S)
+        problem = f"the engine exited with {process.returncode}: {err.decode(errors='replace').strip()[-400:]}"
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        out, _ = process.communicate()
+        problem = f"the engine hung for {GROUP_TIMEOUT_S} s"
+    results = {}
+    for line in out.decode(errors="replace").splitlines():
+        evaluation = json.loads(line)
+        results[evaluation["candidate"]["path"]] = evaluation
+    for entry in group:
+        results.setdefault(entry["path"], {"verdict": "none", "reason": problem})
+    return results
+
+
+def difference(expected: dict, got: dict) -> str:
+    """What was expected instead; empty if all is as expected."""
+    verdicts = expected["verdict"]
+    verdicts = [verdicts] if isinstance(verdicts, str) else verdicts
+    reason = got.get("reason") or ""
+    if got["verdict"] not in verdicts:
+        return f"expected {' or '.join(verdicts)}: {reason}"
+    if not re.search(expected.get("reason", ""), reason):
+        return f"expected a reason like /{expected['reason']}/: {reason}"
+    if got["verdict"] != "correct":
+        return ""
+    below, above = expected.get("speedup_below"), expected.get("speedup_above")
+    interval, speedup = got.get("speedup_interval"), got.get("speedup")
+    # A time too short to resolve is no gain, and no proof of one.
+    if below is not None and interval and interval[0] >= below:
+        return f"expected a speedup that is not surely above {below}"
+    if above is not None and (speedup is None or speedup < above):
+        return f"expected a speedup above {above}"
+    return ""
+
+
+def speedup_text(got: dict) -> str:
+    if got.get("speedup") is None:
+        return "-"
+    low, high = got["speedup_interval"]
+    return f"{got['speedup']:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def group_key(entry: dict) -> tuple:
+    return (entry["problem"], entry["size"], tuple(entry.get("flags", [])))
+
+
+def run(binary: str, entries: list[dict], flags: list[str]) -> list[dict]:
+    """Judges `entries`, prints a line for each, returns the rows."""
+    rows = []
+    for key in sorted({group_key(entry) for entry in entries}):
+        group = [entry for entry in entries if group_key(entry) == key]
+        results = judge(binary, group, flags)
+        for entry in group:
+            got = results[entry["path"]]
+            if got["verdict"] == "none" and len(group) > 1:  # whose fault was it?
+                got = judge(binary, [entry], flags)[entry["path"]]
+            different = difference(entry, got)
+            rows.append({"zoo": entry["zoo"], "file": entry["file"], "exploit": entry.get("exploit"),
+                         "problem": entry["problem"], "size": entry["size"], "verdict": got["verdict"],
+                         "reason": got.get("reason"), "speedup": got.get("speedup"),
+                         "speedup_interval": got.get("speedup_interval"), "notes": got.get("notes"),
+                         "as_expected": not different, "difference": different})
+            verdict = f"NOT AS EXPECTED: {different}" if different else "ok"
+            print(f"{entry['file']:46} {entry.get('exploit', ''):>4} {got['verdict']:15} {speedup_text(got):22}",
+                  verdict, flush=True)
+    return rows
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="judge the zoo and check every verdict")
+    parser.add_argument("zoo", choices=("hostile", "honest", "all"))
+    parser.add_argument("--binary", help="the engine; default $KERNELBENCH_BINARY, then build/dev, then build/release")
+    parser.add_argument("--only", default="", metavar="REGEX", help="only programs whose file name matches")
+    parser.add_argument("--flag", action="append", default=[], metavar="X", help="passed on to eval")
+    parser.add_argument("--json", metavar="FILE", help="write the rows there")
+    args = parser.parse_args()
+    binary = find_binary(args.binary)
+
+    rows, totals = [], []
+    for zoo in ("hostile", "honest") if args.zoo == "all" else (args.zoo,):
+        entries = [entry for entry in read_expectations(zoo) if re.search(args.only, entry["file"])]
+        judged = run(binary, entries, args.flag)
+        totals.append(f"{zoo} {sum(row['as_expected'] for row in judged)} of {len(judged)}")
+        rows += judged
+    if args.json:
+        Path(args.json).write_text(json.dumps(rows, indent=1) + "\n")
+    print(", ".join(totals))
+    if not rows:
+        sys.exit("zoo: nothing to judge")
+    return 0 if all(row["as_expected"] for row in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
