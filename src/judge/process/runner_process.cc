@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "judge/build/extension_request.h"
 
 namespace kb {
 namespace {
@@ -283,20 +284,17 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
   return Fork("run", spec, fds);
 }
 
-Result<std::optional<json>> Zygote::Capture(const json& spec, milliseconds timeout) {
-  constexpr off_t kLimit = 64 << 20;
+Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
   const Fd result(memfd_create("capture", MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
   KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
   const bool ended = worker->WaitForEnd(timeout);
   worker->Finish();
   const off_t size = lseek(result.get(), 0, SEEK_END);
-  if (!ended || size <= 0 || size > kLimit) return std::optional<json>();
+  if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');
-  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::optional<json>();
-  json captured = json::parse(text, nullptr, false);
-  if (!captured.is_object() || !captured.contains("extensions")) return std::optional<json>();
-  return std::optional<json>(std::move(captured));
+  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
+  return text;
 }
 
 }  // namespace kb

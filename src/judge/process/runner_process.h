@@ -88,9 +88,9 @@ class Zygote {
   // `extensions`: shared objects in the order of spec["extensions"].
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec, const SessionFds& session,
                                                      const std::vector<std::filesystem::path>& extensions);
-  // Imports a module in a worker of its own to learn which extensions it wants; {"extensions": [...], "error": text}.
-  // Nothing if the worker died or took too long: the runner will meet that again.
-  Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+  // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
+  // Empty if the worker died or took too long: the runner will meet that again.
+  Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
 
   // False once it has ended, for which `patience` is given; start another one then.
   bool alive(std::chrono::milliseconds patience = {}) { return !process_.Wait(patience); }
