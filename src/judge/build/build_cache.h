@@ -15,6 +15,7 @@ namespace kb {
 struct BuildResult {
   bool ok = false;
   bool timed_out = false;
+  bool killed = false;  // not by its own doing, for all we know
   std::string log;  // everything the compiler said
   double seconds = 0;
   bool cached = false;

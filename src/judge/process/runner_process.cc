@@ -96,14 +96,16 @@ Result<Fd> OpenReadOnly(const std::filesystem::path& path) {
 
 }  // namespace
 
-OutputDrain::OutputDrain(Fd reading, Fd writing)
-    : reading_(std::move(reading)), writing_(std::move(writing)), wake_(eventfd(0, EFD_CLOEXEC)) {
+OutputDrain::OutputDrain(Fd reading, Fd writing, Fd wake)
+    : reading_(std::move(reading)), writing_(std::move(writing)), wake_(std::move(wake)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
 Result<std::unique_ptr<OutputDrain>> OutputDrain::Start() {
   KB_ASSIGN_OR_RETURN(auto ends, Pipe());
-  return std::unique_ptr<OutputDrain>(new OutputDrain(std::move(ends.first), std::move(ends.second)));
+  Fd wake(eventfd(0, EFD_CLOEXEC));
+  if (!wake.valid()) return Fail(ErrorCode::kUnavailable, "cannot make an eventfd: too many open files");
+  return std::unique_ptr<OutputDrain>(new OutputDrain(std::move(ends.first), std::move(ends.second), std::move(wake)));
 }
 
 OutputDrain::~OutputDrain() { Finish(); }
@@ -289,7 +291,7 @@ Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
   KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
   const bool ended = worker->WaitForEnd(timeout);
-  worker->Finish();
+  if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);
   if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');

@@ -32,7 +32,7 @@ class OutputDrain {
   std::string Finish();  // after the writer has ended: waits for the rest
 
  private:
-  OutputDrain(Fd reading, Fd writing);
+  OutputDrain(Fd reading, Fd writing, Fd wake);
   void Loop();
   Fd reading_, writing_, wake_;
   std::string head_, tail_;
