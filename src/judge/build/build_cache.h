@@ -16,7 +16,7 @@ struct BuildResult {
   bool ok = false;
   bool timed_out = false;
   bool killed = false;  // not by its own doing, for all we know
-  std::string log;  // everything the compiler said
+  std::string log;      // everything the compiler said
   double seconds = 0;
   bool cached = false;
   std::filesystem::path artifact;  // the shared object, if ok
