@@ -66,10 +66,8 @@ void AddEvidence(const RunnerProcess::End& end, const std::optional<Finding>& fi
   }
   if (!finding->traceback.empty()) evaluation->evidence["traceback"] = finding->traceback;
   const bool died = finding->verdict == Verdict::kCrashed && finding->traceback.empty();
-  if (!died) return;
-  if (!end.status) {
-    evaluation->reason += ", and its supervisor with it";
-  } else if (end.status->signal != 0) {
+  if (!died || !end.status) return;
+  if (end.status->signal != 0) {
     evaluation->evidence["signal"] = SignalName(end.status->signal);
     evaluation->reason += ": " + end.status->Describe();
   } else {
@@ -154,10 +152,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
   step = NowNs();
   const RunnerProcess::End end = runner->Finish();
-  // A module runner ends with the zygote it was forked from, and no candidate can end that.
-  if (finding && finding->verdict == Verdict::kCrashed && !end.status &&
-      request.candidate.kind == CandidateKind::kModule && !zygote_->alive(std::chrono::seconds(2))) {
-    return Fail(ErrorCode::kEngine, "the zygote of module runners died");
+  // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
+  if (finding && finding->verdict == Verdict::kCrashed && finding->traceback.empty() && !end.status) {
+    return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
   }
   AddEvidence(end, finding, &evaluation);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));

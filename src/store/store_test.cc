@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/file.h"
 #include "store/compress.h"
@@ -54,6 +55,23 @@ class StoreTest : public ::testing::Test {
   TempDir directory_;
   std::filesystem::path path_;
 };
+
+TEST_F(StoreTest, SeveralThreadsUseOneObject) {
+  Store store = Open();
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < 10; ++i) {
+        const std::string id = std::to_string(thread) + "-" + std::to_string(i);
+        EXPECT_TRUE(store.Add(Evaluation(id)));
+        EXPECT_EQ(store.Get(id).value()["id"], id);
+        EXPECT_FALSE(store.List({.limit = 3}).value().empty());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(store.List().value().size(), 40u);
+}
 
 TEST_F(StoreTest, RoundTrip) {
   const json evaluation = Evaluation("abc123");

@@ -44,21 +44,23 @@ std::optional<BuildResult> BuildCache::Find(const std::string& key) const {
   const auto text = ReadFile(directory_ / (key + ".json"), 64 << 20);
   if (!text) return std::nullopt;
   const json entry = json::parse(*text, nullptr, false);
-  if (!entry.is_object() || !entry.contains("ok") || !entry.contains("log")) return std::nullopt;
+  // A damaged file may still be JSON; what is of another form counts as absent.
+  const auto field = [&](const char* name) { return entry.is_object() ? entry.value(name, json()) : json(); };
+  if (!field("ok").is_boolean() || !field("log").is_string() || !field("seconds").is_number()) return std::nullopt;
   BuildResult result;
   result.ok = entry["ok"];
   result.log = entry["log"];
-  result.seconds = entry.value("seconds", 0.0);
+  result.seconds = entry["seconds"];
   result.cached = true;
   if (!result.ok) return result;
   result.artifact = directory_ / (key + ".so");
   const auto artifact = ReadFile(result.artifact);
-  if (!artifact || Sha256(*artifact) != entry.value("sha256", "")) return std::nullopt;
+  if (!artifact || Sha256(*artifact) != field("sha256")) return std::nullopt;
   return result;
 }
 
 Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, std::string_view artifact) const {
-  if (result.timed_out) return result;
+  if (result.timed_out || result.killed) return result;
   json entry = {{"ok", result.ok}, {"log", result.log}, {"seconds", result.seconds}};
   if (result.ok) {
     result.artifact = directory_ / (key + ".so");

@@ -15,7 +15,8 @@ namespace kb {
 struct BuildResult {
   bool ok = false;
   bool timed_out = false;
-  std::string log;  // everything the compiler said
+  bool killed = false;  // not by its own doing, for all we know
+  std::string log;      // everything the compiler said
   double seconds = 0;
   bool cached = false;
   std::filesystem::path artifact;  // the shared object, if ok

@@ -31,7 +31,9 @@ TEST_F(CacheTest, KeepsSuccessAndFailure) {
   EXPECT_FALSE(cache_.Find("absent"));
 }
 
-TEST_F(CacheTest, ATimeoutIsNotKept) {
+TEST_F(CacheTest, WhatEndedTheCompilerIsNotKept) {
+  ASSERT_TRUE(cache_.Put("killed", BuildResult{.killed = true}, ""));
+  EXPECT_FALSE(cache_.Find("killed"));
   ASSERT_TRUE(cache_.Put("slow", BuildResult{.timed_out = true}, ""));
   EXPECT_FALSE(cache_.Find("slow"));
 }
@@ -43,6 +45,19 @@ TEST_F(CacheTest, CorruptEntriesAreBuiltAgain) {
   ASSERT_TRUE(cache_.Put("b", BuildResult{.ok = true}, "right"));
   ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "b.json", "{\"ok\": tr"));
   EXPECT_FALSE(cache_.Find("b"));
+}
+
+TEST_F(CacheTest, EntriesOfAnotherFormAreBuiltAgain) {
+  const std::string good = R"({"ok": false, "log": "error", "seconds": 1.5})";
+  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.json", good));
+  EXPECT_TRUE(cache_.Find("a"));
+  for (const char* text : {"", "null", "[]", "{}", R"({"ok": 1, "log": "", "seconds": 1})", "\xff\xfe",
+                           R"({"ok": true, "log": ["x"], "seconds": 1})", R"({"ok": false, "log": "", "seconds": "1"})",
+                           R"({"ok": true, "log": "", "seconds": 1, "sha256": 5})"}) {
+    ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.json", text));
+    ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.so", "bytes"));
+    EXPECT_FALSE(cache_.Find("a")) << text;
+  }
 }
 
 class CompileTest : public testing::TestWithParam<Isolation> {

@@ -71,9 +71,13 @@ Result<Builder> Builder::Create(const Installation& installation, const Sandbox*
 
 Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job) const {
   if (auto found = cache_.Find(key)) return *found;
-  KB_ASSIGN_OR_RETURN(const Compiled compiled, Compile(*sandbox_, job));
+  KB_ASSIGN_OR_RETURN(Compiled compiled, Compile(*sandbox_, job));
+  if (compiled.killed) {  // may have been no fault of the source: once more, and never kept
+    KB_ASSIGN_OR_RETURN(compiled, Compile(*sandbox_, job));
+  }
   BuildResult result;
   result.ok = compiled.ok;
+  result.killed = compiled.killed;
   result.timed_out = compiled.timed_out;
   result.log = compiled.log;
   result.seconds = compiled.seconds;

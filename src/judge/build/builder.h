@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "judge/build/build_cache.h"
 #include "judge/build/compiler.h"
+#include "judge/build/extension_request.h"
 #include "judge/candidate/candidate.h"
 #include "judge/sandbox/sandbox.h"
 
@@ -22,12 +23,6 @@ struct TorchBuildFacts {
   std::string python_include;
   std::string library_path;
   std::string standard;  // "c++20"
-};
-
-// One extension a module asked load_inline for, as extensions.py describes it. Hostile.
-struct ExtensionRequest {
-  std::string key;
-  nlohmann::json description;
 };
 
 class Builder {

@@ -1,6 +1,7 @@
 #include "judge/build/compiler.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -71,6 +72,13 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   return workspace;
 }
 
+// SIGKILL comes from outside (an operator, the kernel short of memory), never from the source. It may have met the
+// sandbox, the shell in it, or what the shell or the compiler driver started.
+bool WasKilled(const Completed& done) {
+  return done.status.signal == SIGKILL || done.status.code == 128 + SIGKILL ||
+         done.output.find("Killed signal terminated program") != std::string::npos;
+}
+
 }  // namespace
 
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
@@ -94,6 +102,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   compiled.timed_out = done.timed_out;
   compiled.log = done.output;
   compiled.ok = done.status.ok() && !done.timed_out;
+  compiled.killed = !compiled.ok && !done.timed_out && WasKilled(done);
   if (compiled.ok) {
     KB_ASSIGN_OR_RETURN(compiled.output, ReadBack(output.get(), job.limits.output_bytes));
   } else if (!done.timed_out && compiled.log.empty()) {

@@ -30,6 +30,7 @@ struct CompileJob {
 struct Compiled {
   bool ok = false;
   bool timed_out = false;
+  bool killed = false;  // the compiler or what it runs in was ended by a signal from outside
   std::string log;
   std::string output;  // contents of the output file
   double seconds = 0;

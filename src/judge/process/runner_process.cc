@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "judge/build/extension_request.h"
 
 namespace kb {
 namespace {
@@ -95,14 +96,16 @@ Result<Fd> OpenReadOnly(const std::filesystem::path& path) {
 
 }  // namespace
 
-OutputDrain::OutputDrain(Fd reading, Fd writing)
-    : reading_(std::move(reading)), writing_(std::move(writing)), wake_(eventfd(0, EFD_CLOEXEC)) {
+OutputDrain::OutputDrain(Fd reading, Fd writing, Fd wake)
+    : reading_(std::move(reading)), writing_(std::move(writing)), wake_(std::move(wake)) {
   thread_ = std::thread([this] { Loop(); });
 }
 
 Result<std::unique_ptr<OutputDrain>> OutputDrain::Start() {
   KB_ASSIGN_OR_RETURN(auto ends, Pipe());
-  return std::unique_ptr<OutputDrain>(new OutputDrain(std::move(ends.first), std::move(ends.second)));
+  Fd wake(eventfd(0, EFD_CLOEXEC));
+  if (!wake.valid()) return Fail(ErrorCode::kUnavailable, "cannot make an eventfd: too many open files");
+  return std::unique_ptr<OutputDrain>(new OutputDrain(std::move(ends.first), std::move(ends.second), std::move(wake)));
 }
 
 OutputDrain::~OutputDrain() { Finish(); }
@@ -320,22 +323,24 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
   return Fork("run", spec, fds);
 }
 
+<<<<<<< HEAD
 Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec, {}), spec); }
 
 Result<std::optional<json>> Zygote::Capture(const json& spec, milliseconds timeout) {
   constexpr off_t kLimit = 64 << 20;
+=======
+Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
+>>>>>>> robust
   const Fd result(memfd_create("capture", MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
   KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
   const bool ended = worker->WaitForEnd(timeout);
-  worker->Finish();
+  if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);
-  if (!ended || size <= 0 || size > kLimit) return std::optional<json>();
+  if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');
-  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::optional<json>();
-  json captured = json::parse(text, nullptr, false);
-  if (!captured.is_object() || !captured.contains("extensions")) return std::optional<json>();
-  return std::optional<json>(std::move(captured));
+  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
+  return text;
 }
 
 }  // namespace kb

@@ -33,7 +33,7 @@ class OutputDrain {
   std::string Finish();  // after the writer has ended: waits for the rest
 
  private:
-  OutputDrain(Fd reading, Fd writing);
+  OutputDrain(Fd reading, Fd writing, Fd wake);
   void Loop();
   Fd reading_, writing_, wake_;
   std::string head_, tail_;
@@ -98,9 +98,9 @@ class Zygote {
   // `extensions`: shared objects in the order of spec["extensions"].
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec, const SessionFds& session,
                                                      const std::vector<std::filesystem::path>& extensions);
-  // Imports a module in a worker of its own to learn which extensions it wants; {"extensions": [...], "error": text}.
-  // Nothing if the worker died or took too long: the runner will meet that again.
-  Result<std::optional<nlohmann::json>> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+  // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
+  // Empty if the worker died or took too long: the runner will meet that again.
+  Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
 
   // The same for module candidates; see ProbeNative().
   Result<std::string> Probe(const nlohmann::json& spec);

@@ -14,7 +14,34 @@ using nlohmann::json;
 
 constexpr double kStepTimeout = 120;  // of the engine's own steps, which take milliseconds
 
-// What an answer that is not fine says about the candidate; nothing if it is fine.
+Finding Incorrect(json mismatch, const RoundPlan& plan) {
+  mismatch["distribution"] = plan.distribution;
+  mismatch["round"] = plan.index;
+  const int64_t wrong = mismatch.at("wrong"), total = mismatch.at("total"), unwritten = mismatch.at("unwritten"),
+                non_finite = mismatch.at("non_finite");
+  const std::string where = mismatch.at("where");
+  Finding finding{Verdict::kIncorrect, "", "", nullptr};
+  if (unwritten > 0) {
+    finding.reason = fmt::format("{} of {} elements were never written ({})", unwritten, total, where);
+  } else if (non_finite > 0) {
+    finding.verdict = Verdict::kNonFinite;
+    finding.reason = fmt::format("{} of {} elements are NaN or Inf where they must not be, or the other way round ({})",
+                                 non_finite, total, where);
+  } else {
+    const std::string inputs = plan.distribution == "natural" ? "" : fmt::format(" on {} inputs", plan.distribution);
+    const std::string worst =
+        mismatch.at("worst").is_number()
+            ? fmt::format("the error is {:.3g} times what is allowed", mismatch["worst"].get<double>())
+            : "no error is allowed";
+    finding.reason = fmt::format("{} of {} elements are wrong{} ({}); {}", wrong, total, inputs, where, worst);
+  }
+  mismatch.erase("ok");
+  finding.mismatch = std::move(mismatch);
+  return finding;
+}
+
+}  // namespace
+
 std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeout_s) {
   const std::string end = answer.at("end");
   const bool loading = kind == CallKind::kLoad || kind == CallKind::kPrepare;
@@ -48,34 +75,6 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
   }
   return std::nullopt;
 }
-
-Finding Incorrect(json mismatch, const RoundPlan& plan) {
-  mismatch["distribution"] = plan.distribution;
-  mismatch["round"] = plan.index;
-  const int64_t wrong = mismatch.at("wrong"), total = mismatch.at("total"), unwritten = mismatch.at("unwritten"),
-                non_finite = mismatch.at("non_finite");
-  const std::string where = mismatch.at("where");
-  Finding finding{Verdict::kIncorrect, "", "", nullptr};
-  if (unwritten > 0) {
-    finding.reason = fmt::format("{} of {} elements were never written ({})", unwritten, total, where);
-  } else if (non_finite > 0) {
-    finding.verdict = Verdict::kNonFinite;
-    finding.reason = fmt::format("{} of {} elements are NaN or Inf where they must not be, or the other way round ({})",
-                                 non_finite, total, where);
-  } else {
-    const std::string inputs = plan.distribution == "natural" ? "" : fmt::format(" on {} inputs", plan.distribution);
-    const std::string worst =
-        mismatch.at("worst").is_number()
-            ? fmt::format("the error is {:.3g} times what is allowed", mismatch["worst"].get<double>())
-            : "no error is allowed";
-    finding.reason = fmt::format("{} of {} elements are wrong{} ({}); {}", wrong, total, inputs, where, worst);
-  }
-  mismatch.erase("ok");
-  finding.mismatch = std::move(mismatch);
-  return finding;
-}
-
-}  // namespace
 
 Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
   const int64_t start = NowNs();

@@ -24,6 +24,9 @@ struct Finding {
   nlohmann::json mismatch;  // as in docs/evaluation.md, or null
 };
 
+// What the device's answer to a call (see kbd_call in device/c_api.h) says about the candidate; nothing if it is fine.
+std::optional<Finding> FindingOf(const nlohmann::json& answer, CallKind kind, double timeout_s);
+
 struct RoundPlan {
   int index = 0;
   std::string distribution = "natural";

@@ -1,0 +1,80 @@
+#include "judge/build/extension_request.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSources[] = {"cpp", "cuda"};
+constexpr const char* kFlags[] = {"cflags", "cuda_cflags", "ldflags", "include_paths"};
+constexpr const char* kSwitches[] = {"error_handling", "implicit_headers"};
+
+// A field, or null. By reference: copying and printing JSON are recursive, so one that nests a million times would
+// exhaust our stack. Only what was seen to be flat is copied.
+const json& Field(const json& object, const char* name) {
+  static const json kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
+bool IsListOfTexts(const json& list) {
+  return list.is_array() && std::all_of(list.begin(), list.end(), [](const json& item) { return item.is_string(); });
+}
+
+bool IsIdentifier(const json& value) {
+  if (!value.is_string()) return false;
+  const auto& name = value.get_ref<const std::string&>();
+  return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
+}
+
+bool IsUsable(const json& request) {
+  if (!request.is_object() || !Field(request, "key").is_string() || !IsIdentifier(Field(request, "name"))) return false;
+  const json& functions = Field(request, "functions");
+  if (!functions.is_object() ||
+      !std::all_of(functions.begin(), functions.end(), [](const json& text) { return text.is_primitive(); })) {
+    return false;
+  }
+  for (const char* name : kSources) {
+    if (!IsListOfTexts(Field(request, name))) return false;
+  }
+  size_t flag_bytes = 0;
+  for (const char* name : kFlags) {
+    const json& list = Field(request, name);
+    if (!IsListOfTexts(list)) return false;
+    for (const json& flag : list) flag_bytes += flag.get_ref<const std::string&>().size() + 3;
+  }
+  return flag_bytes <= kMaxFlagBytes && std::all_of(std::begin(kSwitches), std::end(kSwitches), [&](const char* name) {
+           return Field(request, name).is_boolean();
+         });
+}
+
+ExtensionRequest Take(const json& request) {
+  ExtensionRequest taken{Field(request, "key").get<std::string>(), json::object()};
+  const auto take = [&](const char* name) { taken.description[name] = Field(request, name); };
+  for (const char* name : {"name", "functions"}) take(name);
+  for (const char* name : kSources) take(name);
+  for (const char* name : kFlags) take(name);
+  for (const char* name : kSwitches) take(name);
+  return taken;
+}
+
+}  // namespace
+
+std::vector<ExtensionRequest> ReadCapture(std::string_view text) {
+  std::vector<ExtensionRequest> requests;
+  if (text.size() > kMaxCaptureBytes) return requests;
+  const json captured = json::parse(text, nullptr, false);
+  if (!captured.is_object()) return requests;
+  const json& wanted = Field(captured, "extensions");
+  if (!wanted.is_array()) return requests;
+  for (const json& request : wanted) {
+    if (requests.size() == kMaxExtensions) break;
+    if (IsUsable(request)) requests.push_back(Take(request));
+  }
+  return requests;
+}
+
+}  // namespace kb

@@ -1,0 +1,30 @@
+// What a module asks load_inline for, as python/kernelbench_torch/extensions.py describes it. The process that wrote
+// the description had imported the module, so every byte of it is hostile.
+#ifndef JUDGE_BUILD_EXTENSION_REQUEST_H_
+#define JUDGE_BUILD_EXTENSION_REQUEST_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kb {
+
+inline constexpr size_t kMaxExtensions = 16;
+inline constexpr size_t kMaxCaptureBytes = size_t{16} << 20;
+// All flags and paths of one extension: they become words of a command, and a command may not be much longer.
+inline constexpr size_t kMaxFlagBytes = size_t{32} << 10;
+
+// A request whose description holds exactly the fields that the builder reads, each of the type that it reads.
+struct ExtensionRequest {
+  std::string key;
+  nlohmann::json description;
+};
+
+// The usable ones among the requests of {"extensions": [...]}, in order, the first kMaxExtensions. What is left out the
+// runner will ask for again, in vain.
+std::vector<ExtensionRequest> ReadCapture(std::string_view text);
+
+}  // namespace kb
+
+#endif  // JUDGE_BUILD_EXTENSION_REQUEST_H_

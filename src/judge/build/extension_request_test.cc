@@ -1,0 +1,77 @@
+// What may come back from the process that imported a module: tests/fuzz/capture_fuzz.cc has the rest.
+#include "judge/build/extension_request.h"
+
+#include <gtest/gtest.h>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+json Request() {
+  return {{"name", "one"},
+          {"key", "k"},
+          {"cpp", {"int f();"}},
+          {"cuda", json::array()},
+          {"functions", {{"f", "f"}}},
+          {"cflags", {"-O3"}},
+          {"cuda_cflags", json::array()},
+          {"ldflags", json::array()},
+          {"include_paths", json::array()},
+          {"error_handling", true},
+          {"implicit_headers", true}};
+}
+
+size_t Accepted(const json& request) { return ReadCapture(json{{"extensions", {request}}}.dump()).size(); }
+
+TEST(ReadCapture, TakesWhatTheBuilderReadsAndNothingElse) {
+  json request = Request();
+  request["more"] = "anything";
+  const auto read = ReadCapture(json{{"extensions", {request, 5, request}}}.dump());
+  ASSERT_EQ(read.size(), 2u);
+  EXPECT_EQ(read[0].key, "k");
+  EXPECT_EQ(read[0].description.at("functions"), json({{"f", "f"}}));
+  EXPECT_FALSE(read[0].description.contains("more"));
+}
+
+TEST(ReadCapture, RefusesFieldsOfAnotherForm) {
+  ASSERT_EQ(Accepted(Request()), 1u);
+  const std::pair<const char*, json> wrong[] = {{"key", 5},          {"key", nullptr},
+                                                {"name", ""},        {"name", "a;b"},
+                                                {"name", 5},         {"functions", {"f"}},
+                                                {"cpp", "int f();"}, {"functions", {{"f", {{"g", 1}}}}},
+                                                {"cflags", {1}},     {"include_paths", {}},
+                                                {"ldflags", {{}}},   {"error_handling", "yes"},
+                                                {"cuda", json(1.5)}, {"cflags", {std::string(kMaxFlagBytes, 'x')}}};
+  for (const auto& [field, value] : wrong) {
+    json request = Request();
+    request[field] = value;
+    EXPECT_EQ(Accepted(request), 0u) << field << " " << value;
+    request.erase(field);
+    EXPECT_EQ(Accepted(request), 0u) << "without " << field;
+  }
+}
+
+// Copying and printing JSON are recursive.
+TEST(ReadCapture, NestingDoesNotExhaustTheStack) {
+  const std::string deep = std::string(1'000'000, '[') + std::string(1'000'000, ']');
+  for (const char* field : {"functions", "more", "cpp", "key", "name"}) {
+    json request = Request();
+    request[field] = field == std::string("functions") ? json{{"f", "DEEP"}} : json("DEEP");
+    std::string text = json{{"extensions", {request}}}.dump();
+    text.replace(text.find("\"DEEP\""), 6, deep);
+    EXPECT_EQ(ReadCapture(text).size(), field == std::string("more") ? 1u : 0u) << field;
+  }
+  EXPECT_TRUE(ReadCapture(deep).empty());
+}
+
+TEST(ReadCapture, IsBounded) {
+  json many = json::array();
+  for (int i = 0; i < 100; ++i) many.push_back(Request());
+  EXPECT_EQ(ReadCapture(json{{"extensions", many}}.dump()).size(), kMaxExtensions);
+  EXPECT_TRUE(ReadCapture(std::string(kMaxCaptureBytes + 1, ' ')).empty());
+  EXPECT_TRUE(ReadCapture("").empty());
+}
+
+}  // namespace
+}  // namespace kb

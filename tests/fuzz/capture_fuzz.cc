@@ -1,0 +1,58 @@
+// What a module says it wants load_inline to build. Whatever is accepted must be safe to copy, print and hand to the
+// builder.
+
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+#include "fuzz_target.h"
+#include "judge/build/extension_request.h"
+
+namespace kb::fuzz {
+namespace {
+
+using nlohmann::json;
+
+// As describe() in python/kernelbench_torch/extensions.py has it.
+json Described(const char* name) {
+  return {{"name", name},
+          {"key", std::string(64, 'a')},
+          {"cpp", {"torch::Tensor f(torch::Tensor x) { return x; }"}},
+          {"cuda", json::array()},
+          {"functions", {{"f", "f"}, {"g", "what g does"}}},
+          {"cflags", {"-O3"}},
+          {"cuda_cflags", json::array()},
+          {"ldflags", {"-lm"}},
+          {"include_paths", json::array()},
+          {"error_handling", true},
+          {"implicit_headers", true}};
+}
+
+std::string Captured(const json& extensions) { return json({{"extensions", extensions}, {"error", ""}}).dump(); }
+
+}  // namespace
+
+std::vector<std::string> Seeds() {
+  json nested = Described("nested");
+  nested["functions"]["f"] = json::array({json::array({json::array()})});
+  json many = json::array();
+  for (int i = 0; i < 20; ++i) many.push_back(Described("same"));
+  return {Captured(json::array()), Captured(json::array({Described("one"), Described("two_2")})),
+          Captured(json::array({nested, Described("not an identifier")})), Captured(many)};
+}
+
+}  // namespace kb::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const auto requests = kb::ReadCapture({reinterpret_cast<const char*>(data), size});
+  KB_CHECK(requests.size() <= kb::kMaxExtensions);
+  for (const kb::ExtensionRequest& request : requests) {
+    const nlohmann::json copy = request.description;
+    KB_CHECK(copy.size() == 10 && !copy.dump().empty());
+    KB_CHECK(!copy.at("name").get<std::string>().empty());
+    for (const auto& [name, text] : copy.at("functions").items()) KB_CHECK(text.is_primitive());
+    for (const char* list : {"cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths"}) {
+      for (const nlohmann::json& item : copy.at(list)) KB_CHECK(item.is_string());
+    }
+  }
+  return 0;
+}

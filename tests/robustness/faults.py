@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""What a machine may lack while the real binary judges: tests/robustness/faults.py [BINARY].
+
+A machine's failure is an error with a message and exit status 3, or does not matter; it is never a verdict against the
+candidate. Exit status 0 if all held, 1 if not.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+from kill import MODULE, NATIVE, PROBLEM  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Dates of evaluations and the age of files: nothing that is measured or waited for.
+WALL_CLOCK_ALLOWED = {"src/judge/evaluate.cc", "src/judge/build/build_cache.cc"}
+WALL_CLOCK = re.compile(r"system_clock|gettimeofday|CLOCK_REALTIME|std::time\(|time\.time\(|file_time_type::clock")
+
+
+class Faults:
+    def __init__(self, binary, root):
+        self.binary, self.root, self.failed = binary, root, []
+        for name in ("tmp", "home", "full"):
+            (root / name).mkdir()
+        for name, text in (("relu.py", PROBLEM), ("module.py", MODULE), ("native.cpp", NATIVE % 0)):
+            (root / name).write_text(text)
+
+    def judge(self, before="", store="store.db", prefix=()):
+        """Runs eval after the shell commands `before`: (exit status, verdicts, stderr)."""
+        environment = {**os.environ, "TMPDIR": str(self.root / "tmp"), "HOME": str(self.root / "home"),
+                       "KERNELBENCH_CACHE": str(self.root / "cache")}
+        script = (f"{before}\nexec '{self.binary}' eval relu.py native.cpp --protocol quick --measure false --json "
+                  f"--store {store}")
+        done = subprocess.run([*prefix, "bash", "-ec", script], cwd=self.root, env=environment, capture_output=True,
+                              text=True, timeout=300)
+        return done.returncode, [json.loads(line)["verdict"] for line in done.stdout.splitlines()], done.stderr
+
+    def expect(self, name, good, told):
+        print(f"{'ok    ' if good else 'FAILED'} {name}: exit status {told[0]}, {told[1]} {told[2].strip()[:120]}", flush=True)
+        if not good:
+            self.failed.append(name)
+
+    def descriptors(self):
+        for limit in (6, 12, 14, 17, 18, 19, 20, 21, 22):
+            told = self.judge(f"ulimit -n {limit}")
+            good = told[:2] == (0, ["correct"]) or (told[0] == 3 and told[1] == [] and told[2].strip() != "")
+            self.expect(f"{limit} file descriptors", good, told)
+
+    def cache(self):
+        told = self.judge()
+        self.expect("an empty cache", told[:2] == (0, ["correct"]), told)
+        entries = [path for path in (self.root / "cache" / "builds").iterdir() if path.is_file()]
+        for name, damage in (("truncated", lambda data: data[:len(data) // 2]), ("empty", lambda data: b""),
+                             ("another form", lambda data: b'{"ok": 1, "log": 2, "seconds": "x"}')):
+            for path in entries:
+                path.write_bytes(damage(path.read_bytes()))
+            told = self.judge()
+            self.expect(f"cache entries: {name}", bool(entries) and told[:2] == (0, ["correct"]), told)
+
+    def full_disks(self):
+        own = ("unshare", "--map-root-user", "--mount")
+        mount = (f"mount -t tmpfs -o size=64k full {self.root}/%s\n"
+                 f"! head -c 1M /dev/zero >{self.root}/%s/filler 2>/dev/null")  # must not succeed
+        told = self.judge(mount % ("tmp", "tmp"), prefix=own)
+        self.expect("TMPDIR full", told[:2] == (0, ["correct"]), told)
+        told = self.judge(mount % ("full", "full"), store="full/store.db", prefix=own)
+        self.expect("store on a full disk", told[0] == 3 and "full" in told[2], told)
+        told = self.judge(mount % ("cache", "cache"), prefix=own)
+        self.expect("cache on a full disk", told[0] == 3 and told[1] == [], told)
+
+    def clock(self):
+        uses = {str(path.relative_to(ROOT)) for part in ("src", "python") for path in (ROOT / part).rglob("*")
+                if path.suffix in (".cc", ".h", ".py") and WALL_CLOCK.search(path.read_text())}
+        self.expect("no wall clock", uses == WALL_CLOCK_ALLOWED, (0, sorted(uses), ""))
+
+
+def main():
+    os.environ.setdefault("KERNELBENCH_PYTHON", sys.executable)
+    binary = sys.argv[1] if len(sys.argv) > 1 else str(ROOT / "build" / "dev" / "bin" / "kernelbench")
+    with tempfile.TemporaryDirectory(prefix="kernelbench-faults.") as directory:
+        faults = Faults(binary, pathlib.Path(directory))
+        faults.clock()
+        faults.cache()
+        faults.full_disks()
+        faults.descriptors()
+    print(f"{len(faults.failed)} failures")
+    sys.exit(1 if faults.failed else 0)
+
+
+if __name__ == "__main__":
+    main()
