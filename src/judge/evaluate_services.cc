@@ -127,22 +127,9 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
   if (!UsesExtensions(request.candidate)) return std::vector<ExtensionRequest>();
   const json spec = {{"source", request.candidate.source},
                      {"init_values", PlainValues(problem.at("init"))},
-<<<<<<< HEAD
                      {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
-  KB_ASSIGN_OR_RETURN(const auto captured, zygote_->Capture(spec, Seconds(request.protocol.load_timeout_s)));
-  if (!captured) return wanted;
-  for (const json& description : captured->at("extensions")) {
-    if (!IsExtensionRequest(description) || wanted.size() >= 16) continue;
-    wanted.push_back({description.value("key", ""), description});
-  }
-  return wanted;
-=======
-                     {"memory_bytes", Gigabytes(request.protocol.memory_gb)},
-                     {"file_bytes", uint64_t{64} << 20},
-                     {"tmp_bytes", uint64_t{256} << 20}};
   KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(request.protocol.load_timeout_s)));
   return ReadCapture(captured);
->>>>>>> robust
 }
 
 Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& problem) {

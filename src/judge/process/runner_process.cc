@@ -323,14 +323,9 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
   return Fork("run", spec, fds);
 }
 
-<<<<<<< HEAD
 Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec, {}), spec); }
 
-Result<std::optional<json>> Zygote::Capture(const json& spec, milliseconds timeout) {
-  constexpr off_t kLimit = 64 << 20;
-=======
 Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
->>>>>>> robust
   const Fd result(memfd_create("capture", MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
   KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
