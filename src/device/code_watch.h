@@ -1,0 +1,35 @@
+// Which code the threads of a stopped process are in, seen from outside.
+#ifndef DEVICE_CODE_WATCH_H_
+#define DEVICE_CODE_WATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "device/authorship.h"
+
+namespace kb {
+
+// Program counters of the threads of `pid` that are in user mode, page faults included; threads in a system call are
+// left out. Every thread must be stopped, and stays so. The error says why the machine refuses.
+//
+// By ptrace, for a moment at each call: /proc/PID/task/TID/syscall would tell the same, but belongs to root once a
+// process is not dumpable, as runners are.
+Result<std::vector<uint64_t>> ProgramCounters(int pid);
+
+// Samples of one call.
+class CodeWatch {
+ public:
+  explicit CodeWatch(int pid) : pid_(pid) {}
+  // The process is stopped. Adds one sample for each thread in user mode; `at_ns`: see CodeSample.
+  Status Sample(int64_t at_ns, std::vector<CodeSample>* samples);
+
+ private:
+  Status ReadMaps();
+  int pid_;
+  std::vector<Mapping> mappings_;  // read when first needed, and again when an address is not there
+};
+
+}  // namespace kb
+
+#endif  // DEVICE_CODE_WATCH_H_
