@@ -11,7 +11,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -59,7 +58,7 @@ class CpuRunnerLink : public RunnerLink {
 
   Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
     const uint64_t before = Tell(CallKind::kForward, argument);
-    prctl(PR_SET_TIMERSLACK, 1000);  // the usual 50 us are longer than some calls
+    const PromptWaking prompt;
     Profile profile;
     CodeWatch watch(pid_);
     std::mt19937_64 random(RandomBits());
@@ -78,7 +77,6 @@ class CpuRunnerLink : public RunnerLink {
       if (!sampled) profile.refused = sampled.error().message;
     }
     Freeze();
-    prctl(PR_SET_TIMERSLACK, 0);
     return profile;
   }
 

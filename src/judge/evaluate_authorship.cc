@@ -13,10 +13,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kMostCalls = 40;
+constexpr int kMostCalls = 200;
+constexpr int kCallsPerDraw = 8;  // drawing takes longer than the calls
 constexpr int64_t kEnoughSamples = 150;
 constexpr int64_t kEnoughStops = 30;  // threads seen at one stop are mostly in the same place
 constexpr int64_t kLeastSamples = 30;
+constexpr double kPatience = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
 
 // How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
 double IntervalUs(const std::vector<Round>& rounds) {
@@ -74,7 +76,7 @@ Status Evaluator::FindAuthorship(const Request& request, const json& problem, co
   int64_t stops = 0;
   const int64_t start = NowNs();
   for (int call = 0; call < kMostCalls; ++call) {
-    KB_ASSIGN_OR_RETURN(const json answer, rounds->ProfileCall(settings));
+    KB_ASSIGN_OR_RETURN(const json answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
     if (answer.at("end") != "done") {
       why = fmt::format("a profiled call {}", answer["end"] == "timed_out" ? "took too long" : "did not end well");
       evaluation->authorship = nullptr;
@@ -85,7 +87,7 @@ Status Evaluator::FindAuthorship(const Request& request, const json& problem, co
     why = answer.at("refused");
     if (!why.empty()) break;
     const int64_t samples = evaluation->authorship.at("samples");
-    const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? 3 : 1);
+    const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
     if (spent_ms >= request.protocol.profile_ms || (samples >= kEnoughSamples && stops >= kEnoughStops)) break;
   }
   if (evaluation->authorship.is_object() && evaluation->authorship.contains("why")) {
