@@ -58,7 +58,7 @@ class CpuRunnerLink : public RunnerLink {
 
   Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
     const uint64_t before = Tell(CallKind::kForward, argument);
-    const PromptWaking prompt;
+    const PromptWaking prompt(pid_);
     Profile profile;
     CodeWatch watch(pid_);
     std::mt19937_64 random(RandomBits());
