@@ -52,8 +52,8 @@ struct Protocol {
   double baseline_slack = 0.02;  // a baseline this much slower than undisturbed voids the round
   double load_slack = 0.02;      // other load that took this part of a span voids the round
 
-  bool profile = true;           // find out in separate calls who did the work
-  double profile_ms = 300;       // about what these calls may take together; one is made whatever it takes
+  bool profile = true;      // find out in separate calls who did the work
+  double profile_ms = 300;  // about what these calls may take together; one is made whatever it takes
   std::vector<std::string> accept_authorship = {"custom", "mixed", "library"};  // whose speedup counts
 
   // Limits.
