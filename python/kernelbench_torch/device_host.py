@@ -165,6 +165,11 @@ class Host:
         return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
                                         int(request["timeout_us"] * 1000), request["clocked"]))
 
+    def profile(self, request):
+        """A call that counts for nothing but the question which code ran in it (src/device/c_api.h, kbd_profile)."""
+        return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
+                                           int(request["timeout_us"] * 1000), json.dumps(request["settings"]).encode()))
+
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 

@@ -23,6 +23,7 @@ _SIGNATURES = {
     "kbd_present": (None, [_POINTER, _POINTER]),
     "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER, _POINTER]),
     "kbd_call": (_TEXT, [_POINTER, ctypes.c_int, ctypes.c_uint64, _I64, ctypes.c_int]),
+    "kbd_profile": (_TEXT, [_POINTER, _POINTER, ctypes.c_uint64, _I64, _TEXT]),
     "kbd_baseline_begin": (None, [_POINTER]),
     "kbd_baseline_end": (_I64, [_POINTER, _POINTER]),
     "kbd_check_inputs": (_TEXT, [_POINTER, _POINTER]),

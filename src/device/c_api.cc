@@ -1,7 +1,9 @@
 #include "device/c_api.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -66,6 +68,11 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
           {"histogram", histogram}};
 }
 
+const char* EndName(SpanEnd end) {
+  static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed"};
+  return kEnds[static_cast<int>(end)];
+}
+
 struct DeviceHandle {
   std::unique_ptr<Device> device;
   std::string text;
@@ -121,14 +128,30 @@ class Session {
 
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
     const Span span = link_->Call(kind, argument, timeout_ns, clocked);
-    static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed"};
-    json result = {{"end", kEnds[static_cast<int>(span.end)]},
+    json result = {{"end", EndName(span.end)},
                    {"us", static_cast<double>(span.ns) / 1e3},
                    {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
                    {"report", nullptr},
                    {"malformed", span.end == SpanEnd::kMalformed ? "the doorbell was rung with a wrong number" : ""}};
     if (span.end == SpanEnd::kDone) TakeReport(&result);
     return Keep(result);
+  }
+
+  // Not timed and not compared: the inputs are put in place, caches and outputs left as they are.
+  const char* ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns, const json& settings) {
+    static const std::map<std::string, Origin> kAnonymous = {
+        {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
+    const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
+                            kAnonymous.at(settings.at("anonymous"))};
+    Copy(input_parts_, inputs_, from);
+    const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
+    const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
+    authorship_.AddCall(profile.samples, profile.ran_ns, ns("tail_us"), rules);
+    return Keep({{"end", EndName(profile.end)},
+                 {"us", static_cast<double>(profile.ran_ns) / 1e3},
+                 {"stops", profile.stops},
+                 {"refused", profile.refused},
+                 {"authorship", authorship_.ToJson()}});
   }
 
   void BaselineBegin() {
@@ -242,6 +265,7 @@ class Session {
   std::vector<OutputItem> output_items_;
   std::unique_ptr<RunnerLink> link_;
   std::unique_ptr<SecretReader> baseline_;
+  Authorship authorship_;
   std::vector<std::byte> kept_;
   int64_t baseline_start_ = 0;
   uint64_t secret_ = 0;
@@ -308,6 +332,10 @@ void kbd_present_baseline(void* session, const void* const* inputs, void* const*
 }
 const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
   return static_cast<Session*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns, clocked != 0);
+}
+const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
+                        const char* settings) {
+  return static_cast<Session*>(session)->ProfileForward(inputs, argument, timeout_ns, nlohmann::json::parse(settings));
 }
 void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
 int64_t kbd_baseline_end(void* session, const void* const* outputs) {

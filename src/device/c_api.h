@@ -40,6 +40,13 @@ KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters)
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
 // Step 3: {"end": "done|died|timed_out|malformed", "us", "waited_us", "report": {...} or null, "malformed": text}.
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
+// A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
+// of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
+// is), "interval_us" (between stops), "tail_us" (of the copy of outputs at the end, which nobody did). {"end", "us"
+// (without the stops), "stops", "refused" (text, if the machine refuses to tell), "authorship": of all profiled calls
+// so far}.
+KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
+                                   const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
 // `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);

@@ -16,9 +16,11 @@
 
 #include <algorithm>
 #include <fstream>
+#include <random>
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "device/code_watch.h"
 #include "device/cpu_secret_reader.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
@@ -40,18 +42,11 @@ class CpuRunnerLink : public RunnerLink {
 
   Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) override {
     if (clocked) secrets_.Draw();
-    const uint64_t before = doorbell_->done.load();
-    uint64_t go = RandomBits();
-    while (static_cast<uint32_t>(go) == static_cast<uint32_t>(go_) || go == 0) go = RandomBits();
-    go_ = go;
-    doorbell_->kind.store(static_cast<uint32_t>(kind));
-    doorbell_->argument.store(argument);
+    const uint64_t before = Tell(kind, argument);
     Span span;
     const int64_t waited = RunDelayNs(pid_);
     const int64_t start = NowNs();
-    doorbell_->go.store(go, std::memory_order_release);
-    Signal(SIGCONT);
-    syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+    Ring();
     span.end = Await(before, start + timeout_ns);
     if (clocked && span.end == SpanEnd::kDone) secrets_.Read();
     span.ns = NowNs() - start;
@@ -62,7 +57,47 @@ class CpuRunnerLink : public RunnerLink {
 
   bool SecretsHold() override { return secrets_.Hold(); }
 
+  Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
+    const uint64_t before = Tell(CallKind::kForward, argument);
+    const PromptWaking prompt(pid_);
+    Profile profile;
+    CodeWatch watch(pid_);
+    std::mt19937_64 random(RandomBits());
+    const int64_t deadline = NowNs() + timeout_ns;
+    const auto drawn = [&](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
+    for (int64_t pause = drawn(interval_ns);; pause = interval_ns / 2 + drawn(interval_ns)) {
+      const int64_t start = NowNs();
+      profile.stops == 0 ? Ring() : Signal(SIGCONT);
+      profile.end = Await(before, std::min(deadline, start + pause));
+      profile.ran_ns += NowNs() - start;
+      if (profile.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
+      Freeze();
+      ++profile.stops;
+      if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
+      const Status sampled = watch.Sample(profile.ran_ns, &profile.samples);
+      if (!sampled) profile.refused = sampled.error().message;
+    }
+    Freeze();
+    return profile;
+  }
+
  private:
+  // Puts down what the next ring of the bell means; returns what `done` holds until the runner answers.
+  uint64_t Tell(CallKind kind, uint64_t argument) {
+    uint64_t go = RandomBits();
+    while (static_cast<uint32_t>(go) == static_cast<uint32_t>(go_) || go == 0) go = RandomBits();
+    go_ = go;
+    doorbell_->kind.store(static_cast<uint32_t>(kind));
+    doorbell_->argument.store(argument);
+    return doorbell_->done.load();
+  }
+
+  void Ring() {
+    doorbell_->go.store(go_, std::memory_order_release);
+    Signal(SIGCONT);
+    syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+
   void Signal(int number) { syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0); }
 
   bool Died() {

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "device/authorship.h"
 #include "device/compare.h"
 #include "kernelbench/kernel.h"
 #include "wire/doorbell.h"
@@ -71,6 +72,15 @@ class SecretReader {
   virtual void Rebind(size_t output, const void* data) = 0;  // the output lies elsewhere now
 };
 
+// One call during which the runner was stopped now and then to see which code it was in.
+struct Profile {
+  SpanEnd end = SpanEnd::kDone;
+  int64_t ran_ns = 0;  // without the stops
+  int64_t stops = 0;
+  std::vector<CodeSample> samples;
+  std::string refused;  // why this machine shows nothing; empty if it does
+};
+
 // The runner of one candidate, as the device sees it. It is frozen except inside Call().
 class RunnerLink {
  public:
@@ -79,6 +89,8 @@ class RunnerLink {
   virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) = 0;
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
+  // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.
+  virtual Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) = 0;
 };
 
 class Device {

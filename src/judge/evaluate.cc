@@ -146,9 +146,14 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
     KB_ASSIGN_OR_RETURN(finding, RunRounds(request, problem, &rounds, &evaluation));
   }
 
+  // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
+  if (!finding && request.protocol.profile) {
+    KB_RETURN_IF_ERROR(FindAuthorship(request, problem, built, &rounds, &evaluation));
+  }
+
   // The verdict.
   evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
-  evaluation.reason = finding ? finding->reason : "";
+  if (finding) evaluation.reason = finding->reason;
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
   step = NowNs();
   const RunnerProcess::End end = runner->Finish();

@@ -90,6 +90,8 @@ class Evaluator {
                                                StepTimes* times, Evaluation* evaluation);
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);
+  Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,
+                        Evaluation* evaluation);
   void Say(const std::string& line) const {
     if (options_.progress) options_.progress(line);
   }

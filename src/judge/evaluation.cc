@@ -55,6 +55,7 @@ json Evaluation::ToJson() const {
               {"isolation", isolation},
               {"isolation_info", barriers},
               {"evidence", evidence},
+              {"authorship", authorship},
               {"engine_us", engine_us}};
   const bool measured = verdict == Verdict::kCorrect && speedup.has_value();
   const double cap = protocol.speedup_cap > 0 ? protocol.speedup_cap : INFINITY;

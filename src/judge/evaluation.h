@@ -37,6 +37,7 @@ struct Evaluation {
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
   std::string headline;
+  nlohmann::json authorship;  // null unless it was asked for and there is something to tell
   StepTimes engine_us;
 
   nlohmann::json ToJson() const;

@@ -64,6 +64,7 @@ std::string ResultFacts(const View& view) {
   }
   if (view.candidate_us) html += Pair("candidate", FormatTime(view.candidate_us));
   if (view.baseline_us) html += Pair("baseline", FormatTime(view.baseline_us) + " (" + EscapeHtml(view.baseline) + ")");
+  html += Pair("authorship", EscapeHtml(view.authorship));
   html += Pair("baseline, undisturbed", Time(raw, "undisturbed_baseline_us"));
   html += Pair("offset of a call", Time(raw, "offset_us"));
   html += Pair("prepare", Time(raw, "prepare_us"));

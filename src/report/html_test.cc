@@ -80,6 +80,18 @@ TEST(HtmlTest, NumbersOfOneGroup) {
   EXPECT_THAT(html, HasSubstr("p = 1.5: 2 of 4 (50%)"));
 }
 
+TEST(HtmlTest, SaysWhoDidTheWork) {
+  nlohmann::json evaluation = SampleCorrect("a", "1/1", 2.0);
+  evaluation["authorship"] = {{"class", "library"},
+                              {"custom", 0.0},
+                              {"library", 1.0},
+                              {"python", 0.0},
+                              {"other", 0.0},
+                              {"samples", 99},
+                              {"by_object", nlohmann::json::array()}};
+  EXPECT_THAT(HtmlReport({evaluation}), HasSubstr("<dt>authorship</dt><dd>library (100% library)</dd>"));
+}
+
 TEST(HtmlTest, NothingYet) {
   const std::string html = HtmlReport({});
   EXPECT_THAT(html, HasSubstr("Nothing has been evaluated yet"));

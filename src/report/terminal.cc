@@ -149,7 +149,7 @@ std::string TerminalTable(const std::vector<json>& evaluations, const TerminalOp
       line += (i == kVerdictColumn ? Paint(cell, FindVerdict(view.verdict).tone, options) : cell) + "  ";
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    if (!view.correct() && !view.reason.empty()) {
+    if (!view.reason.empty()) {
       out += "    " + OneLine(view.reason, options.columns > 4 ? options.columns - 4 : 1) + "\n";
     }
   }
@@ -167,6 +167,7 @@ std::string Describe(const json& evaluation, const TerminalOptions& options) {
   const auto times = fmt::format("baseline ({}) {}, candidate {}, {} rounds", OneLine(view.baseline, 40),
                                  FormatTime(view.baseline_us), FormatTime(view.candidate_us), text("rounds"));
   if (view.candidate_us) Line(out, "times", times);
+  Line(out, "authorship", OneLine(view.authorship, 100));
   Line(out, "prepare", FormatTime(NumberAt(evaluation, "prepare_us")));
   Line(out, "undisturbed", FormatTime(NumberAt(evaluation, "undisturbed_baseline_us")));
   Line(out, "offset", FormatTime(NumberAt(evaluation, "offset_us")));

@@ -47,6 +47,22 @@ TEST(TerminalTest, TableIsAligned) {
   EXPECT_EQ(TerminalTable({}), "no evaluations yet\n");
 }
 
+TEST(TerminalTest, SaysWhoDidTheWork) {
+  json evaluation = SampleCorrect("relu", "1/19", 1.5);
+  EXPECT_THAT(Describe(evaluation), Not(HasSubstr("authorship")));
+  evaluation["authorship"] = {{"class", "mixed"}, {"custom", 0.5},  {"library", 0.25},           {"python", 0.25},
+                              {"other", 0.0},     {"samples", 160}, {"by_object", json::array()}};
+  EXPECT_THAT(Describe(evaluation), HasSubstr("  authorship  mixed (50% custom, 25% library, 25% python)\n"));
+  evaluation["authorship"]["class"] = nullptr;
+  EXPECT_THAT(Describe(evaluation), HasSubstr("  authorship  unknown (50% custom"));
+}
+
+TEST(TerminalTest, AReasonIsShownBesideACorrectVerdictToo) {
+  json evaluation = SampleCorrect("relu", "1/19", 1.5);
+  evaluation["reason"] = "authorship: library is not accepted under this protocol (only custom)";
+  EXPECT_THAT(TerminalTable({evaluation}), HasSubstr("\n    authorship: library is not accepted"));
+}
+
 TEST(TerminalTest, ColoursOnlyIfAsked) {
   EXPECT_EQ(TerminalTable(SampleReport()).find('\x1b'), std::string::npos);
   EXPECT_EQ(Describe(SampleHostile("h")).find('\x1b'), std::string::npos);

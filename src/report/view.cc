@@ -24,6 +24,17 @@ constexpr VerdictKind kVerdicts[] = {
     {"static_rejected", "rejected", "tampered", Stage::kNone}, {"not_run", "not run", "none", Stage::kNone},
 };
 
+std::string DescribeAuthorship(const json& authorship) {
+  if (!authorship.is_object()) return "";
+  const std::string kind = TextAt(authorship, "class");
+  std::string shares;
+  for (const char* key : {"custom", "library", "python", "other"}) {
+    const double share = NumberAt(authorship, key).value_or(0);
+    if (share > 0) shares += fmt::format("{}{} {}", shares.empty() ? "" : ", ", FormatPercent(share), key);
+  }
+  return fmt::format("{} ({})", kind.empty() ? "unknown" : kind, shares.empty() ? "no samples" : shares);
+}
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 }  // namespace
@@ -105,6 +116,7 @@ View MakeView(const json& evaluation) {
   view.baseline_us = NumberAt(evaluation, "baseline_us");
   view.candidate_us = NumberAt(evaluation, "candidate_us");
   view.rounds = NumberAt(evaluation, "rounds");
+  view.authorship = DescribeAuthorship(MemberAt(evaluation, "authorship"));
   return view;
 }
 

@@ -26,6 +26,7 @@ enum class Pace { kFaster, kEven, kSlower, kUnmeasured };  // even: the interval
 struct View {
   std::string id, created, problem, size, device, device_name, protocol, baseline;
   std::string candidate_path, candidate_name, kind, backend, verdict, reason, headline, isolation;
+  std::string authorship;  // "custom (97% custom, 3% other)"; empty if it was not asked
   std::vector<std::string> notes;
   std::optional<double> speedup, low, high, confidence, floor;
   std::optional<double> baseline_us, candidate_us;

@@ -18,9 +18,9 @@ namespace {
 using nlohmann::json;
 
 struct Schema {
-  std::map<std::string, std::string> types;  // of the keys in the first column
-  std::set<std::string> beside;              // keys that are documented beside another one, in its meaning
-  std::set<std::string> mismatch;            // keys of `mismatch`
+  std::map<std::string, std::string> types;             // of the keys in the first column
+  std::set<std::string> beside;                         // keys that are documented beside another one, in its meaning
+  std::map<std::string, std::set<std::string>> nested;  // keys of `mismatch` and `authorship`
 };
 
 std::vector<std::string> Quoted(const std::string& text) {
@@ -44,23 +44,24 @@ Schema ReadSchema() {
   Schema schema;
   std::ifstream file(KB_SOURCE_DIR "/docs/evaluation.md");
   EXPECT_TRUE(file.good()) << "no docs/evaluation.md";
-  bool of_mismatch = false;
+  std::string section;
   for (std::string line; std::getline(file, line);) {
-    if (line.starts_with("## ")) of_mismatch = line == "## `mismatch`";
+    if (line.starts_with("## ")) section = Quoted(line).front();
     if (!line.starts_with("| `")) continue;
     const auto cells = Cells(line);
     for (const std::string& key : Quoted(cells[0])) {
-      if (of_mismatch) {
-        schema.mismatch.insert(key);
+      if (!section.empty()) {
+        schema.nested[section].insert(key);
       } else {
         schema.types[key] = cells[1];
       }
     }
-    if (of_mismatch) continue;
+    if (!section.empty()) continue;
     for (const std::string& word : Quoted(cells[2])) schema.beside.insert(word);
   }
   EXPECT_GT(schema.types.size(), 20u);
-  EXPECT_GT(schema.mismatch.size(), 10u);
+  EXPECT_GT(schema.nested["mismatch"].size(), 10u);
+  EXPECT_GT(schema.nested["authorship"].size(), 5u);
   return schema;
 }
 
@@ -119,17 +120,40 @@ void ExpectParts(const Schema& schema, const json& evaluation) {
   for (const json& sample : evaluation["samples"]) ASSERT_EQ(KeysOf(sample), kSample);
   for (const std::string& key : KeysOf(evaluation["evidence"])) EXPECT_TRUE(kEvidence.contains(key)) << key;
   if (evaluation["mismatch"].is_object()) {
-    EXPECT_EQ(KeysOf(evaluation["mismatch"]), schema.mismatch);
+    EXPECT_EQ(KeysOf(evaluation["mismatch"]), schema.nested.at("mismatch"));
   }
   static const std::regex kNote("[a-z0-9_]+: .+");
   for (const std::string note : evaluation["notes"]) EXPECT_TRUE(std::regex_match(note, kNote)) << note;
 }
 
+bool IsRefusal(const std::string& note) {
+  return note.starts_with("authorship: ") && note.ends_with(" is not accepted under this protocol");
+}
+
+void ExpectAuthorship(const Schema& schema, const json& evaluation) {
+  const json& authorship = evaluation["authorship"];
+  const bool asked = evaluation["verdict"] == "correct" && evaluation["protocol_keys"]["profile"] == true;
+  if (!asked) {
+    EXPECT_TRUE(authorship.is_null()) << authorship;
+  }
+  if (authorship.is_null()) return;
+  EXPECT_EQ(KeysOf(authorship), schema.nested.at("authorship"));
+  double sum = 0;
+  for (const char* key : {"custom", "library", "python", "other"}) sum += authorship[key].get<double>();
+  EXPECT_NEAR(sum, authorship["samples"] == 0 ? 0 : 1, 1e-9);
+  EXPECT_LE(authorship["by_object"].size(), 8u);
+  if (authorship["samples"] < 30) {
+    EXPECT_TRUE(authorship["class"].is_null());
+  }
+}
+
 void ExpectConsistent(const json& evaluation) {
   const bool correct = evaluation["verdict"] == "correct";
-  EXPECT_EQ(evaluation["reason"] == "", correct) << evaluation["reason"];
+  const std::vector<std::string> notes = evaluation["notes"];
+  const bool refused = std::any_of(notes.begin(), notes.end(), IsRefusal);
+  EXPECT_EQ(evaluation["reason"] == "", correct && !refused) << evaluation["reason"];
   EXPECT_EQ(evaluation["isolation_info"].empty(), false);
-  const bool measured = correct && evaluation["protocol_keys"]["measure"] == true;
+  const bool measured = correct && !refused && evaluation["protocol_keys"]["measure"] == true;
   for (const char* key :
        {"speedup", "speedup_interval", "confidence", "floor", "headline", "baseline_us", "candidate_us"}) {
     EXPECT_EQ(evaluation[key].is_null(), !measured) << key;
@@ -155,6 +179,7 @@ void ExpectDocumented(const json& evaluation) {
   ExpectKeys(schema, evaluation);
   if (::testing::Test::HasFatalFailure()) return;
   ExpectParts(schema, evaluation);
+  ExpectAuthorship(schema, evaluation);
   ExpectConsistent(evaluation);
 }
 

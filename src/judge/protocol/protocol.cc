@@ -5,6 +5,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <set>
 #include <sstream>
 #include <variant>
 
@@ -16,8 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-using Member = std::variant<std::string Protocol::*, bool Protocol::*, int Protocol::*, int64_t Protocol::*,
-                            double Protocol::*, std::vector<int> Protocol::*, std::vector<int64_t> Protocol::*>;
+using Member =
+    std::variant<std::string Protocol::*, bool Protocol::*, int Protocol::*, int64_t Protocol::*, double Protocol::*,
+                 std::vector<int> Protocol::*, std::vector<int64_t> Protocol::*, std::vector<std::string> Protocol::*>;
 
 struct Entry {
   Protocol::Key key;
@@ -55,6 +57,9 @@ const std::vector<Entry>& Entries() {
       {{"audits", "audits whose lower speedup counts"}, &Protocol::audits},
       {{"baseline_slack", "slowdown of the baseline that voids a round"}, &Protocol::baseline_slack},
       {{"load_slack", "part of a span lost to other load that voids a round"}, &Protocol::load_slack},
+      {{"profile", "find out in separate calls who did the work (true, false)"}, &Protocol::profile},
+      {{"profile_ms", "about what these calls may take together"}, &Protocol::profile_ms},
+      {{"accept_authorship", "whose speedup counts: custom, mixed, library"}, &Protocol::accept_authorship},
       {{"build_timeout_s", "limit of one build"}, &Protocol::build_timeout_s},
       {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
       {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
@@ -97,6 +102,12 @@ json FromText(const Member& member, const std::string& text) {
   if (std::holds_alternative<std::vector<int> Protocol::*>(member) ||
       std::holds_alternative<std::vector<int64_t> Protocol::*>(member)) {
     return json::parse("[" + text + "]", nullptr, false);
+  }
+  if (std::holds_alternative<std::vector<std::string> Protocol::*>(member)) {
+    json words = json::array();
+    std::istringstream stream(text);
+    for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
+    return words;
   }
   return json::parse(text, nullptr, false);
 }
@@ -196,6 +207,12 @@ Status Protocol::Validate() const {
       {warmup_rounds >= 0 && warmup_rounds <= 1000, "warmup_rounds is from 0 to 1000"},
       {weight_seeds >= 1 && weight_seeds <= 16, "weight_seeds is from 1 to 16"},
       {confidence > 0.5 && confidence < 1, "confidence lies between 0.5 and 1"},
+      {!accept_authorship.empty() && std::all_of(accept_authorship.begin(), accept_authorship.end(),
+                                                 [&](const std::string& each) {
+                                                   return one_of(each, {"custom", "mixed", "library"});
+                                                 }),
+       "accept_authorship lists some of custom, mixed, library"},
+      {profile || AcceptsEveryAuthorship(), "accept_authorship asks who did the work, which needs profile"},
   };
   for (const auto& rule : rules) {
     if (!rule.ok) return Fail(ErrorCode::kUsage, fmt::format("protocol {}: {}", name, rule.message));
@@ -220,6 +237,7 @@ Status Protocol::Validate() const {
       {"audits", static_cast<double>(audits), 0, kMany},
       {"baseline_slack", baseline_slack, 0, kAny},
       {"load_slack", load_slack, 0, kAny},
+      {"profile_ms", profile_ms, 0, kLongest},
       {"build_timeout_s", build_timeout_s, kSmallest, kLongest},
       {"load_timeout_s", load_timeout_s, kSmallest, kLongest},
       {"call_timeout_s", call_timeout_s, kSmallest, kLongest},
@@ -232,6 +250,10 @@ Status Protocol::Validate() const {
                                                range.most, range.value));
   }
   return {};
+}
+
+bool Protocol::AcceptsEveryAuthorship() const {
+  return std::set<std::string>(accept_authorship.begin(), accept_authorship.end()).size() == 3;
 }
 
 json Protocol::ToJson() const {

@@ -52,12 +52,18 @@ struct Protocol {
   double baseline_slack = 0.02;  // a baseline this much slower than undisturbed voids the round
   double load_slack = 0.02;      // other load that took this part of a span voids the round
 
+  bool profile = true;      // find out in separate calls who did the work
+  double profile_ms = 300;  // about what these calls may take together; one is made whatever it takes
+  std::vector<std::string> accept_authorship = {"custom", "mixed", "library"};  // whose speedup counts
+
   // Limits.
   double build_timeout_s = 180;
   double load_timeout_s = 60;
   double call_timeout_s = 30;
   double reference_timeout_s = 120;
   double memory_gb = 8;  // private memory of a runner or compiler
+
+  bool AcceptsEveryAuthorship() const;
 
   // Keys that a flag changed.
   std::vector<std::string> changed;

@@ -62,6 +62,7 @@ TEST_F(ProtocolTest, EveryKeyCanBeSetFromItsOwnText) {
     const nlohmann::json& value = before.at(key.name);
     std::string text = value.is_string() ? value.get<std::string>() : value.dump();
     if (value.is_array()) text = text.substr(1, text.size() - 2);
+    std::erase(text, '"');
     EXPECT_TRUE(protocol.Set(key.name, text)) << key.name << "=" << text;
   }
   EXPECT_EQ(protocol.ToJson(), before);
@@ -88,9 +89,13 @@ TEST_F(ProtocolTest, WrongFilesAreNamed) {
 
 TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"precision", "fp8"},  {"round_checks", ""},     {"round_checks", "20,10"}, {"half_width", "0"},
-      {"weight_seeds", "0"}, {"rtol", "-1"},           {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
-      {"statistic", "mode"}, {"timing", "cuda_event"}, {"confidence", "1"},
+      {"precision", "fp8"},      {"round_checks", ""},
+      {"round_checks", "20,10"}, {"half_width", "0"},
+      {"weight_seeds", "0"},     {"rtol", "-1"},
+      {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
+      {"statistic", "mode"},     {"timing", "cuda_event"},
+      {"confidence", "1"},       {"profile_ms", "-1"},
+      {"accept_authorship", ""}, {"accept_authorship", "custom,human"},
   };
   for (const auto& [key, value] : cases) {
     auto protocol = *Protocol::Load(shipped_, "strict");
@@ -100,6 +105,20 @@ TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
   auto protocol = *Protocol::Load(shipped_, "strict");
   EXPECT_FALSE(protocol.Set("weight_seeds", "two"));
   EXPECT_FALSE(protocol.Set("no_such_key", "1"));
+  EXPECT_FALSE(protocol.Set("profile", "maybe"));
+}
+
+TEST_F(ProtocolTest, WhoIsAcceptedMustBeFoundOut) {
+  auto protocol = *Protocol::Load(shipped_, "strict");
+  ASSERT_TRUE(protocol.Set("accept_authorship", "custom,mixed"));
+  EXPECT_EQ(protocol.accept_authorship, (std::vector<std::string>{"custom", "mixed"}));
+  EXPECT_FALSE(protocol.AcceptsEveryAuthorship());
+  EXPECT_TRUE(protocol.Validate());
+  ASSERT_TRUE(protocol.Set("profile", "false"));
+  EXPECT_FALSE(protocol.Validate());
+  ASSERT_TRUE(protocol.Set("accept_authorship", "library,mixed,custom"));
+  EXPECT_TRUE(protocol.AcceptsEveryAuthorship());
+  EXPECT_TRUE(protocol.Validate());
 }
 
 }  // namespace

@@ -163,6 +163,15 @@ Result<std::optional<Finding>> Rounds::Repeat() {
   return std::optional(Finding{Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit", "", nullptr});
 }
 
+Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
+  if (fresh) {
+    KB_RETURN_IF_ERROR(Step("profile", {{"op", "draw"}, {"distribution", "natural"}}, protocol_.reference_timeout_s));
+  }
+  const double timeout_s = 2 * protocol_.call_timeout_s;  // stops slow it down
+  return Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
+              timeout_s + kStepTimeout);
+}
+
 Result<double> Rounds::BaselineAlone() {
   KB_ASSIGN_OR_RETURN(const json reply, Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s));
   return reply.at("us").get<double>();

@@ -68,6 +68,10 @@ class Rounds {
   // The last round's inputs once more: a finding if the outputs do not agree bit for bit.
   Result<std::optional<Finding>> Repeat();
 
+  // One call that counts for nothing but who did its work, on fresh inputs or those of the call before: the answer of
+  // kbd_profile in device/c_api.h.
+  Result<nlohmann::json> ProfileCall(bool fresh, const nlohmann::json& settings);
+
   // One call of the reference alone at the cadence of a round; microseconds.
   Result<double> BaselineAlone();
 

@@ -1,0 +1,58 @@
+// Which code the threads of a stopped process are in, seen from outside.
+#ifndef DEVICE_CODE_WATCH_H_
+#define DEVICE_CODE_WATCH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "device/authorship.h"
+
+namespace kb {
+
+// Program counters of the threads of `pid` that are in user mode, page faults included; threads in a system call are
+// left out. Every thread must be stopped, and stays so. The error says why the machine refuses.
+//
+// By ptrace, for a moment at each call: /proc/PID/task/TID/syscall would tell the same, but belongs to root once a
+// process is not dumpable, as runners are.
+Result<std::vector<uint64_t>> ProgramCounters(int pid);
+
+struct SchedulerSettings {  // sched_attr of sched_setattr(2)
+  uint32_t size = sizeof(SchedulerSettings), policy = 0;
+  uint64_t flags = 0;
+  int32_t nice = 0;
+  uint32_t priority = 0;
+  uint64_t runtime = 0, deadline = 0, period = 0;
+};
+
+// While it lives, this thread wakes up when its time has come: sleeping is exact to a microsecond instead of 50, and
+// the thread does not wait for the time slice of whoever has the core, 3 ms, in which most calls are over. With a
+// real-time priority where this is granted; else with short time slices (known since Linux 6.12) for itself and for
+// process `pid`, which keeps them.
+class PromptWaking {
+ public:
+  explicit PromptWaking(int pid);
+  PromptWaking(const PromptWaking&) = delete;  // the settings belong to one thread
+  PromptWaking& operator=(const PromptWaking&) = delete;
+  ~PromptWaking();
+
+ private:
+  SchedulerSettings before_;
+};
+
+// Samples of one call.
+class CodeWatch {
+ public:
+  explicit CodeWatch(int pid) : pid_(pid) {}
+  // The process is stopped. Adds one sample for each thread in user mode; `at_ns`: see CodeSample.
+  Status Sample(int64_t at_ns, std::vector<CodeSample>* samples);
+
+ private:
+  Status ReadMaps();
+  int pid_;
+  std::vector<Mapping> mappings_;  // read when first needed, and again when an address is not there
+};
+
+}  // namespace kb
+
+#endif  // DEVICE_CODE_WATCH_H_

@@ -1,0 +1,101 @@
+// Who did the work: a few more calls of a candidate that is known to be correct, watched from outside.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "judge/evaluate.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kMostCalls = 200;
+constexpr int kCallsPerDraw = 8;  // drawing takes longer than the calls
+constexpr int64_t kEnoughSamples = 150;
+constexpr int64_t kEnoughStops = 30;  // threads seen at one stop are mostly in the same place
+constexpr int64_t kLeastSamples = 30;
+constexpr double kPatience = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
+
+// How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
+double IntervalUs(const std::vector<Round>& rounds) {
+  std::vector<double> times;
+  for (const Round& round : rounds) times.push_back(round.candidate_us);
+  const double call = times.empty() ? 0 : Median(times);
+  return std::max(std::clamp(call / 4, 20.0, 300.0), call / 100);
+}
+
+// How long the runner may take to copy a module's outputs into shared memory, which torch does for it: generously, as
+// it is stopped in between.
+double CopyUs(const json& problem, double copy_gb_s) {
+  double bytes = 0;
+  for (const json& tensor : problem.at("outputs")) bytes += tensor.at("bytes").get<double>();
+  return copy_gb_s > 0 ? 100 + 1.5 * 2 * bytes / (copy_gb_s * 1e3) : 0;
+}
+
+// Compilers of torch (oneDNN) leave their code in memory without a file. So does what a module loads by ctypes.
+const char* AnonymousCode(const Candidate& candidate) {
+  if (candidate.kind == CandidateKind::kNative) return "custom";
+  return candidate.source.find("ctypes") == std::string::npos ? "library" : "other";
+}
+
+// A candidate whose class the protocol does not accept stays correct, but its speedup does not count.
+void ApplyPolicy(const std::string& why, Evaluation* evaluation) {
+  const Protocol& protocol = evaluation->protocol;
+  const json& kind = evaluation->authorship.is_object() ? evaluation->authorship.at("class") : evaluation->authorship;
+  if (kind.is_null()) evaluation->notes.push_back("authorship: unknown: " + why);
+  const auto& accepted = protocol.accept_authorship;
+  const std::string name = kind.is_null() ? "unknown" : kind.get<std::string>();
+  if (protocol.AcceptsEveryAuthorship() || std::find(accepted.begin(), accepted.end(), name) != accepted.end()) return;
+  const std::string refusal = fmt::format("authorship: {} is not accepted under this protocol", name);
+  evaluation->notes.push_back(refusal);
+  evaluation->reason = fmt::format("{} (only {})", refusal, fmt::join(accepted, ", "));
+  evaluation->speedup.reset();
+}
+
+}  // namespace
+
+Status Evaluator::FindAuthorship(const Request& request, const json& problem, const Built& built, Rounds* rounds,
+                                 Evaluation* evaluation) {
+  json settings = {{"custom", json::object()},
+                   {"anonymous", AnonymousCode(request.candidate)},
+                   {"interval_us", IntervalUs(evaluation->rounds)},
+                   {"tail_us", 0.0}};
+  if (request.candidate.kind == CandidateKind::kNative) {
+    settings["custom"][built.kernel.filename().string()] = "kernel.so";
+  } else {
+    settings["tail_us"] = CopyUs(problem, evaluation->device_info.value("copy_gb_s", 0.0));
+  }
+  for (const auto& [key, name, file] : built.extensions) {  // under the file names that extensions.py gives them
+    settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";
+  }
+  std::string why;
+  int64_t stops = 0;
+  const int64_t start = NowNs();
+  for (int call = 0; call < kMostCalls; ++call) {
+    KB_ASSIGN_OR_RETURN(const json answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
+    if (answer.at("end") != "done") {
+      why = fmt::format("a profiled call {}", answer["end"] == "timed_out" ? "took too long" : "did not end well");
+      evaluation->authorship = nullptr;
+      break;
+    }
+    evaluation->authorship = answer.at("authorship");
+    stops += answer.at("stops").get<int64_t>();
+    why = answer.at("refused");
+    if (!why.empty()) break;
+    const int64_t samples = evaluation->authorship.at("samples");
+    const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
+    if (spent_ms >= request.protocol.profile_ms || (samples >= kEnoughSamples && stops >= kEnoughStops)) break;
+  }
+  if (evaluation->authorship.is_object() && evaluation->authorship.contains("why")) {
+    if (why.empty()) why = evaluation->authorship["why"];
+    evaluation->authorship.erase("why");
+  }
+  ApplyPolicy(why, evaluation);
+  return {};
+}
+
+}  // namespace kb
