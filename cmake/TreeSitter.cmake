@@ -47,7 +47,7 @@ foreach(language python cpp cuda)
 endforeach()
 set(core ${tree_sitter_core_SOURCE_DIR}/tree_sitter/core/lib)
 kb_tree_sitter_part(tree_sitter_core ${core}/src ${core}/src/lib.c)
-target_include_directories(tree_sitter_core PUBLIC SYSTEM ${core}/include)
+target_include_directories(tree_sitter_core SYSTEM PUBLIC ${core}/include)
 
 # Their licence asks that it goes where they go.
 foreach(part core python cpp cuda)
