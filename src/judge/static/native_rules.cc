@@ -119,7 +119,9 @@ class Checker {
 
   void Name(int node) {
     const int parent = tree_[node].parent;
-    if (tree_.Is(parent, "qualified_identifier")) return;  // looked up as a whole
+    // A qualified name is looked up as a whole, another name for a namespace where it is used.
+    if (tree_.Is(parent, "qualified_identifier") || tree_.Is(parent, "namespace_alias_definition")) return;
+    if (tree_.Is(parent, "nested_namespace_specifier")) return;
     const std::string name = Canonical(Plain(tree_.Text(node)));
     Facts(name);
     if (tree_.Is(node, "type_identifier")) {

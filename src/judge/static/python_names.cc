@@ -8,13 +8,14 @@ namespace {
 // Longer names stand for nothing that a rule knows, and recursion must end.
 constexpr int kDeepest = 32;
 
-// What a star import does not bring.
+// Builtins that a rule asks for, or that a star import would otherwise seem to bring.
 bool IsBuiltin(const std::string& name) {
   static const std::unordered_set<std::string> builtins = {
-      "print", "len",     "range", "int",     "float", "str",      "bool",      "list",  "dict",    "tuple",
-      "set",   "type",    "super", "getattr", "id",    "setattr",  "delattr",   "open",  "exec",    "eval",
-      "vars",  "compile", "zip",   "map",     "exit",  "property", "enumerate", "hash",  "globals", "isinstance",
-      "abs",   "quit",    "dir",   "min",     "max",   "object",   "Exception", "input", "locals",  "__import__"};
+      "print", "len",  "range",        "int",        "float",     "str",        "bool", "list",   "dict",    "tuple",
+      "set",   "type", "super",        "getattr",    "setattr",   "delattr",    "open", "exec",   "eval",    "compile",
+      "vars",  "exit", "quit",         "globals",    "locals",    "isinstance", "id",   "object", "input",   "dir",
+      "hash",  "zip",  "map",          "enumerate",  "property",  "abs",        "min",  "max",    "sum",     "sorted",
+      "any",   "all",  "__builtins__", "__import__", "Exception", "iter",       "next", "repr",   "reversed"};
   return builtins.count(name) > 0;
 }
 
@@ -183,7 +184,8 @@ std::string PythonNames::ResolveIdentifier(int node) const {
     return alias->second.rfind("builtins.", 0) == 0 ? alias->second.substr(9) : alias->second;
   }
   if (defined_.count(name) > 0) return "";
-  return stars_.size() == 1 && !IsBuiltin(name) ? Joined(stars_[0], name) : name;
+  if (IsBuiltin(name)) return name;
+  return stars_.size() == 1 ? Joined(stars_[0], name) : "";
 }
 
 std::string PythonNames::ResolveCall(int node, int depth) const {

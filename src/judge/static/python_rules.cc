@@ -112,6 +112,8 @@ class Checker {
       const std::string_view word = tree_.Text(tree_.Child(node, "attribute"));
       if (const NameRule* rule = PythonAttribute(word)) Hit(rule->rule, node, Say(*rule, word));
     }
+    // Where the text is broken an assignment is left as its parts.
+    if (tree_.Is(Parent(node), "ERROR") && tree_.Is(tree_[node].next, "=")) Targets(node);
     if (IsWholeName(node)) Look(node, names_.Resolve(node));
   }
 

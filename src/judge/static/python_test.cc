@@ -176,7 +176,7 @@ TEST(PythonRules, WhatElseUpstreamMisses) {
       {"import gc\nfor o in gc.get_objects():\n    f(o)\n", {"frame_access:2"}},
       {"import sys\nf = sys._getframe(1).f_back\n", {"frame_access:2"}},
       {"import inspect\ns = inspect.stack()\n", {"frame_access:2"}},
-      {"import __main__\n__main__.check = f\n", {"frame_access:2", "monkey_patch:2"}},
+      {"import __main__\nf = __main__.check\n__main__.check = g\n", {"frame_access:2", "monkey_patch:3"}},
       {"exec('x' + y)\n", {"dynamic_code:1"}},
       {"f = eval\nf('1 + 1')\n", {"dynamic_code:1", "dynamic_code:2"}},
       {"import ctypes\nlib = ctypes.CDLL('libcudart.so')\n", {"dynamic_loading:2"}},

@@ -26,7 +26,7 @@ const char* LanguageName(Grammar grammar) {
 class Analysis {
  public:
   Analysis(const std::string& source, const StaticOptions& options)
-      : file_(source), lines_(source), options_(options) {}
+      : file_(source), lines_(source), options_(options), budget_(source.size()) {}
 
   std::vector<StaticFinding> Run(Grammar grammar) {
     std::vector<uint32_t> origin;  // empty: the file itself
@@ -41,7 +41,7 @@ class Analysis {
   void Analyse(const std::string& text, Grammar grammar, const std::vector<uint32_t>& origin, int depth) {
     const auto place = [&](size_t byte) { return origin.empty() ? byte : origin[std::min(byte, origin.size() - 1)]; };
     const std::string where = origin.empty() ? "" : fmt::format("string at line {}", lines_.At(origin[0]).line);
-    const SyntaxTree tree(text, grammar);
+    const SyntaxTree tree(text, grammar, &budget_);
     if (!tree.complete()) {
       given_up_ = true;
       return Add({"not_analysed", 0, kGivenUp}, place(0), grammar, where);
@@ -97,6 +97,7 @@ class Analysis {
   const std::string& file_;
   const LineIndex lines_;
   const StaticOptions& options_;
+  ParseBudget budget_;
   KernelFacts kernels_;
   size_t model_byte_ = 0, embedded_ = 0;
   bool given_up_ = false;

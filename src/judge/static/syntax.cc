@@ -3,6 +3,7 @@
 #include <tree_sitter/api.h>
 
 #include <algorithm>
+#include <ctime>
 #include <memory>
 
 extern "C" {
@@ -14,11 +15,20 @@ const TSLanguage* tree_sitter_cuda();
 namespace kb {
 namespace {
 
-// tree-sitter asks every 100 parsing steps whether to go on. Ordinary code takes 2 to 5 steps a byte; text that makes
-// error recovery try everything takes hundreds.
+// tree-sitter asks every 100 parsing steps whether to go on. Ordinary code takes 2 to 5 steps a byte and reads a byte
+// once or twice; text that makes error recovery try everything, or the lexer look ahead from everywhere, hundreds.
 constexpr int64_t kStepsPerQuestion = 100;
-constexpr int64_t kStepsPerByte = 40;
-constexpr int64_t kStepsAtLeast = 2'000'000;
+constexpr int64_t kStepsPerByte = 40, kStepsAtLeast = 1'000'000;
+constexpr int64_t kReadsPerByte = 60, kReadsAtLeast = 4'000'000;
+constexpr int64_t kProcessorTimeNs = 3'000'000'000;
+// The text is handed over in pieces, so that what the lexer reads again is seen.
+constexpr uint32_t kPiece = 256;
+
+int64_t ThreadTimeNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
 
 const TSLanguage* LanguageOf(Grammar grammar) {
   switch (grammar) {
@@ -37,31 +47,52 @@ struct Delete {
   void operator()(TSTree* tree) const { ts_tree_delete(tree); }
 };
 
+struct Reading {
+  const std::string& text;
+  ParseBudget* budget;
+};
+
 const char* ReadText(void* payload, uint32_t byte, TSPoint /*point*/, uint32_t* count) {
-  const auto& text = *static_cast<const std::string*>(payload);
-  *count = byte < text.size() ? static_cast<uint32_t>(text.size()) - byte : 0;
-  return *count > 0 ? text.data() + byte : "";
+  const auto& reading = *static_cast<const Reading*>(payload);
+  const size_t size = reading.text.size();
+  reading.budget->Spend(0, kPiece);
+  *count = byte < size ? std::min(kPiece, static_cast<uint32_t>(size) - byte) : 0;
+  if (reading.budget->spent()) *count = 0;
+  return *count > 0 ? reading.text.data() + byte : "";
 }
 
-bool TooLong(TSParseState* state) {
-  auto* left = static_cast<int64_t*>(state->payload);
-  *left -= kStepsPerQuestion;
-  return *left < 0;
+bool GiveUp(TSParseState* state) {
+  auto* budget = static_cast<ParseBudget*>(state->payload);
+  budget->Spend(kStepsPerQuestion, 0);
+  return budget->spent();
 }
 
 std::string_view View(const char* text) { return text == nullptr ? std::string_view() : std::string_view(text); }
 
 }  // namespace
 
-SyntaxTree::SyntaxTree(std::string text, Grammar grammar) : text_(std::move(text)) {
+ParseBudget::ParseBudget(size_t bytes)
+    : steps_left_(std::max(kStepsAtLeast, kStepsPerByte * static_cast<int64_t>(bytes))),
+      bytes_left_(std::max(kReadsAtLeast, kReadsPerByte * static_cast<int64_t>(bytes))),
+      deadline_ns_(ThreadTimeNs() + kProcessorTimeNs) {}
+
+void ParseBudget::Spend(int64_t steps, int64_t bytes_read) {
+  steps_left_ -= steps;
+  bytes_left_ -= bytes_read;
+  if (ThreadTimeNs() > deadline_ns_) steps_left_ = -1;
+}
+
+bool ParseBudget::spent() const { return steps_left_ < 0 || bytes_left_ < 0; }
+
+SyntaxTree::SyntaxTree(std::string text, Grammar grammar, ParseBudget* budget) : text_(std::move(text)) {
   if (text_.size() > kMaxAnalysedBytes) return;
   const std::unique_ptr<TSParser, Delete> parser(ts_parser_new());
   ts_parser_set_language(parser.get(), LanguageOf(grammar));
-  int64_t steps_left = std::max(kStepsAtLeast, kStepsPerByte * static_cast<int64_t>(text_.size()));
-  const TSInput input = {&text_, ReadText, TSInputEncodingUTF8, nullptr};
-  const TSParseOptions options = {&steps_left, TooLong};
+  Reading reading{text_, budget};
+  const TSInput input = {&reading, ReadText, TSInputEncodingUTF8, nullptr};
+  const TSParseOptions options = {budget, GiveUp};
   const std::unique_ptr<TSTree, Delete> tree(ts_parser_parse_with_options(parser.get(), nullptr, input, options));
-  if (tree == nullptr) return;
+  if (tree == nullptr || budget->spent()) return;
   Flatten(tree.get());
   complete_ = true;
 }

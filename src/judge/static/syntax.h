@@ -1,5 +1,5 @@
-// A source text as a flat tree of syntax nodes. Candidates are hostile: nothing here recurses, and parsing ends after a
-// number of steps that depends on the text alone, so the same text always gives the same tree on every machine.
+// A source text as a flat tree of syntax nodes. Candidates are hostile: nothing here recurses, and parsing has a
+// budget.
 #ifndef JUDGE_STATIC_SYNTAX_H_
 #define JUDGE_STATIC_SYNTAX_H_
 
@@ -14,6 +14,20 @@ enum class Grammar { kPython, kCpp, kCuda };
 
 inline constexpr size_t kMaxAnalysedBytes = size_t{1} << 20;
 
+// What parsing may cost, for all texts of one candidate together. Steps and bytes read depend on the text alone, so
+// most texts that are given up are given up on every machine; processor time is the last resort, where a step gets
+// slow.
+class ParseBudget {
+ public:
+  explicit ParseBudget(size_t bytes);
+  void Spend(int64_t steps, int64_t bytes_read);
+  bool spent() const;
+
+ private:
+  int64_t steps_left_, bytes_left_;
+  int64_t deadline_ns_;  // of this thread's processor time
+};
+
 struct SyntaxNode {
   std::string_view type;   // the grammar's name: "call", "identifier", "@"
   std::string_view field;  // its role in the parent: "function", "left"; empty if it has none
@@ -25,9 +39,9 @@ struct SyntaxNode {
 class SyntaxTree {
  public:
   // Text that does not follow the grammar still gives nodes for the parts that do.
-  SyntaxTree(std::string text, Grammar grammar);
+  SyntaxTree(std::string text, Grammar grammar, ParseBudget* budget);
 
-  // False: the text is too long or took too many steps; there are no nodes.
+  // False: the text is too long or the budget is spent; there are no nodes.
   bool complete() const { return complete_; }
   const std::string& text() const { return text_; }
   // In the order of the text, parents before children; 0 is the root.
