@@ -20,7 +20,7 @@ namespace {
 constexpr int64_t kStepsPerQuestion = 100;
 constexpr int64_t kStepsPerByte = 40, kStepsAtLeast = 1'000'000;
 constexpr int64_t kReadsPerByte = 60, kReadsAtLeast = 4'000'000;
-constexpr int64_t kProcessorTimeNs = 3'000'000'000;
+constexpr int64_t kProcessorTimeNs = 2'000'000'000;
 // The text is handed over in pieces, so that what the lexer reads again is seen.
 constexpr uint32_t kPiece = 256;
 
