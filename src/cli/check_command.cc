@@ -45,7 +45,8 @@ int Check(const CheckFlags& flags) {
       exit_code = std::max<int>(exit_code, Report(candidate.error()));
       continue;
     }
-    const auto findings = StaticCheckCandidate(*candidate, *protocol);
+    const auto findings =
+        candidate->rejection.empty() ? StaticCheckCandidate(*candidate, *protocol) : std::vector<StaticFinding>();
     if (!candidate->rejection.empty() || FirstError(findings)) exit_code = std::max<int>(exit_code, kNotAllCorrect);
     if (flags.json) {
       const json line = {{"file", file},
