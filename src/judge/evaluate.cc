@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "judge/static/candidate_check.h"
 
 namespace kb {
 namespace {
@@ -52,6 +53,16 @@ Evaluation Reject(Evaluation evaluation, Verdict verdict, std::string reason) {
   evaluation.verdict = verdict;
   evaluation.reason = std::move(reason);
   return evaluation;
+}
+
+// Static analysis: warnings become notes, the first error is returned and refuses the candidate.
+std::string CheckText(const Request& request, Evaluation* evaluation) {
+  if (!request.protocol.static_check) return "";
+  const auto findings = StaticCheckCandidate(request.candidate, request.protocol);
+  if (!findings.empty()) evaluation->evidence["static_findings"] = StaticFindingsJson(findings);
+  for (std::string& note : StaticNotes(findings)) evaluation->notes.push_back(std::move(note));
+  const StaticFinding* error = FirstError(findings);
+  return error == nullptr ? "" : fmt::format("static: {}, line {}: {}", error->rule, error->line, error->reason);
 }
 
 // What the runner left behind completes a finding: a death has a cause, a candidate has printed something.
@@ -108,6 +119,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   // What the text alone tells.
   if (!request.candidate.rejection.empty()) {
     return Reject(std::move(evaluation), Verdict::kStaticRejected, request.candidate.rejection);
+  }
+  if (const std::string error = CheckText(request, &evaluation); !error.empty()) {
+    return Reject(std::move(evaluation), Verdict::kStaticRejected, error);
   }
 
   // The trusted side: the device process loads the problem and finds out what it takes and returns.

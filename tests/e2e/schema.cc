@@ -111,7 +111,8 @@ void ExpectParts(const Schema& schema, const json& evaluation) {
   static const std::set<std::string> kSample = {"index",        "distribution", "weights", "scored", "void",
                                                 "candidate_us", "baseline_us",  "ratio",   "worst"};
   static const std::set<std::string> kCandidate = {"path", "kind", "sha256", "source", "backend"};
-  static const std::set<std::string> kEvidence = {"compiler_output", "output", "traceback", "signal", "exit_code"};
+  static const std::set<std::string> kEvidence = {"compiler_output", "output",    "traceback",
+                                                  "signal",          "exit_code", "static_findings"};
   static const std::set<std::string> kVerdicts = {"not_run",    "static_rejected", "build_failed",  "load_failed",
                                                   "crashed",    "timed_out",       "out_of_memory", "wrong_form",
                                                   "non_finite", "incorrect",       "tampered",      "correct"};

@@ -17,9 +17,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-using Member =
-    std::variant<std::string Protocol::*, bool Protocol::*, int Protocol::*, int64_t Protocol::*, double Protocol::*,
-                 std::vector<int> Protocol::*, std::vector<int64_t> Protocol::*, std::vector<std::string> Protocol::*>;
+using Member = std::variant<std::string Protocol::*, bool Protocol::*, int Protocol::*, int64_t Protocol::*,
+                            double Protocol::*, std::vector<int> Protocol::*, std::vector<int64_t> Protocol::*,
+                            std::vector<std::string> Protocol::*, std::map<std::string, std::string> Protocol::*>;
 
 struct Entry {
   Protocol::Key key;
@@ -32,6 +32,10 @@ const std::vector<Entry>& Entries() {
       {{"baseline", "what the candidate is measured against: eager"}, &Protocol::baseline},
       {{"timing", "timing method: outer"}, &Protocol::timing},
       {{"static_check", "refuse what static analysis finds (true, false)"}, &Protocol::static_check},
+      {{"static", "rule=error, rule=warning or rule=off, separated by commas (docs/static.md)"},
+       &Protocol::static_rules},
+      {{"backend", "the candidate must be written in it; empty: the one it seems to be written in"},
+       &Protocol::backend},
       {{"measure", "measure the speedup (true, false)"}, &Protocol::measure},
       {{"weight_seeds", "how many times the modules are constructed anew"}, &Protocol::weight_seeds},
       {{"weight_seed", "first seed of the weights; -1: random"}, &Protocol::weight_seed},
@@ -87,7 +91,11 @@ bool Assign(Protocol* protocol, const Entry& entry, const json& value) {
           } else if constexpr (std::is_same_v<T, double>) {
             if (!value.is_number()) throw std::invalid_argument("not a number");
           }
-          target = value.get<T>();
+          if constexpr (std::is_same_v<T, std::map<std::string, std::string>>) {
+            for (const auto& [rule, severity] : value.get<T>()) target[rule] = severity;
+          } else {
+            target = value.get<T>();
+          }
         },
         entry.member);
   } catch (const std::exception&) {
@@ -108,6 +116,15 @@ json FromText(const Member& member, const std::string& text) {
     std::istringstream stream(text);
     for (std::string word; std::getline(stream, word, ',');) words.push_back(word);
     return words;
+  }
+  if (std::holds_alternative<std::map<std::string, std::string> Protocol::*>(member) && text[0] != '{') {
+    json table = json::object();
+    std::istringstream parts(text);
+    for (std::string part; std::getline(parts, part, ',');) {
+      const size_t equals = std::min(part.find('='), part.size());
+      table[part.substr(0, equals)] = part.substr(std::min(equals + 1, part.size()));
+    }
+    return table;
   }
   return json::parse(text, nullptr, false);
 }
@@ -189,6 +206,14 @@ Status Protocol::Set(const std::string& key, const std::string& text) {
 }
 
 Status Protocol::Validate() const {
+  for (const auto& [rule, severity] : static_rules) {
+    if (!IsStaticRule(rule) || !SeverityFromName(severity)) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("protocol {}: static: \"{}={}\" is no rule with error, warning or off; "
+                              "docs/static.md lists the rules",
+                              name, rule, severity));
+    }
+  }
   const auto one_of = [](const std::string& value, std::initializer_list<const char*> allowed) {
     return std::any_of(allowed.begin(), allowed.end(), [&](const char* each) { return value == each; });
   };
@@ -197,6 +222,8 @@ Status Protocol::Validate() const {
     const char* message;
   } rules[] = {
       {one_of(precision, {"fp32", "fp16", "bf16"}), "precision is fp32, fp16 or bf16"},
+      {one_of(backend, {"", "cuda", "triton", "tilelang", "cute", "thunderkittens", "hip", "cpp"}),
+       "backend is cuda, triton, tilelang, cute, thunderkittens, hip or cpp"},
       {one_of(baseline, {"eager"}), "baseline: only eager is available on this device"},
       {one_of(timing, {"outer"}), "timing: only outer is available on this device"},
       {one_of(comparison, {"anchored", "allclose"}), "comparison is anchored or allclose"},

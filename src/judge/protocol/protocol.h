@@ -3,11 +3,13 @@
 #define JUDGE_PROTOCOL_PROTOCOL_H_
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "judge/static/rules.h"
 
 namespace kb {
 
@@ -16,10 +18,12 @@ struct Protocol {
   std::string description;
 
   // What is run.
-  std::string precision = "fp32";    // fp32, fp16 or bf16: of the modules and of fp32 inputs
-  std::string baseline = "eager";    // eager: PyTorch as it ships
-  std::string timing = "outer";      // outer: the judge's clock from go to the last secret position
-  bool static_check = true;          // refuse what static analysis finds
+  std::string precision = "fp32";  // fp32, fp16 or bf16: of the modules and of fp32 inputs
+  std::string baseline = "eager";  // eager: PyTorch as it ships
+  std::string timing = "outer";    // outer: the judge's clock from go to the last secret position
+  bool static_check = true;        // refuse what static analysis finds
+  std::map<std::string, std::string> static_rules = DefaultSeverities();  // rule: error, warning or off
+  std::string backend;               // the candidate must be written in it; empty: what it seems to be written in
   bool measure = true;               // false: correctness only, no speedup
   int weight_seeds = 2;              // how many times the modules are constructed anew
   int64_t weight_seed = -1;          // first seed of the weights; -1: random

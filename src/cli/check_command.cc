@@ -1,0 +1,85 @@
+// kernelbench check: what static analysis says of files, without judging them.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "judge/candidate/candidate.h"
+#include "judge/protocol/protocol.h"
+#include "judge/static/candidate_check.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct CheckFlags {
+  std::vector<std::string> files;
+  std::string protocol = "strict", precision, backend, rules;
+  bool json = false;
+};
+
+Result<Protocol> MakeProtocol(const CheckFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(installation.protocols, flags.protocol));
+  const std::pair<const char*, const std::string&> keys[] = {
+      {"precision", flags.precision}, {"backend", flags.backend}, {"static", flags.rules}};
+  for (const auto& [key, value] : keys) {
+    if (!value.empty()) KB_RETURN_IF_ERROR(protocol.Set(key, value));
+  }
+  KB_RETURN_IF_ERROR(protocol.Validate());
+  return protocol;
+}
+
+// On which device a candidate could run is not asked here.
+constexpr const char* kAnyDevice = "";
+
+int Check(const CheckFlags& flags) {
+  const auto protocol = MakeProtocol(flags);
+  if (!protocol) return Report(protocol.error());
+  int exit_code = kAllCorrect;
+  for (const std::string& file : flags.files) {
+    const auto candidate = ReadCandidate(file, kAnyDevice);
+    if (!candidate) {
+      exit_code = std::max<int>(exit_code, Report(candidate.error()));
+      continue;
+    }
+    const auto findings =
+        candidate->rejection.empty() ? StaticCheckCandidate(*candidate, *protocol) : std::vector<StaticFinding>();
+    if (!candidate->rejection.empty() || FirstError(findings)) exit_code = std::max<int>(exit_code, kNotAllCorrect);
+    if (flags.json) {
+      const json line = {{"file", file},
+                         {"protocol", flags.protocol},
+                         {"backend", candidate->backend},
+                         {"rejection", candidate->rejection},
+                         {"findings", StaticFindingsJson(findings)}};
+      fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+      continue;
+    }
+    if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", file, candidate->rejection);
+    for (const StaticFinding& each : findings) {
+      fmt::print("{}:{}:{}: {}: {}: {}\n", file, each.line, each.column, SeverityName(each.severity), each.rule,
+                 each.reason);
+    }
+  }
+  return exit_code;
+}
+
+}  // namespace
+
+void AddCheck(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<CheckFlags>();
+  CLI::App* command = app->add_subcommand("check", "static analysis of candidates; nothing is built or run");
+  command->add_option("files", flags->files, ".py (ModelNew), .cpp or .cu (kb_forward) files")->required();
+  command->add_option("--protocol", flags->protocol, "whose severities hold")->capture_default_str();
+  command->add_option("--precision", flags->precision, "of the problem: fp32, fp16 or bf16");
+  command->add_option("--backend", flags->backend, "the backend that the candidate must be written in");
+  command->add_option("--static", flags->rules, "rule=error, rule=warning or rule=off, separated by commas")
+      ->multi_option_policy(CLI::MultiOptionPolicy::Join)
+      ->delimiter(',');
+  command->add_flag("--json", flags->json, "one line of JSON for each file");
+  command->callback([flags, exit_code] { *exit_code = Check(*flags); });
+}
+
+}  // namespace kb::cli

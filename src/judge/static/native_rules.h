@@ -1,0 +1,22 @@
+// The rules for C++ and CUDA: native candidates, and sources inside Python strings.
+#ifndef JUDGE_STATIC_NATIVE_RULES_H_
+#define JUDGE_STATIC_NATIVE_RULES_H_
+
+#include <vector>
+
+#include "judge/static/kernels.h"
+#include "judge/static/rules.h"
+#include "judge/static/syntax.h"
+
+namespace kb {
+
+struct NativeResult {
+  std::vector<RuleHit> hits;
+  KernelFacts kernels;
+};
+
+NativeResult CheckNative(const SyntaxTree& tree);
+
+}  // namespace kb
+
+#endif  // JUDGE_STATIC_NATIVE_RULES_H_

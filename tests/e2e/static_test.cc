@@ -1,0 +1,63 @@
+// Static analysis as a user meets it: kernelbench check, and what an evaluation makes of findings.
+#include "harness.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+using StaticTest = EngineTest;
+
+const char kPatched[] = R"(import torch
+
+
+class ModelNew(torch.nn.Module):
+    """Needs no try, no threading.Thread: a two-pass algorithm."""
+
+    def forward(self, x):
+        setattr(torch.cuda, "synchronize", lambda: None)
+        return x.clamp_min(0)
+)";
+
+TEST_F(StaticTest, CheckSaysWhereAndItsExitCodeWhetherThereAreErrors) {
+  const std::string patched = Write("patched.py", kPatched), plain = Write("plain.cpp", kReluNative);
+  const Ended error = Run({"check", patched, plain});
+  EXPECT_EQ(error.code, 1) << error;
+  EXPECT_THAT(error.out, HasSubstr(patched + ":8:9: error: timing_event_patch: "));
+  EXPECT_THAT(error.out, HasSubstr(patched + ":9:16: warning: torch_computation_ops: "));
+  const Ended warnings = Run({"check", patched, "--static", "timing_event_patch=warning", "--json"});
+  EXPECT_EQ(warnings.code, 0) << warnings;
+  const json line = warnings.Lines().at(0);
+  EXPECT_EQ(line["file"], patched);
+  EXPECT_EQ(line["findings"].at(1)["line"], 8);
+  EXPECT_EQ(Run({"check", plain}).code, 0);
+  EXPECT_THAT(Run({"check", plain}).out, IsEmpty());
+  EXPECT_EQ(Run({"check", patched, "--static", "no_such_rule=error"}).code, 2);
+  EXPECT_EQ(Run({"check", (root() / "missing.py").string()}).code, 2);
+}
+
+TEST_F(StaticTest, AnErrorRejectsAndWarningsAreNoted) {
+  const std::string problem = Write("relu.py", kReluProblem), patched = Write("patched.py", kPatched);
+  const Ended rejected = Run({"eval", problem, patched, "--protocol", "quick", "--json"});
+  EXPECT_EQ(rejected.code, 1) << rejected;
+  const json refused = rejected.Of("patched.py");
+  EXPECT_EQ(refused["verdict"], "static_rejected");
+  EXPECT_THAT(refused["reason"].get<std::string>(), AllOf(HasSubstr("timing_event_patch, line 8")));
+  EXPECT_EQ(refused["evidence"]["static_findings"].at(1)["rule"], "timing_event_patch");
+
+  const Ended judged = Run({"eval", problem, patched, "--protocol", "quick", "--json", "--measure", "false", "--static",
+                            "timing_event_patch=warning"});
+  EXPECT_EQ(judged.code, 0) << judged;
+  EXPECT_THAT(judged.Of("patched.py")["notes"].get<std::vector<std::string>>(),
+              Contains(HasSubstr("static: timing_event_patch, line 8: ")));
+
+  const Ended off =
+      Run({"eval", problem, patched, "--protocol", "quick", "--json", "--measure", "false", "--static-check", "false"});
+  EXPECT_FALSE(off.Of("patched.py")["evidence"].contains("static_findings"));
+}
+
+}  // namespace
+}  // namespace kb::e2e
