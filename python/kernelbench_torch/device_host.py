@@ -101,7 +101,7 @@ class Host:
                        "parameters": params, "parameters_bytes": params_bytes}
         return {**self.layout, "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
-                "needs_rng": problem.needs_rng, "notes": problem.notes}
+                "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
 
     def anchor(self, request):
         """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""

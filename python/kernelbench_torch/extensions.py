@@ -13,6 +13,8 @@ import types
 
 from torch.utils import cpp_extension
 
+from . import module_runner, runner_library
+
 
 class NotBuilt(RuntimeError):
     """load_inline was called with sources that were not seen when the candidate was built."""
@@ -68,9 +70,7 @@ def capture(library, spec, result_fd):
         return _Unfinished(request["name"])
 
     cpp_extension.load_inline = recording
-    module = types.ModuleType("candidate")
-    module.__file__ = "/tmp/candidate.py"
-    sys.modules["candidate"] = module
+    module = module_runner.new_module(spec["source"])
     try:
         exec(compile(spec["source"], module.__file__, "exec"), module.__dict__)
         module.ModelNew(*spec["init_values"])  # some candidates build in their constructor

@@ -1,6 +1,7 @@
 """Runs one `ModelNew`. Trusted until it loads the candidate, never afterwards: nothing it reports is believed."""
 
 import ctypes
+import linecache
 import sys
 import time
 import traceback
@@ -9,7 +10,7 @@ import types
 import torch
 
 from . import extensions, runner_library, trees
-from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
+from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -32,6 +33,20 @@ def is_out_of_memory(error):
     return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error).lower()
 
 
+def new_module(source):
+    """The module that a candidate becomes. inspect finds its source, as torch.jit and triton.jit need."""
+    module = types.ModuleType("candidate")
+    module.__file__ = "/tmp/candidate.py"
+    sys.modules["candidate"] = module
+    linecache.cache[module.__file__] = (len(source), None, source.splitlines(True), module.__file__)
+    return module
+
+
+def extent(base, specs):
+    """Addresses [first, behind the last) of the tensors that `specs` describe in the segment at `base`."""
+    return (base, base + max((s["offset"] + s["bytes"] for s in specs), default=0))
+
+
 class Runner:
     def __init__(self, spec, segments):
         self.spec = spec
@@ -41,13 +56,14 @@ class Runner:
         self.parameters = {s["name"]: view(parameters, s) for s in spec["parameters"]}
         self.init = trees.unflatten(spec["init"], [])
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
+        self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
+        if not spec["may_alias"]:
+            self.foreign.append((extent(inputs, spec["inputs"]), "is an input, or a view of one"))
         self.model_class = self.model = None
 
     def load(self):
         """Imports the candidate. From here on nothing in this process is trusted."""
-        module = types.ModuleType("candidate")
-        module.__file__ = "/tmp/candidate.py"
-        sys.modules["candidate"] = module
+        module = new_module(self.spec["source"])
         exec(compile(self.spec["source"], module.__file__, "exec"), module.__dict__)
         self.model_class = module.__dict__.get("ModelNew")
         if self.model_class is None:
@@ -82,7 +98,16 @@ class Runner:
         if [(t.dtype, t.shape) for t in produced] != self.forms:
             raise WrongForm(f"outputs are {describe(produced)}, expected {describe(self.outputs)}")
         for to, tensor in zip(self.outputs, produced):
+            self._check_memory(tensor)
             to.copy_(tensor)
+
+    def _check_memory(self, tensor):
+        if tensor.layout is not torch.strided or tensor.device.type != "cpu":
+            raise WrongForm(f"an output is {tensor.layout} on {tensor.device}, expected a dense tensor on the CPU")
+        address = tensor.data_ptr()
+        for (first, end), what in self.foreign:
+            if first <= address < end:
+                raise WrongForm(f"an output {what}")
 
     def _flatten(self, value):
         tensors = []

@@ -180,7 +180,7 @@ class Problem:
         self.structure, tensors = self.draw()
         first = self._run_checked(tensors)
         self._refuse(0, tensor_bytes(first))
-        again = self._run_checked(tensors)
+        again = self._run_checked(tensors, cloned=False)
         if not first:
             raise ProblemError(f"{self.path}: forward returns no tensor")
         for a, b in zip(first, again):
@@ -189,12 +189,15 @@ class Problem:
             if spread > 1e-3 * max(scale, 1e-30):
                 raise ProblemError(f"{self.path}: two calls with equal inputs and an equal generator differ by {spread:.3g}; "
                                    "a reference must be deterministic")
+        storages = {t.untyped_storage().data_ptr() for t in tensors}
+        self.may_alias = any(t.untyped_storage().data_ptr() in storages for t in again)
         self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
         if any(t.is_floating_point() and not t.isfinite().all() for t in first):
             self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
 
-    def _run_checked(self, tensors):
+    def _run_checked(self, tensors, cloned=True):
         def run():
             with torch.no_grad():
-                return self.outputs(self.forward(0, self.structure, [t.clone() for t in tensors], 1))
+                given = [t.clone() for t in tensors] if cloned else tensors
+                return self.outputs(self.forward(0, self.structure, given, 1))
         return self._guard("forward", run)

@@ -11,6 +11,7 @@ parameters, and the finished extensions in the order of spec["extensions"]; for 
 
 import json
 import os
+import resource
 import signal
 import sys
 import warnings
@@ -22,12 +23,20 @@ from . import extensions, module_runner, runner_library
 from .device_host import Channel
 
 
+def close_all_but(kept):
+    bounds = [-1, *sorted(kept), resource.getrlimit(resource.RLIMIT_NOFILE)[0]]
+    for below, above in zip(bounds, bounds[1:]):
+        if below + 1 < above:  # an empty range would be taken for all
+            os.closerange(below + 1, above)
+
+
 def become_child(library, namespaces, request, fds):
     """In the forked child. Does not return."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     hello, status, output, rest = fds[0], fds[1], fds[2], fds[3:]
     os.dup2(output, 1)
     os.dup2(output, 2)
+    close_all_but({0, 1, 2, *fds})  # the engine's socket above all
     spec = request["spec"]
     works = {"run": lambda: module_runner.serve(library, spec, rest), "probe": lambda: probe(library, spec),
              "capture": lambda: extensions.capture(library, spec, rest[0])}

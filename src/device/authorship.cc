@@ -58,11 +58,12 @@ const Mapping* FindMapping(const std::vector<Mapping>& mappings, uint64_t addres
 }
 
 CodeObject Identify(const std::string& path, const OriginRules& rules) {
-  if (IsAnonymous(path)) return {rules.anonymous, "memory without a file"};
   constexpr std::string_view kDeleted = " (deleted)";
   std::string name = path.substr(path.rfind('/') + 1);
   if (name.ends_with(kDeleted)) name.resize(name.size() - kDeleted.size());
+  if (name.starts_with("memfd:")) name.erase(0, 6);  // the engine hands kernels out as sealed memory files
   if (const auto own = rules.custom.find(name); own != rules.custom.end()) return {Origin::kCustom, own->second};
+  if (IsAnonymous(path)) return {rules.anonymous, "memory without a file"};
   if (StartsWithOneOf(name, kNeutral)) return {Origin::kNeutral, name};
   if (StartsWithOneOf(name, kRuntime)) return {Origin::kOther, name};
   if (StartsWithOneOf(name, kPython) || path.find("/lib-dynload/") != std::string::npos) {

@@ -69,7 +69,7 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
 }
 
 const char* EndName(SpanEnd end) {
-  static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed"};
+  static constexpr const char* kEnds[] = {"done", "died", "timed_out", "malformed", "malformed", "malformed"};
   return kEnds[static_cast<int>(end)];
 }
 
@@ -132,7 +132,7 @@ class Session {
                    {"us", static_cast<double>(span.ns) / 1e3},
                    {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
                    {"report", nullptr},
-                   {"malformed", span.end == SpanEnd::kMalformed ? "the doorbell was rung with a wrong number" : ""}};
+                   {"malformed", ForgeryOf(span.end)}};
     if (span.end == SpanEnd::kDone) TakeReport(&result);
     return Keep(result);
   }
@@ -216,6 +216,20 @@ class Session {
           {outputs_.data() + part.at("offset").get<size_t>(),
            {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
            part.at("shape").get<std::vector<int64_t>>()});
+    }
+  }
+
+  // What a runner did that none does; empty if nothing.
+  static const char* ForgeryOf(SpanEnd end) {
+    switch (end) {
+      case SpanEnd::kMalformed:
+        return "the doorbell was rung with a wrong number";
+      case SpanEnd::kRanFrozen:
+        return "the runner ran between its calls, while it was stopped";
+      case SpanEnd::kNotStopped:
+        return "the runner could not be stopped after a call";
+      default:
+        return "";
     }
   }
 

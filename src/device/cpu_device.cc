@@ -31,6 +31,8 @@
 namespace kb {
 namespace {
 
+constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // a thread that waits for a disk stops only afterwards
+
 uint32_t* FutexWord(std::atomic<uint64_t>* word) { return reinterpret_cast<uint32_t*>(word); }
 
 class CpuRunnerLink : public RunnerLink {
@@ -44,13 +46,15 @@ class CpuRunnerLink : public RunnerLink {
     if (clocked) secrets_.Draw();
     const uint64_t before = Tell(kind, argument);
     Span span;
+    span.end = StateSinceFreeze();
+    if (span.end != SpanEnd::kDone) return span;
     const int64_t waited = RunDelayNs(pid_);
     const int64_t start = NowNs();
     Ring();
     span.end = Await(before, start + timeout_ns);
     if (clocked && span.end == SpanEnd::kDone) secrets_.Read();
     span.ns = NowNs() - start;
-    Freeze();
+    if (!Freeze()) span.end = SpanEnd::kNotStopped;
     span.waited_ns = RunDelayNs(pid_) - waited;
     return span;
   }
@@ -71,7 +75,7 @@ class CpuRunnerLink : public RunnerLink {
       profile.end = Await(before, std::min(deadline, start + pause));
       profile.ran_ns += NowNs() - start;
       if (profile.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
-      Freeze();
+      if (!Freeze()) break;
       ++profile.stops;
       if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
       const Status sampled = watch.Sample(profile.ran_ns, &profile.samples);
@@ -105,13 +109,37 @@ class CpuRunnerLink : public RunnerLink {
     return poll(&ended, 1, 0) == 1;
   }
 
-  void Freeze() {
-    if (!freezes_) return;
-    Signal(SIGSTOP);
-    while (!Died() && !AllThreadsStopped(pid_)) {
-      const timespec pause{0, 20'000};
-      nanosleep(&pause, nullptr);
+  // Stops every thread. False if some could not be stopped; then the runner is killed.
+  bool Freeze() {
+    if (!freezes_) return true;
+    const int64_t deadline = NowNs() + kStopTimeoutNs;
+    const auto pause = [] {
+      const timespec moment{0, 20'000};
+      nanosleep(&moment, nullptr);
+    };
+    // Again and again: something in the runner may wake it up.
+    for (Signal(SIGSTOP); !Died() && !AllThreadsStopped(pid_); Signal(SIGSTOP)) {
+      if (NowNs() > deadline) {
+        Signal(SIGKILL);
+        return false;
+      }
+      pause();
     }
+    // A thread is charged for its last moments only when it has left its core.
+    for (int64_t ran = -1; ran != frozen_ran_ns_;) {
+      ran = frozen_ran_ns_;
+      pause();
+      frozen_ran_ns_ = RunTimeNs(pid_);
+    }
+    return true;
+  }
+
+  // Whether the runner has slept since Freeze(): nothing but a signal of ours may have woken it.
+  SpanEnd StateSinceFreeze() {
+    if (!freezes_) return SpanEnd::kDone;
+    if (Died()) return SpanEnd::kDied;
+    const bool slept = AllThreadsStopped(pid_) && RunTimeNs(pid_) == frozen_ran_ns_;
+    return slept ? SpanEnd::kDone : Died() ? SpanEnd::kDied : SpanEnd::kRanFrozen;
   }
 
   SpanEnd Await(uint64_t before, int64_t deadline) {
@@ -133,6 +161,7 @@ class CpuRunnerLink : public RunnerLink {
   Doorbell* doorbell_;
   CpuSecretReader secrets_;
   bool freezes_;
+  int64_t frozen_ran_ns_ = 0;  // CPU time of all threads when they were stopped
   uint64_t go_ = 0;
 };
 

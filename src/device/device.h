@@ -54,7 +54,14 @@ struct OutputItem {
 };
 
 // What ended a wait for the runner.
-enum class SpanEnd { kDone, kDied, kTimedOut, kMalformed };
+enum class SpanEnd {
+  kDone,
+  kDied,
+  kTimedOut,
+  kMalformed,   // the doorbell was rung with a wrong number
+  kRanFrozen,   // it ran between calls, though it was stopped
+  kNotStopped,  // it could not be stopped after the call
+};
 
 struct Span {
   SpanEnd end = SpanEnd::kDone;

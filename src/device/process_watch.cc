@@ -55,14 +55,22 @@ int64_t RunDelayNs(int pid) {
   return total;
 }
 
+int64_t RunTimeNs(int pid) {
+  int64_t total = 0;
+  ForEachThread(pid, "schedstat", [&](const char* text) { total += std::strtoll(text, nullptr, 10); });
+  return total;
+}
+
 bool AllThreadsStopped(int pid) {
   bool stopped = true;
+  bool seen = false;  // without a look at any thread nothing is known
   ForEachThread(pid, "stat", [&](const char* text) {
+    seen = true;
     const char* name_end = std::strrchr(text, ')');  // the name may hold anything, spaces and brackets included
     const char state = name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '?';
     stopped = stopped && (state == 'T' || state == 't' || state == 'Z' || state == 'X');
   });
-  return stopped;
+  return stopped && seen;
 }
 
 }  // namespace kb

@@ -13,6 +13,9 @@ int64_t RunDelayNs(int pid);
 // True if every thread of `pid` is stopped (state T or t) or dead.
 bool AllThreadsStopped(int pid);
 
+// CPU time that the threads of a process have used, in nanoseconds.
+int64_t RunTimeNs(int pid);
+
 }  // namespace kb
 
 #endif  // DEVICE_PROCESS_WATCH_H_

@@ -160,7 +160,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   json spec = {{"threads", options_.threads},
                {"precision", request.protocol.precision},
                {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
-  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars"}) {
+  for (const char* key :
+       {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars", "may_alias"}) {
     spec[key] = problem.at(key);
   }
   std::unique_ptr<RunnerProcess> runner;

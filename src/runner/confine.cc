@@ -75,6 +75,8 @@ Status InstallFilter() {
   const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
   bool ok = true;
   for (const char* name : {"ptrace",
+                           "timer_create",  // its signal may be SIGCONT, which wakes a stopped process
+                           "mq_notify",
                            "process_vm_readv",
                            "process_vm_writev",
                            "process_madvise",
@@ -142,6 +144,19 @@ Status InstallFilter() {
   ok = ok && seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
   ok =
       ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+  // Nothing that makes the kernel send SIGCONT later, and no thread that cannot be stopped while it waits for another.
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_VFORK, CLONE_VFORK)) == 0;
+  for (const int command : {F_SETSIG, F_SETOWN, F_SETOWN_EX}) {
+    ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(fcntl), 1,
+                                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(command))) == 0;
+  }
+  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(prctl), 1,
+                              SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_PDEATHSIG)) == 0;
+  ok = ok &&
+       seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, SIGCONT)) == 0;
+  ok = ok &&
+       seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, SIGCONT)) == 0;
   // Signals only to oneself (abort needs that).
   const auto self = static_cast<scmp_datum_t>(getpid());
   ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;

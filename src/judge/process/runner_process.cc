@@ -88,9 +88,20 @@ Result<Fd> OpenPidfd(pid_t pid) {
   return fd;
 }
 
-Result<Fd> OpenReadOnly(const std::filesystem::path& path) {
-  Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return Fail(ErrorCode::kEngine, fmt::format("cannot open {}: {}", path.string(), strerror(errno)));
+// A copy of a built artefact in memory that nobody can change: through a descriptor of the file itself, a runner of the
+// same user could open the cache's own file for writing. Its name stays visible in /proc/PID/maps.
+Result<Fd> SealedCopy(const std::filesystem::path& path) {
+  KB_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  Fd fd(memfd_create(path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  for (size_t done = 0; fd.valid() && done < bytes.size();) {
+    const ssize_t put = write(fd.get(), bytes.data() + done, bytes.size() - done);
+    if (put <= 0) return Fail(ErrorCode::kUnavailable, "cannot copy an artefact into memory");
+    done += static_cast<size_t>(put);
+  }
+  if (!fd.valid() || fcntl(fd.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot make a sealed memory file: out of memory or descriptors");
+  }
+  lseek(fd.get(), 0, SEEK_SET);  // some readers start where the offset is
   return fd;
 }
 
@@ -242,7 +253,7 @@ Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const 
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
                                                          const json& spec, const SessionFds& session,
                                                          const std::filesystem::path& kernel, int threads) {
-  KB_ASSIGN_OR_RETURN(const Fd kernel_fd, OpenReadOnly(kernel));
+  KB_ASSIGN_OR_RETURN(const Fd kernel_fd, SealedCopy(kernel));
   return StartNative(installation, sandbox, spec,
                      {{"--doorbell", session.doorbell.get()},
                       {"--inputs", session.inputs.get()},
@@ -316,7 +327,7 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
   std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(),
                           session.parameters.get()};
   for (const auto& path : extensions) {
-    KB_ASSIGN_OR_RETURN(Fd fd, OpenReadOnly(path));
+    KB_ASSIGN_OR_RETURN(Fd fd, SealedCopy(path));
     fds.push_back(fd.get());
     opened.push_back(std::move(fd));
   }

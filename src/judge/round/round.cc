@@ -53,8 +53,8 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
     return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
   }
   if (end == "malformed") {
-    return Finding{Verdict::kTampered,
-                   "the runner's messages were forged: " + answer.at("malformed").get<std::string>(), "", nullptr};
+    return Finding{Verdict::kTampered, "forged or out of turn: " + answer.at("malformed").get<std::string>(), "",
+                   nullptr};
   }
   const json& report = answer.at("report");
   const std::string text = report.at("text");

@@ -42,6 +42,7 @@ struct Round {
   double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
   double worst = 0;                                        // error over allowed error
   std::string void_reason;                                 // empty: it counts
+  bool admitted = false;                                   // it was void, but the disturbance stayed
 };
 
 // Microseconds spent in each named step, for engine_us.

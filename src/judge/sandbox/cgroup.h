@@ -11,8 +11,9 @@
 
 namespace kb {
 
-constexpr int kRunnerThreads = 1024;                 // enough for any pool, and no load on the machine
-constexpr uint64_t kGroupSlack = uint64_t{2} << 30;  // of a runner's group over its private memory: /tmp, shared pages
+constexpr int kRunnerThreads = 1024;  // enough for any pool, and no load on the machine
+constexpr uint64_t kGroupSlack = uint64_t{768}
+                                 << 20;  // of a runner's group over its private memory: /tmp, shared pages
 
 // True if memory and number of threads can be limited by control groups here. Found out once, by making one.
 bool CgroupsOffered();
