@@ -17,8 +17,8 @@ struct ProbeResult {
 };
 
 // `outside`: what the engine has put up to be reached: "pid" (its own), "secret_file" (a path), "tcp_port" and
-// "abstract_socket" (it listens there), "shm_id" (System V), "variable" (in its environment), "hostname"; and the limits in force:
-// "memory_bytes", "file_bytes", "tmp_bytes", "threads" (0: none).
+// "abstract_socket" (it listens there), "shm_id" (System V), "variable" (in its environment), "hostname"; and the
+// limits in force: "memory_bytes", "file_bytes", "tmp_bytes", "threads" (0: none).
 std::vector<ProbeResult> RunProbes(const nlohmann::json& outside);
 
 // Runs them and prints one line of JSON each on stdout.
