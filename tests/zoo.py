@@ -66,9 +66,11 @@ def judge(binary: str, group: list[dict], flags: list[str]) -> dict[str, dict]:
         out, err = process.communicate(timeout=GROUP_TIMEOUT_S)
         problem = f"the engine exited with {process.returncode}: {err.decode(errors='replace').strip()[-400:]}"
     except subprocess.TimeoutExpired:
-        process.terminate()
+        process.kill()  # its children die with it
         out, _ = process.communicate()
         problem = f"the engine hung for {GROUP_TIMEOUT_S} s"
+    finally:
+        process.kill()
     results = {}
     for line in out.decode(errors="replace").splitlines():
         evaluation = json.loads(line)

@@ -1,5 +1,5 @@
-// Connects to the world and to local services and looks for keys, users and settings; it is right only if it finds
-// something. There is no network, no home and no environment.
+// Looks for a way into the network, for the host's services, and for keys, users and settings; it is right only if it
+// finds something. There is no network, no home and no environment.
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,23 +8,31 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 
-static bool Connects(uint32_t address, uint16_t port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+// A datagram socket connects as soon as there is a route.
+static bool HasRoute(uint32_t address) {
+  const int fd = socket(AF_INET, SOCK_DGRAM, 0);
   sockaddr_in to{};
   to.sin_family = AF_INET;
-  to.sin_port = htons(port);
+  to.sin_port = htons(53);
   to.sin_addr.s_addr = htonl(address);
-  const int result = connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to);
-  return result == 0 || errno == EINPROGRESS;
+  return connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
+}
+
+// A door of the host's, as services of a desktop open them.
+static bool HasDoor(const char* path) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::strncpy(to.sun_path, path, sizeof to.sun_path - 1);
+  return connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0;
 }
 
 static bool Attack() {
-  bool won = Connects(0x01010101, 443) || Connects(0x08080808, 53) || Connects(0x7F000001, 22);
+  bool won = HasRoute(0x01010101) || HasRoute(0x0A000001) || HasDoor("/run/docker.sock") || HasDoor("/run/dbus/socket");
   for (const char* path : {"/root/.ssh", "/root/.cache", "/home", "/var", "/run", "/mnt", "/srv"}) {
     won = won || opendir(path) != nullptr;
   }
