@@ -58,7 +58,8 @@ class Runner:
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
         self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
         if not spec["may_alias"]:
-            self.foreign.append((extent(inputs, spec["inputs"]), "is an input, or a view of one"))
+            self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
+                             for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
 
     def load(self):

@@ -207,7 +207,7 @@ class Session {
         outputs_(std::move(outputs)),
         parameters_(std::move(parameters)) {
     Bell()->version = kDoorbellVersion;
-    without_ = layout.at("without").get<Without>();
+    without_ = layout.value("without", Without());
     for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
     for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
     for (const json& part : layout.at("outputs")) {

@@ -175,7 +175,10 @@ TEST_F(CommandTest, EveryKeyOfAProtocolIsAFlag) {
     ASSERT_FALSE(parsed.is_discarded()) << line;
     if (name == "measure") parsed = false;
     std::string text = parsed.is_string() ? parsed.get<std::string>() : parsed.dump();
-    if (parsed.is_array()) text = text.substr(1, text.size() - 2);
+    if (parsed.is_array()) {
+      text = text.substr(1, text.size() - 2);
+      std::erase(text, '"');
+    }
     names.push_back(name);
     std::replace(name.begin(), name.end(), '_', '-');
     arguments.insert(arguments.end(), {"--" + name, text});

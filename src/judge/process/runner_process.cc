@@ -91,7 +91,9 @@ Result<Fd> OpenPidfd(pid_t pid) {
 // A copy of a built artefact in memory that nobody can change: through a descriptor of the file itself, a runner of the
 // same user could open the cache's own file for writing. Its name stays visible in /proc/PID/maps.
 Result<Fd> SealedCopy(const std::filesystem::path& path) {
-  KB_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  const auto read = ReadFile(path);
+  if (!read) return Fail(ErrorCode::kEngine, read.error().message);
+  const std::string& bytes = *read;
   Fd fd(memfd_create(path.filename().c_str(), MFD_CLOEXEC | MFD_ALLOW_SEALING));
   for (size_t done = 0; fd.valid() && done < bytes.size();) {
     const ssize_t put = write(fd.get(), bytes.data() + done, bytes.size() - done);

@@ -61,8 +61,10 @@ TEST_F(ProtocolTest, EveryKeyCanBeSetFromItsOwnText) {
   for (const Protocol::Key& key : Protocol::Keys()) {
     const nlohmann::json& value = before.at(key.name);
     std::string text = value.is_string() ? value.get<std::string>() : value.dump();
-    if (value.is_array()) text = text.substr(1, text.size() - 2);
-    std::erase(text, '"');
+    if (value.is_array()) {
+      text = text.substr(1, text.size() - 2);
+      std::erase(text, '"');
+    }
     EXPECT_TRUE(protocol.Set(key.name, text)) << key.name << "=" << text;
   }
   EXPECT_EQ(protocol.ToJson(), before);
