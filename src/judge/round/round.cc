@@ -165,7 +165,9 @@ Result<std::optional<Finding>> Rounds::Repeat() {
 
 Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
   if (fresh) {
-    KB_RETURN_IF_ERROR(Step("profile", {{"op", "draw"}, {"distribution", "natural"}}, protocol_.reference_timeout_s));
+    json draw = {{"op", "draw"}, {"distribution", "natural"}};
+    if (!protocol_.input_seeds.empty()) draw["seed"] = protocol_.input_seeds.front();
+    KB_RETURN_IF_ERROR(Step("profile", draw, protocol_.reference_timeout_s));
   }
   const double timeout_s = 2 * protocol_.call_timeout_s;  // stops slow it down
   return Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
