@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -89,6 +90,23 @@ TEST(Subprocess, DiesWithItsOwner) {
     EXPECT_FALSE(child->Wait(milliseconds(10)));
   }
   EXPECT_EQ(kill(pid, 0), -1);
+}
+
+// As bubblewrap does when it is killed while it sets up: its child waits for it for ever.
+TEST(Subprocess, LeavesNothingOfItsGroupBehind) {
+  const auto orphaned = RunToEnd(
+      {.argv = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!; kill -KILL $$"}, .environment = kEnvironment},
+      milliseconds(10'000));
+  ASSERT_TRUE(orphaned);
+  EXPECT_EQ(orphaned->status.signal, SIGKILL);
+  const std::string stat = "/proc/" + orphaned->output.substr(0, orphaned->output.find('\n')) + "/stat";
+  bool gone = false;
+  for (int i = 0; i < 1000 && !gone; ++i) {
+    const auto text = ReadFile(stat);
+    gone = !text || text->find(") Z ") != std::string::npos;
+    if (!gone) usleep(10'000);
+  }
+  EXPECT_TRUE(gone);
 }
 
 }  // namespace

@@ -140,21 +140,25 @@ std::optional<ExitStatus> Subprocess::Wait(std::chrono::milliseconds timeout) {
     const int ready = poll(&waiting, 1, left < 0 ? 0 : static_cast<int>(left));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0) return std::nullopt;
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    ended_ = ExitStatus::FromWait(status);
+    Reap();
     return ended_;
   }
+}
+
+// Until it is reaped nobody else can have its process group: what it left there ends with it. (bubblewrap killed early
+// leaves a child that waits for it for ever.)
+void Subprocess::Reap() {
+  ::kill(-pid_, SIGKILL);
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  ended_ = ExitStatus::FromWait(status);
 }
 
 void Subprocess::Kill() {
   if (pid_ < 0 || ended_) return;
   ::kill(pid_, SIGKILL);
-  int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-  }
-  ended_ = ExitStatus::FromWait(status);
+  Reap();
 }
 
 Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeout, size_t output_limit) {

@@ -48,7 +48,7 @@ class Subprocess {
   Subprocess& operator=(Subprocess&& other) noexcept;
   ~Subprocess();  // kills and reaps what still runs
 
-  // Nothing if it still runs after the timeout.
+  // Nothing if it still runs after the timeout. What is left of its process group ends with it.
   std::optional<ExitStatus> Wait(std::chrono::milliseconds timeout);
   // SIGKILL, then reaps. Harmless after the end.
   void Kill();
@@ -58,6 +58,7 @@ class Subprocess {
 
  private:
   Subprocess(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  void Reap();
   pid_t pid_ = -1;
   Fd pidfd_;
   std::optional<ExitStatus> ended_;

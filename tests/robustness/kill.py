@@ -49,16 +49,18 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return torch.clamp(x, min=0)
 """
-# The comment is new each time, so that there is a compiler to kill.
+# The comment is new each time, so that there is a compiler to kill; it sleeps, so that there is a runner to kill.
 NATIVE = """
 // %d
 #include <kernelbench/kernel.h>
+#include <unistd.h>
 #include <map>
 #include <regex>
 
 KB_EXPORT int kb_forward(const kb_call* call) {
   const float* x = static_cast<const float*>(call->inputs[0].data);
   float* y = static_cast<float*>(call->outputs[0].data);
+  usleep(20000);
   for (int i = 0; i < 64 * 64; ++i) y[i] = x[i] < 0 ? 0.0f : x[i];
   return 0;
 }

@@ -73,20 +73,27 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
       "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
 }
 
-std::vector<std::string> TensorEnvironment(const Installation& installation, int threads) {
-  return {fmt::format("PYTHONPATH={}", installation.python.string()),
-          "PYTHONDONTWRITEBYTECODE=1",
-          "PYTHONUNBUFFERED=1",
-          "LANG=C.UTF-8",
-          fmt::format("OMP_NUM_THREADS={}", threads),
-          fmt::format("MKL_NUM_THREADS={}", threads),
-          "OPENBLAS_NUM_THREADS=1",
-          "GOMP_SPINCOUNT=5000",
-          "OMP_PROC_BIND=true",
-          "OMP_PLACES=cores",
-          "MALLOC_MMAP_MAX_=0",
-          "MALLOC_TRIM_THRESHOLD_=1000000000000",
-          "MALLOC_TOP_PAD_=67108864"};
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads) {
+  std::vector<std::string> environment = {fmt::format("PYTHONPATH={}", installation.python.string()),
+                                          "PYTHONDONTWRITEBYTECODE=1",
+                                          "PYTHONUNBUFFERED=1",
+                                          "PYTHONSAFEPATH=1",  // nothing is imported from the working directory
+                                          "LANG=C.UTF-8",
+                                          fmt::format("OMP_NUM_THREADS={}", threads),
+                                          fmt::format("MKL_NUM_THREADS={}", threads),
+                                          "OPENBLAS_NUM_THREADS=1",
+                                          "GOMP_SPINCOUNT=5000",
+                                          "MALLOC_MMAP_MAX_=0",
+                                          "MALLOC_TRIM_THRESHOLD_=1000000000000",
+                                          "MALLOC_TOP_PAD_=67108864"};
+  if (device == "cpu") {
+    environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=cores"});
+  } else {
+    // Bound, the judge and the runner would spin on the same core. And asking torch for a GPU must not start CUDA,
+    // which does not survive the zygote's forks.
+    environment.emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+  }
+  return environment;
 }
 
 Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, const PythonIdentity& python,
@@ -100,7 +107,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
                   installation.libexec / "libkernelbench_device.so",
                   device,
                   std::to_string(threads)};
-  options.environment = TensorEnvironment(installation, threads);
+  options.environment = TensorEnvironment(installation, device, threads);
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
   options.inherit = {pair.second.get()};
@@ -135,6 +142,7 @@ Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds 
     return Fail(ErrorCode::kEngine, fmt::format("the device process died in step \"{}\": {}", op,
                                                 status ? status->Describe() : "it closed its socket"));
   }
+  if (reply->body.contains("device_error")) return Fail(ErrorCode::kUnavailable, reply->body["device_error"]);
   if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
   return std::move(*reply);
 }

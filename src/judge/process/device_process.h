@@ -30,7 +30,7 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
 // times as long, as each thread spins out its time slice while the one it waits for has no core. And they are bound to
 // cores: where two threads of a runner wake up on one core, they share it for all of a short call.
-std::vector<std::string> TensorEnvironment(const Installation& installation, int threads);
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads);
 
 class DeviceProcess {
  public:

@@ -221,7 +221,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
   }
   box.read_only = {installation.libexec};
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
-  box.environment = TensorEnvironment(installation, threads);
+  box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), threads);
   box.stdout_fd = box.stderr_fd = output->write_fd();
   KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
   hello.theirs.Reset();
@@ -271,7 +271,7 @@ Result<std::string> ProbeNative(const Installation& installation, const Sandbox&
 }
 
 Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                             int threads) {
+                             const std::string& device, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
   SandboxSpec box;
@@ -281,7 +281,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
               std::to_string(pair.second.get()),
               installation.libexec / "libkernelbench_runner.so",
               namespaces ? "1" : "0"};
-  box.environment = TensorEnvironment(installation, threads);
+  box.environment = TensorEnvironment(installation, device, threads);
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
   box.inherit = {pair.second.get()};
@@ -324,11 +324,11 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, s
 }
 
 Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, const SessionFds& session,
-                                                           const std::vector<std::filesystem::path>& extensions) {
+                                                           const std::vector<std::filesystem::path>& files) {
   std::vector<Fd> opened;
   std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(),
                           session.parameters.get()};
-  for (const auto& path : extensions) {
+  for (const auto& path : files) {
     KB_ASSIGN_OR_RETURN(Fd fd, SealedCopy(path));
     fds.push_back(fd.get());
     opened.push_back(std::move(fd));
@@ -339,13 +339,22 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec, con
 Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec, {}), spec); }
 
 Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
-  const Fd result(memfd_create("capture", MFD_CLOEXEC));
+  return ResultOf("capture", spec, timeout, kMaxCaptureBytes);
+}
+
+Result<std::string> Zygote::FirstCall(const json& spec, milliseconds timeout, size_t most_bytes) {
+  return ResultOf("prepare", spec, timeout, most_bytes);
+}
+
+// What a worker that is not a runner has written; empty if it ended without, took too long or wrote too much.
+Result<std::string> Zygote::ResultOf(const char* op, const json& spec, milliseconds timeout, size_t most_bytes) {
+  const Fd result(memfd_create(op, MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
-  KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, {result.get()}));
+  KB_ASSIGN_OR_RETURN(auto worker, Fork(op, spec, {result.get()}));
   const bool ended = worker->WaitForEnd(timeout);
   if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);
-  if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
+  if (!ended || size <= 0 || size > static_cast<off_t>(most_bytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');
   if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
   return text;

@@ -93,14 +93,17 @@ class Zygote {
  public:
   // Starts it; importing torch goes on in the background until the first use.
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                              int threads);
+                              const std::string& device, int threads);
 
-  // `extensions`: shared objects in the order of spec["extensions"].
+  // `files`: shared objects in the order of spec["extensions"], then what FirstCall() gave, if spec["compiled"].
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec, const SessionFds& session,
-                                                     const std::vector<std::filesystem::path>& extensions);
+                                                     const std::vector<std::filesystem::path>& files);
   // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
   // Empty if the worker died or took too long: the runner will meet that again.
   Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+
+  // Calls a module once in a worker of its own that may start compilers: an archive of what they made. Empty as above.
+  Result<std::string> FirstCall(const nlohmann::json& spec, std::chrono::milliseconds timeout, size_t most_bytes);
 
   // The same for module candidates; see ProbeNative().
   Result<std::string> Probe(const nlohmann::json& spec);
@@ -112,6 +115,8 @@ class Zygote {
   Zygote(Subprocess process, Channel channel, std::string keep)
       : process_(std::move(process)), channel_(std::move(channel)), keep_(std::move(keep)) {}
   Status AwaitReady();
+  Result<std::string> ResultOf(const char* op, const nlohmann::json& spec, std::chrono::milliseconds timeout,
+                               size_t most_bytes);
   Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::vector<int> fds);
   Subprocess process_;
   Channel channel_;
