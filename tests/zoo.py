@@ -58,7 +58,8 @@ def judge(binary: str, group: list[dict], flags: list[str]) -> dict[str, dict]:
     command = [binary, "eval", first["problem"], *(entry["path"] for entry in group), "--size", first["size"],
                "--protocol", "quick", "--json", "--no-store", "--quiet", *first.get("flags", []), *flags]
     if first["zoo"] == "hostile":
-        command += ["--static-check", "false"]  # what its text shows is another test's; here it must fail by itself
+        # What its text shows, and whose code it runs, are other tests'; here it must fail by itself.
+        command += ["--static-check", "false", "--profile", "false"]
     # A session of its own: what a program does to its process group or its terminal must not reach this script.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                cwd=ROOT, start_new_session=True)
