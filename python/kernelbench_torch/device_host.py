@@ -5,6 +5,7 @@ one socket (length-prefixed JSON, see src/wire/channel.h) until it closes. Trust
 believes a runner.
 """
 
+import glob
 import json
 import mmap
 import os
@@ -24,7 +25,8 @@ from torch.utils import cpp_extension
 
 from . import device_library, trees
 from .device_library import parsed, pointers
-from .problem import Problem, ProblemError, available_bytes
+from .problem import Problem, ProblemError, available_bytes, seed_generators
+from .runner_library import EMPTY, FORWARD
 
 
 class Channel:
@@ -67,20 +69,42 @@ def build_facts():
 
 def shared_like(tensor):
     """An uninitialised tensor of this form in pages of the same kind as a runner's, which are not as quick as the heap's."""
-    if tensor.numel() == 0:
+    if tensor.numel() == 0 or tensor.device.type != "cpu":
         return torch.empty_like(tensor)
     memory = mmap.mmap(-1, tensor.numel() * tensor.element_size())  # shared and anonymous, and exported to nobody
     return torch.frombuffer(memory, dtype=tensor.dtype).as_strided(tensor.shape, tensor.stride())
+
+
+def find_nvrtc():
+    """The runtime compiler that this PyTorch brings, or "": then the library looks for the toolkit's."""
+    found = sorted(path for place in sys.path for path in glob.glob(f"{place}/nvidia/*/lib/libnvrtc.so.1?"))
+    return found[-1] if found else ""
+
+
+class NoDevice(Exception):
+    """The device is not there, or this PyTorch cannot use it. The text says what to do."""
+
+
+def start_cuda():
+    if torch.version.cuda is None:
+        raise NoDevice(f"this PyTorch ({torch.__version__}, {sys.executable}) is built without CUDA; "
+                       "set KERNELBENCH_PYTHON to a Python whose PyTorch has it")
+    if not torch.cuda.is_available():
+        raise NoDevice("PyTorch finds no NVIDIA GPU on this machine; nvidia-smi shows what the driver sees")
+    torch.cuda.init()
+    os.environ.setdefault("KERNELBENCH_NVRTC", find_nvrtc())
 
 
 class Host:
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
     def __init__(self, library, kind, threads):
-        self.lib = device_library.load(library)
+        self.lib, self.kind = device_library.load(library), kind
+        if kind != "cpu":
+            start_cuda()
         self.device = self.lib.kbd_open(kind.encode(), threads)
         if not self.device:
-            raise SystemExit(f"no device {kind!r}")
+            raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
         self.weights, self.rng_seed = 0, 0
         self.inputs, self.working, self.expected, self.scratch = [], [], [], []
@@ -94,9 +118,10 @@ class Host:
         if key not in self.problems:
             self.problems.clear()  # one problem at a time: its tensors may be large
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
-                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor))
+                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind)
             problem.budgets = {}
             self.problems[key] = problem
+            self.release_memory()
         self.problem = problem = self.problems[key]
         names, parameters = problem.parameters(0)
         inputs, inputs_bytes = trees.layout(problem.input_examples)
@@ -132,16 +157,22 @@ class Host:
                     self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
             done += 1
         problem.budgets[name] = (budgets, done)
+        self.release_memory()
         tolerance = json.dumps(request["tolerance"]).encode()
         judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
         return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
+
+    def release_memory(self):
+        """On a GPU what torch keeps of freed memory is missing in the runner."""
+        if self.kind != "cpu":
+            torch.cuda.empty_cache()
 
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
         self.end_session(request)
         self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
-            raise ProblemError(self.lib.kbd_session_error().decode())
+            raise ProblemError(self.lib.kbd_error().decode())
         self.copies, self.same_inputs = request["copies_outputs"], "fresh-inputs" in request["without"]
         self.working = [shared_like(t) for t in self.problem.input_examples]
         self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
@@ -172,18 +203,43 @@ class Host:
 
     def call(self, request):
         return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
-                                        int(request["timeout_us"] * 1000), request["clocked"]))
+                                        int(request["timeout_us"] * 1000), self.clocked(request)))
+
+    def clocked(self, request):
+        """Whether secret positions are read. On a GPU that is part of every offset: the device must come back to this process."""
+        return request["kind"] == FORWARD or (request["kind"] == EMPTY and self.kind != "cpu")
 
     def profile(self, request):
         """A call that counts for nothing but the question which code ran in it (src/device/c_api.h, kbd_profile)."""
         return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
                                            int(request["timeout_us"] * 1000), json.dumps(request["settings"]).encode()))
 
+    def empty_baseline(self, _):
+        """What an empty call costs here, where the baseline runs: it is no part of a runner's offset. On a GPU such a call
+        writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
+        if self.kind == "cpu":
+            return {"us": 0.0}
+        blanks = [torch.zeros_like(t) for t in self.problem.output_examples]
+        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
+        self.lib.kbd_baseline_begin(self.session)
+        if self.copies:
+            seed_generators(0, self.kind)
+            for to, blank in zip(self.scratch, blanks):
+                to.copy_(blank)
+        else:
+            for blank in blanks:
+                blank.zero_()
+        torch.cuda.synchronize()
+        return {"us": self.lib.kbd_baseline_end(self.session, pointers(self.scratch if self.copies else blanks)) / 1e3}
+
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
     def baseline(self, _):
         """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position."""
+        for tensor in self.expected:  # of the round before: the reference will get the same memory again
+            self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        self.expected = []
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
                                       pointers(self.scratch) if self.copies else None)
         waited = self.lib.kbd_waited_ns(self.device)
@@ -195,9 +251,11 @@ class Host:
             outputs = self.scratch
         else:
             outputs = [t.contiguous() for t in outputs]
+        if self.kind != "cpu":
+            torch.cuda.synchronize()  # as a runner does before it says done
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs
-        return {"us": ns / 1e3, "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
+        return {"us": ns / 1e3, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3, "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
 
     def compare(self, request):
         budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
@@ -209,7 +267,8 @@ class Host:
         return result
 
     def keep_outputs(self, _):
-        self.lib.kbd_keep_outputs(self.session)
+        if not self.lib.kbd_keep_outputs(self.session):
+            raise ProblemError(self.lib.kbd_error().decode())
         return {}
 
     def outputs_equal_kept(self, _):
@@ -233,7 +292,7 @@ def answer(host, request, fds):
     except (ProblemError, trees.Unsupported) as error:
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, MemoryError) or "allocate memory" in str(error):
+        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
             return {"problem_error": f"out of memory while running the reference: {error}"}, []
         return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
                 "traceback": traceback.format_exc()}, []
@@ -254,9 +313,15 @@ def main():
     fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
-    limit_memory()
+    if kind == "cpu":
+        limit_memory()
     channel = Channel(fd)
-    host = Host(library, kind, threads)
+    try:
+        host = Host(library, kind, threads)
+    except NoDevice as error:
+        channel.receive()
+        channel.send({"device_error": str(error)})
+        return
     while (message := channel.receive()) is not None:
         reply, fds = answer(host, *message)
         channel.send(reply, fds)

@@ -16,7 +16,7 @@ _SIGNATURES = {
     "kbd_budget_judgeable": (ctypes.c_int, [_POINTER, _TEXT]),
     "kbd_session_new": (_POINTER, [_POINTER, _TEXT]),
     "kbd_session_free": (None, [_POINTER]),
-    "kbd_session_error": (_TEXT, []),
+    "kbd_error": (_TEXT, []),
     "kbd_session_fds": (None, [_POINTER, ctypes.POINTER(ctypes.c_int * 4)]),
     "kbd_session_attach": (None, [_POINTER, ctypes.c_int, ctypes.c_int]),
     "kbd_set_parameters": (None, [_POINTER, _POINTER]),
@@ -24,11 +24,13 @@ _SIGNATURES = {
     "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER, _POINTER]),
     "kbd_call": (_TEXT, [_POINTER, ctypes.c_int, ctypes.c_uint64, _I64, ctypes.c_int]),
     "kbd_profile": (_TEXT, [_POINTER, _POINTER, ctypes.c_uint64, _I64, _TEXT]),
+    "kbd_evict": (None, [_POINTER, _POINTER, _I64]),
+    "kbd_baseline_gap": (_I64, [_POINTER]),
     "kbd_baseline_begin": (None, [_POINTER]),
     "kbd_baseline_end": (_I64, [_POINTER, _POINTER]),
     "kbd_check_inputs": (_TEXT, [_POINTER, _POINTER]),
     "kbd_compare": (_TEXT, [_POINTER, _POINTER, _POINTER, _TEXT]),
-    "kbd_keep_outputs": (None, [_POINTER]),
+    "kbd_keep_outputs": (ctypes.c_int, [_POINTER]),
     "kbd_outputs_equal_kept": (ctypes.c_int, [_POINTER]),
 }
 

@@ -13,12 +13,12 @@ def _scaled(x):
 
 
 def _sparse(x):
-    return (x - x.mean()) * (torch.rand(x.shape) < 0.1)
+    return (x - x.mean()) * (torch.rand(x.shape, device=x.device) < 0.1)
 
 
 def _structured(x):
     """Signs alternate along memory: neighbours cancel, so sums keep only what precision leaves."""
-    signs = 1 - 2 * (torch.arange(x.numel()) % 2)
+    signs = 1 - 2 * (torch.arange(x.numel(), device=x.device) % 2)
     return x * signs.reshape(x.shape).to(x.dtype)
 
 

@@ -9,7 +9,8 @@ import types
 
 import torch
 
-from . import extensions, runner_library, trees
+from . import extensions, first_call, runner_library, trees
+from .problem import seed_generators
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -19,18 +20,30 @@ class WrongForm(Exception):
     """The outputs are not of the form that the reference's have."""
 
 
-def view(base, spec):
+class _DeviceBytes:
+    """Device memory at an address, as torch takes it."""
+
+    def __init__(self, address, size):
+        self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "|u1", "strides": None, "version": 3}
+
+
+def view(base, spec, device):
     """The tensor that `spec` describes in the mapped segment at address `base`."""
     dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
     if spec["bytes"] == 0:
-        return torch.empty(spec["shape"], dtype=dtype)
+        return torch.empty(spec["shape"], dtype=dtype, device=device)
+    if device != "cpu":
+        flat = torch.as_tensor(_DeviceBytes(base + spec["offset"], spec["bytes"]), device=device).view(dtype)
+        return flat.as_strided(spec["shape"], spec["strides"])
     buffer = (ctypes.c_char * spec["bytes"]).from_address(base + spec["offset"])
     flat = torch.frombuffer(buffer, dtype=dtype)
     return flat.as_strided(spec["shape"], spec["strides"])
 
 
 def is_out_of_memory(error):
-    return isinstance(error, MemoryError) or "allocate memory" in str(error) or "out of memory" in str(error).lower()
+    # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
 
 
 def new_module(source):
@@ -47,37 +60,58 @@ def extent(base, specs):
     return (base, base + max((s["offset"] + s["bytes"] for s in specs), default=0))
 
 
+def load_class(source):
+    """Imports the candidate. From here on nothing in this process is trusted."""
+    module = new_module(source)
+    exec(compile(source, module.__file__, "exec"), module.__dict__)
+    model_class = module.__dict__.get("ModelNew")
+    if model_class is None:
+        raise TypeError("the candidate defines no class ModelNew")
+    return model_class
+
+
+def build_model(model_class, spec, seed):
+    """A model under the seed of the weights, on the device and in the precision of the problem."""
+    torch.manual_seed(seed)
+    model = model_class(*trees.unflatten(spec["init"], []))
+    if not isinstance(model, torch.nn.Module):
+        return model
+    return model.to(device=spec["device"], dtype=_PRECISIONS.get(spec["precision"]))
+
+
+def construct(spec, seed):
+    return build_model(load_class(spec["source"]), spec, seed)
+
+
 class Runner:
     def __init__(self, spec, segments):
-        self.spec = spec
+        self.spec, self.device = spec, spec["device"]
         inputs, outputs, parameters = segments
-        self.inputs = trees.unflatten(spec["structure"], [view(inputs, s) for s in spec["inputs"]])
-        self.outputs = [view(outputs, s) for s in spec["outputs"]]
-        self.parameters = {s["name"]: view(parameters, s) for s in spec["parameters"]}
-        self.init = trees.unflatten(spec["init"], [])
+        self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
+        self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
+        self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
         self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
         if not spec["may_alias"]:
             self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
                              for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
+        self.blanks = [torch.zeros_like(t) for t in self.outputs] if self.device != "cpu" else []
+
+    def empty(self):
+        """An empty call on a GPU: outputs of the problem's form are written, from memory of this process, and nothing else."""
+        seed_generators(0, self.device)
+        for to, blank in zip(self.outputs, self.blanks):
+            to.copy_(blank)
+        torch.cuda.synchronize()
 
     def load(self):
-        """Imports the candidate. From here on nothing in this process is trusted."""
-        module = new_module(self.spec["source"])
-        exec(compile(self.spec["source"], module.__file__, "exec"), module.__dict__)
-        self.model_class = module.__dict__.get("ModelNew")
-        if self.model_class is None:
-            raise TypeError("the candidate defines no class ModelNew")
+        self.blanks = []
+        self.model_class = load_class(self.spec["source"])
 
     def prepare(self, seed):
-        """Constructs the model under the seed of the weights. Returns whether its state had to be replaced."""
-        torch.manual_seed(seed)
-        model = self.model_class(*self.init)
-        precision = _PRECISIONS.get(self.spec["precision"])
-        if precision is not None and isinstance(model, torch.nn.Module):
-            model = model.to(precision)
-        self.model = model
+        """Constructs the model. Returns whether its state had to be replaced."""
+        self.model = build_model(self.model_class, self.spec, seed)
         return self._adopt_state()
 
     def _adopt_state(self):
@@ -93,7 +127,7 @@ class Runner:
         return bool(different)
 
     def forward(self, seed):
-        torch.default_generator.manual_seed(seed)
+        seed_generators(seed, self.device)
         value = self.model(*self.inputs)
         produced = [value] if isinstance(value, torch.Tensor) else self._flatten(value)
         if [(t.dtype, t.shape) for t in produced] != self.forms:
@@ -101,10 +135,12 @@ class Runner:
         for to, tensor in zip(self.outputs, produced):
             self._check_memory(tensor)
             to.copy_(tensor)
+        if self.device != "cpu":
+            torch.cuda.synchronize()
 
     def _check_memory(self, tensor):
-        if tensor.layout is not torch.strided or tensor.device.type != "cpu":
-            raise WrongForm(f"an output is {tensor.layout} on {tensor.device}, expected a dense tensor on the CPU")
+        if tensor.layout is not torch.strided or tensor.device.type != self.device:
+            raise WrongForm(f"an output is {tensor.layout} on {tensor.device}, expected a dense tensor on {self.device}")
         address = tensor.data_ptr()
         for (first, end), what in self.foreign:
             if first <= address < end:
@@ -117,7 +153,7 @@ class Runner:
         except trees.Unsupported as error:
             raise WrongForm(str(error)) from None
         if isinstance(value, (bool, int, float)):
-            tensors.append(torch.tensor(value))
+            tensors.append(torch.tensor(value, device=self.device))
         return tensors
 
 
@@ -149,13 +185,20 @@ def serve(library, spec, fds):
     """The worker's whole life; returns its exit code."""
     torch.set_num_threads(spec["threads"])
     torch.set_grad_enabled(False)
-    doorbell, *segments = [library.kbr_map(fd) for fd in fds[:4]]
-    runner = Runner(spec, segments)
-    extensions.serve_finished(spec["extensions"], fds[4:])
+    on_cpu = spec["device"] == "cpu"
+    doorbell = library.kbr_map(fds[0])
+    built = fds[4:]
+    extensions.serve_finished(spec["extensions"], built[:len(spec["extensions"])])
     problem = runner_library.confine(library, spec)
+    if not problem and not on_cpu:  # after confinement: the driver starts threads
+        problem = (library.kbr_open_gpu() or b"").decode()
+        torch.cuda.init()
+    if not problem and spec["compiled"]:
+        first_call.adopt(built[-1])
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125
+    runner = Runner(spec, [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in fds[1:4]])
     mailbox = Mailbox(library, doorbell, runner.forms)
     mailbox.write()
     clean = True  # the report in the mailbox says that all is well
@@ -163,6 +206,8 @@ def serve(library, spec, fds):
         kind, argument = mailbox.wait()
         if kind == EXIT:
             return 0
+        if kind == EMPTY and not on_cpu:
+            runner.empty()
         if kind != EMPTY:
             try:
                 if kind == FORWARD:

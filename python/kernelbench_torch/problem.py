@@ -55,19 +55,29 @@ def tensor_bytes(value):
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def available_bytes():
+def available_bytes(device="cpu"):
+    """Memory of the device that can still be taken."""
+    if device != "cpu":
+        return torch.cuda.mem_get_info()[0] + torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
     for line in pathlib.Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return 1 << 62
 
 
-class Problem:
-    """A problem at one size and precision, with one reference module for each weight seed."""
+def seed_generators(seed, device):
+    """Seeds what forward may draw from."""
+    torch.default_generator.manual_seed(seed)
+    if device != "cpu":
+        torch.cuda.default_generators[0].manual_seed(seed)
 
-    def __init__(self, path, size, precision, weight_seeds, fill_uniform):
-        """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed."""
-        self.path, self.dtype, self.fill_uniform = path, PRECISIONS[precision], fill_uniform
+
+class Problem:
+    """A problem at one size and precision on one device, with one reference module for each weight seed."""
+
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu"):
+        """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU."""
+        self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
         self.module = load_module(path, size)
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
@@ -88,11 +98,14 @@ class Problem:
         if seed is not None:
             return self._draw(distribution, seed)
         seed = int.from_bytes(os.urandom(7), "little")
+        if self.device != "cpu":
+            return self._draw(distribution, seed)
         with ParallelUniform(self.fill_uniform, seed):
             return self._draw(distribution, seed)
 
     def _draw(self, distribution, seed):
-        inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
+        with torch.device(self.device):
+            inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
         tensors = []
         structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))
         tensors = [self._cast(t) for t in tensors]
@@ -102,7 +115,7 @@ class Problem:
 
     def forward(self, weights, structure, tensors, rng_seed):
         """One call of the reference as PyTorch ships it."""
-        torch.default_generator.manual_seed(rng_seed)
+        seed_generators(rng_seed, self.device)
         return self.models[weights](*trees.unflatten(structure, tensors))
 
     def forward_fp64(self, weights, structure, tensors):
@@ -142,10 +155,12 @@ class Problem:
         model = self._seeded(seed, self.module.Model, *self.init)
         if not isinstance(model, torch.nn.Module):
             raise ProblemError(f"{self.path}: Model is no torch.nn.Module")
+        model = model.to(self.device)
         return model.to(self.dtype) if self.dtype != torch.float32 else model
 
     def _cast(self, tensor):
         """Only fp32 tensors take the precision; indices, masks and quantised operands stay what they are."""
+        tensor = tensor.to(self.device)
         return tensor.to(self.dtype) if tensor.dtype == torch.float32 else tensor
 
     def _guard(self, what, function):
@@ -170,7 +185,7 @@ class Problem:
 
     def _refuse(self, input_bytes, output_bytes):
         # Inputs: private, shared, in fp64. Outputs: expected, copied, shared, in fp64 and its cast.
-        needed, free = 4 * input_bytes + 7 * output_bytes, available_bytes()
+        needed, free = 4 * input_bytes + 7 * output_bytes, available_bytes(self.device)
         if needed > free:
             raise ProblemError(f"{self.path} at this size needs {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free; "
                                "choose a smaller --size")

@@ -6,8 +6,10 @@ WORK = ctypes.CFUNCTYPE(ctypes.c_int)
 _POINTER, _TEXT, _I64, _U64, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
 _SIGNATURES = {
     "kbr_run_worker": (None, [_INT, _INT, _INT, _U64, _TEXT, _TEXT, WORK]),
-    "kbr_confine": (_TEXT, [_U64, _U64, _TEXT, _TEXT]),
+    "kbr_confine": (_TEXT, [_U64, _U64, _TEXT, _TEXT, _TEXT, _INT]),
     "kbr_probe": (None, [_TEXT]),
+    "kbr_open_gpu": (_TEXT, []),
+    "kbr_map_gpu": (_POINTER, [_INT]),
     "kbr_map": (_POINTER, [_INT]),
     "kbr_mailbox": (_POINTER, [_POINTER]),
     "kbr_wait": (ctypes.c_uint32, [_POINTER, ctypes.POINTER(_U64)]),
@@ -36,5 +38,6 @@ def lines(items):
 def confine(library, spec):
     """Gives up this process's powers; None, or why that failed."""
     limits = spec["confinement"]
-    problem = library.kbr_confine(limits["memory_bytes"], limits["file_bytes"], lines(limits["readable"]), lines(limits["without"]))
+    problem = library.kbr_confine(limits["memory_bytes"], limits["file_bytes"], lines(limits["readable"]), lines(limits["without"]),
+                                  lines(limits["devices"]), limits["programs"])
     return problem and problem.decode()

@@ -2,11 +2,12 @@
 
 Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
 candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
-candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), or tries what a candidate
-could do (op "probe").
+candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), its first call (op "prepare"),
+or tries what a candidate could do (op "probe").
 
 Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": doorbell, inputs, outputs,
-parameters, and the finished extensions in the order of spec["extensions"]; for "capture": result.
+parameters, the finished extensions in the order of spec["extensions"], and what the first call compiled, if anything; for
+"capture" and "prepare": result.
 """
 
 import json
@@ -19,7 +20,7 @@ import warnings
 import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
 
-from . import extensions, module_runner, runner_library
+from . import extensions, first_call, module_runner, runner_library
 from .device_host import Channel
 
 
@@ -39,7 +40,8 @@ def become_child(library, namespaces, request, fds):
     close_all_but({0, 1, 2, *fds})  # the engine's socket above all
     spec = request["spec"]
     works = {"run": lambda: module_runner.serve(library, spec, rest), "probe": lambda: probe(library, spec),
-             "capture": lambda: extensions.capture(library, spec, rest[0])}
+             "capture": lambda: extensions.capture(library, spec, rest[0]),
+             "prepare": lambda: first_call.prepare(library, spec, rest[0])}
     work = runner_library.WORK(works[request["op"]])
     limits = spec["confinement"]
     without = runner_library.lines(limits["without"])

@@ -150,7 +150,7 @@ void AddEval(CLI::App* app, int* exit_code) {
   command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
   command->add_option("candidates", flags->candidates, ".py (ModelNew) or .cpp (kb_forward) files")->required();
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
-  command->add_option("--device", flags->device, "cpu")->capture_default_str();
+  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
   command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
       ->capture_default_str();
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")

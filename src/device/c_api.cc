@@ -82,32 +82,31 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(Device* device, const json& layout) {
     KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
-    KB_ASSIGN_OR_RETURN(auto inputs, SharedMemory::Create("kb-inputs", layout.at("inputs_bytes").get<size_t>()));
-    KB_ASSIGN_OR_RETURN(auto outputs, SharedMemory::Create("kb-outputs", layout.at("outputs_bytes").get<size_t>()));
-    KB_ASSIGN_OR_RETURN(auto parameters,
-                        SharedMemory::Create("kb-parameters", layout.at("parameters_bytes").get<size_t>()));
+    KB_ASSIGN_OR_RETURN(auto inputs, device->Share("kb-inputs", layout.at("inputs_bytes").get<size_t>()));
+    KB_ASSIGN_OR_RETURN(auto outputs, device->Share("kb-outputs", layout.at("outputs_bytes").get<size_t>()));
+    KB_ASSIGN_OR_RETURN(auto parameters, device->Share("kb-parameters", layout.at("parameters_bytes").get<size_t>()));
     return std::unique_ptr<Session>(
         new Session(device, layout, std::move(doorbell), std::move(inputs), std::move(outputs), std::move(parameters)));
   }
 
   void Fds(int fds[4]) const {
     fds[0] = doorbell_.fd();
-    fds[1] = inputs_.fd();
-    fds[2] = outputs_.fd();
-    fds[3] = parameters_.fd();
+    fds[1] = inputs_->fd();
+    fds[2] = outputs_->fd();
+    fds[3] = parameters_->fd();
   }
 
   void Attach(int pid, Fd pidfd) {
     link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"));
   }
 
-  void SetParameters(const void* const* from) { Copy(parameter_parts_, parameters_, from); }
+  void SetParameters(const void* const* from) { Copy(parameter_parts_, *parameters_, from); }
 
   void Present(const void* const* from) {
     secret_ = RandomBits();
     std::vector<CopyItem> copies;
     for (size_t i = 0; i < input_parts_.size(); ++i) {
-      copies.push_back({inputs_.data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
+      copies.push_back({inputs_->data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
     }
     if (With("poison")) {
       device_->Present(copies, output_items_, secret_);
@@ -124,13 +123,17 @@ class Session {
       poisoned.push_back({outputs[i], output_items_[i].dtype, output_items_[i].shape});
     }
     device_->Present(copies, poisoned, secret_);
+    baseline_gap_ns_ = device_->Watch();
   }
+
+  int64_t BaselineGapNs() const { return baseline_gap_ns_; }
 
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
     const Span span = link_->Call(kind, argument, timeout_ns, clocked);
     json result = {{"end", EndName(span.end)},
                    {"us", static_cast<double>(span.ns) / 1e3},
                    {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
+                   {"gap_us", static_cast<double>(span.gap_ns) / 1e3},
                    {"report", nullptr},
                    {"malformed", ForgeryOf(span.end)}};
     if (span.end == SpanEnd::kDone) TakeReport(&result);
@@ -143,7 +146,7 @@ class Session {
         {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
     const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
                             kAnonymous.at(settings.at("anonymous"))};
-    Copy(input_parts_, inputs_, from);
+    Copy(input_parts_, *inputs_, from);
     const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
     const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
     authorship_.AddCall(profile.samples, profile.ran_ns, ns("tail_us"), rules);
@@ -170,7 +173,7 @@ class Session {
     json changed = json::array();
     for (size_t i = 0; i < input_parts_.size(); ++i) {
       const Part& part = input_parts_[i];
-      if (With("input-check") && !device_->Equal(inputs_.data() + part.offset, from[i], part.bytes))
+      if (With("input-check") && !device_->Equal(inputs_->data() + part.offset, from[i], part.bytes))
         changed.push_back(i);
     }
     return Keep({{"inputs_changed", changed}, {"late", With("secret-positions") && !link_->SecretsHold()}});
@@ -188,19 +191,22 @@ class Session {
     return Keep({{"outputs", results}});
   }
 
-  void KeepOutputs() { kept_.assign(outputs_.data(), outputs_.data() + outputs_.size()); }
-
-  bool OutputsEqualKept() {
-    return kept_.size() == outputs_.size() && device_->Equal(kept_.data(), outputs_.data(), kept_.size());
+  Status KeepOutputs() {
+    KB_ASSIGN_OR_RETURN(kept_, device_->Allocate(outputs_->size()));
+    const CopyItem all{kept_->data(), outputs_->data(), outputs_->size()};
+    device_->Copy({&all, 1});
+    return {};
   }
+
+  bool OutputsEqualKept() { return kept_ && device_->Equal(kept_->data(), outputs_->data(), outputs_->size()); }
 
  private:
   struct Part {
     size_t offset, bytes;
   };
 
-  Session(Device* device, const json& layout, SharedMemory doorbell, SharedMemory inputs, SharedMemory outputs,
-          SharedMemory parameters)
+  Session(Device* device, const json& layout, SharedMemory doorbell, std::unique_ptr<Buffer> inputs,
+          std::unique_ptr<Buffer> outputs, std::unique_ptr<Buffer> parameters)
       : device_(device),
         doorbell_(std::move(doorbell)),
         inputs_(std::move(inputs)),
@@ -213,7 +219,7 @@ class Session {
     for (const json& part : layout.at("outputs")) {
       const auto dtype = part.at("dtype").get<std::vector<int>>();
       output_items_.push_back(
-          {outputs_.data() + part.at("offset").get<size_t>(),
+          {outputs_->data() + part.at("offset").get<size_t>(),
            {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
            part.at("shape").get<std::vector<int64_t>>()});
     }
@@ -237,8 +243,10 @@ class Session {
 
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
 
-  static void Copy(const std::vector<Part>& parts, const SharedMemory& to, const void* const* from) {
-    for (size_t i = 0; i < parts.size(); ++i) std::memcpy(to.data() + parts[i].offset, from[i], parts[i].bytes);
+  void Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
+    std::vector<CopyItem> copies;
+    for (size_t i = 0; i < parts.size(); ++i) copies.push_back({to.data() + parts[i].offset, from[i], parts[i].bytes});
+    device_->Copy(copies);
   }
 
   // The runner is frozen; its report is copied once and decoded from the copy.
@@ -274,19 +282,19 @@ class Session {
 
   Device* device_;
   Without without_;
-  SharedMemory doorbell_, inputs_, outputs_, parameters_;
+  SharedMemory doorbell_;
+  std::unique_ptr<Buffer> inputs_, outputs_, parameters_, kept_;
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;
   std::unique_ptr<RunnerLink> link_;
   std::unique_ptr<SecretReader> baseline_;
   Authorship authorship_;
-  std::vector<std::byte> kept_;
-  int64_t baseline_start_ = 0;
+  int64_t baseline_start_ = 0, baseline_gap_ns_ = 0;
   uint64_t secret_ = 0;
   std::string text_;
 };
 
-std::string session_error;
+std::string last_error;
 
 }  // namespace
 }  // namespace kb
@@ -298,8 +306,11 @@ using kb::Session;       // NOLINT
 int64_t kbd_now_ns() { return kb::NowNs(); }
 
 void* kbd_open(const char* kind, int threads) {
-  if (std::string(kind) != "cpu") return nullptr;
-  return new DeviceHandle{kb::MakeCpuDevice(threads), ""};
+  if (std::string(kind) == "cpu") return new DeviceHandle{kb::MakeCpuDevice(threads), ""};
+  auto device = kb::MakeCudaDevice(threads);
+  if (device) return new DeviceHandle{std::move(*device), ""};
+  kb::last_error = device.error().message;
+  return nullptr;
 }
 
 const char* kbd_info(void* device) {
@@ -311,6 +322,10 @@ const char* kbd_info(void* device) {
 int64_t kbd_waited_ns(void* device) { return static_cast<DeviceHandle*>(device)->device->WaitedNs(); }
 void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed) {
   static_cast<DeviceHandle*>(device)->device->FillUniform(to, elements, seed);
+}
+
+void kbd_evict(void* device, const void* data, int64_t bytes) {
+  static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));
 }
 
 void* kbd_budget_new() { return new ErrorBudget; }
@@ -328,10 +343,10 @@ int kbd_budget_judgeable(void* budget, const char* tolerance) {
 void* kbd_session_new(void* device, const char* layout) {
   auto session = Session::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
   if (session) return session->release();
-  kb::session_error = session.error().message;
+  kb::last_error = session.error().message;
   return nullptr;
 }
-const char* kbd_session_error() { return kb::session_error.c_str(); }
+const char* kbd_error() { return kb::last_error.c_str(); }
 void kbd_session_free(void* session) { delete static_cast<Session*>(session); }
 void kbd_session_fds(void* session, int fds[4]) { static_cast<Session*>(session)->Fds(fds); }
 void kbd_session_attach(void* session, int pid, int pidfd) {
@@ -351,6 +366,7 @@ const char* kbd_profile(void* session, const void* const* inputs, uint64_t argum
                         const char* settings) {
   return static_cast<Session*>(session)->ProfileForward(inputs, argument, timeout_ns, nlohmann::json::parse(settings));
 }
+int64_t kbd_baseline_gap(void* session) { return static_cast<Session*>(session)->BaselineGapNs(); }
 void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
 int64_t kbd_baseline_end(void* session, const void* const* outputs) {
   return static_cast<Session*>(session)->BaselineEnd(outputs);
@@ -361,5 +377,9 @@ const char* kbd_check_inputs(void* session, const void* const* inputs) {
 const char* kbd_compare(void* session, const void* const* expected, void* const* budgets, const char* tolerance) {
   return static_cast<Session*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
 }
-void kbd_keep_outputs(void* session) { static_cast<Session*>(session)->KeepOutputs(); }
+int kbd_keep_outputs(void* session) {
+  const kb::Status kept = static_cast<Session*>(session)->KeepOutputs();
+  if (!kept) kb::last_error = kept.error().message;
+  return kept ? 1 : 0;
+}
 int kbd_outputs_equal_kept(void* session) { return static_cast<Session*>(session)->OutputsEqualKept(); }

@@ -11,7 +11,7 @@
 #define KBD_EXPORT extern "C" __attribute__((visibility("default")))
 
 KBD_EXPORT int64_t kbd_now_ns();
-KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu"; null if there is no such device
+KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu" or "cuda"; null: see kbd_error
 KBD_EXPORT const char* kbd_info(void* device);
 KBD_EXPORT int64_t kbd_waited_ns(void* device);
 // Fills `to` with `elements` numbers uniform in [0, 1) (device/random_fill.h).
@@ -31,15 +31,15 @@ KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
 // [name]}, the barriers of a round that are taken away (base/barriers.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
-KBD_EXPORT const char* kbd_session_error();  // why kbd_session_new returned null
+KBD_EXPORT const char* kbd_error();  // of the last function that failed
 // Descriptors to hand to the runner: doorbell, inputs, outputs, parameters.
 KBD_EXPORT void kbd_session_fds(void* session, int fds[4]);
 KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
 KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
 // Step 2 of a round. `inputs`: the private inputs, in the layout's order.
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
-// Step 3: {"end": "done|died|timed_out|malformed", "us", "waited_us", "report": {...} or null, "malformed": what the
-// runner did that none does}.
+// Step 3: {"end": "done|died|timed_out|malformed", "us", "waited_us", "gap_us", "report": {...} or null, "malformed":
+// what the runner did that none does}.
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
 // A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
 // of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
@@ -51,6 +51,10 @@ KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uin
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
 // `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
+// Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
+KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
+// The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).
+KBD_EXPORT int64_t kbd_baseline_gap(void* session);
 // The clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
 KBD_EXPORT void kbd_baseline_begin(void* session);
 KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
@@ -60,7 +64,7 @@ KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs
 KBD_EXPORT const char* kbd_compare(void* session, const void* const* expected, void* const* budgets,
                                    const char* tolerance);
 // Copies the outputs of the last call away, or (second time) says whether the outputs equal that copy bit for bit.
-KBD_EXPORT void kbd_keep_outputs(void* session);
+KBD_EXPORT int kbd_keep_outputs(void* session);  // 0: see kbd_error
 KBD_EXPORT int kbd_outputs_equal_kept(void* session);
 
 #endif  // DEVICE_C_API_H_

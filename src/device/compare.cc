@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "base/result.h"
 #include "device/mismatch_where.h"
@@ -38,6 +39,7 @@ struct Comparison {
   double scale_floor = 0;
   double cap = kInfinity;
   std::vector<BlockStats> stats;
+  const FetchOutputs* fetch = nullptr;  // where got and expected come from, if they are not here yet
 
   bool allclose() const { return tolerance.mode == Tolerance::Mode::kAllclose; }
   int64_t SizeOf(int64_t block) const { return std::min(kBlockElements, elements - block * kBlockElements); }
@@ -178,6 +180,39 @@ void ExamineElements(ThreadPool& pool, const Comparison& comparison, std::span<c
   result.where = DescribeWhere(wrong, shape);
 }
 
+Comparison Begin(kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
+                 uint64_t poison) {
+  const CompareKernels* kernels = FindCompareKernels(dtype);
+  KB_CHECK(kernels != nullptr);
+  const int64_t elements = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
+  KB_CHECK(budget.anchors() == 0 || budget.blocks() == CountBlocks(elements));
+  Comparison comparison{.kernels = *kernels,
+                        .got = nullptr,
+                        .expected = nullptr,
+                        .elements = elements,
+                        .budget = budget,
+                        .tolerance = tolerance,
+                        .rule = {.poison = poison},
+                        .stats = {}};
+  if (comparison.allclose()) {
+    comparison.rule.allclose = true;
+    comparison.rule.atol = tolerance.atol;
+    comparison.rule.rtol = tolerance.rtol;
+  }
+  return comparison;
+}
+
+CompareResult Finish(ThreadPool& pool, Comparison& comparison, std::span<const int64_t> shape) {
+  CompareResult result;
+  result.total = comparison.elements;
+  SetWholeLimits(comparison);
+  JudgeBlocks(comparison, result);
+  if (result.ok) return result;
+  if (comparison.fetch != nullptr) std::tie(comparison.got, comparison.expected) = (*comparison.fetch)();
+  ExamineElements(pool, comparison, shape, result);
+  return result;
+}
+
 }  // namespace
 
 void ErrorBudget::Moments::Add(const BlockStats& stats) {
@@ -203,21 +238,26 @@ void ErrorBudget::AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dty
   const CompareKernels* kernels = FindCompareKernels(dtype);
   KB_CHECK(kernels != nullptr && elements >= 0);
   if (!kernels->floating) return;
-  if (anchors_ == 0) {
-    dtype_ = dtype;
-    elements_ = elements;
-    blocks_.resize(CountBlocks(elements));
-  }
-  KB_CHECK(elements == elements_ && dtype.code == dtype_.code && dtype.bits == dtype_.bits);
-  ++anchors_;
-  std::vector<BlockStats> stats(blocks_.size());
-  pool.Run(blocks(), kBlocksPerPiece, [&](int64_t begin, int64_t end) {
+  std::vector<BlockStats> stats(static_cast<size_t>(CountBlocks(elements)));
+  pool.Run(CountBlocks(elements), kBlocksPerPiece, [&](int64_t begin, int64_t end) {
     for (int64_t block = begin; block < end; ++block) {
       const int64_t first = block * kBlockElements;
       const int64_t n = std::min(kBlockElements, elements - first) * kernels->components;
       stats[block] = kernels->anchor(At(expected, first, *kernels), truth + first * kernels->components, n, {});
     }
   });
+  AddAnchorStats(dtype, elements, stats);
+}
+
+void ErrorBudget::AddAnchorStats(kb_dtype dtype, int64_t elements, std::span<const BlockStats> stats) {
+  if (anchors_ == 0) {
+    dtype_ = dtype;
+    elements_ = elements;
+    blocks_.resize(CountBlocks(elements));
+  }
+  KB_CHECK(elements == elements_ && dtype.code == dtype_.code && dtype.bits == dtype_.bits);
+  KB_CHECK(stats.size() == blocks_.size());
+  ++anchors_;
   long double square = 0, compared = 0;
   for (size_t block = 0; block < stats.size(); ++block) {
     blocks_[block].rms = std::max(blocks_[block].rms, stats[block].error_rms);
@@ -245,30 +285,21 @@ bool IsComparable(kb_dtype dtype) { return FindCompareKernels(dtype) != nullptr;
 CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, kb_dtype dtype,
                       std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
                       uint64_t poison) {
-  const CompareKernels* kernels = FindCompareKernels(dtype);
-  KB_CHECK(kernels != nullptr);
-  CompareResult result;
-  result.total = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-  KB_CHECK(budget.anchors() == 0 || budget.blocks() == CountBlocks(result.total));
-
-  Comparison comparison{.kernels = *kernels,
-                        .got = got,
-                        .expected = expected,
-                        .elements = result.total,
-                        .budget = budget,
-                        .tolerance = tolerance,
-                        .rule = {.poison = poison},
-                        .stats = {}};
-  if (comparison.allclose()) {
-    comparison.rule.allclose = true;
-    comparison.rule.atol = tolerance.atol;
-    comparison.rule.rtol = tolerance.rtol;
-  }
+  Comparison comparison = Begin(dtype, shape, budget, tolerance, poison);
+  comparison.got = got;
+  comparison.expected = expected;
   GatherStats(pool, comparison);
-  SetWholeLimits(comparison);
-  JudgeBlocks(comparison, result);
-  if (!result.ok) ExamineElements(pool, comparison, shape, result);
-  return result;
+  return Finish(pool, comparison, shape);
+}
+
+CompareResult CompareFromStats(ThreadPool& pool, std::vector<BlockStats> stats, const FetchOutputs& fetch,
+                               kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget,
+                               const Tolerance& tolerance, uint64_t poison) {
+  Comparison comparison = Begin(dtype, shape, budget, tolerance, poison);
+  KB_CHECK(static_cast<int64_t>(stats.size()) == CountBlocks(comparison.elements));
+  comparison.stats = std::move(stats);
+  comparison.fetch = &fetch;
+  return Finish(pool, comparison, shape);
 }
 
 std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape) {

@@ -13,8 +13,10 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "device/compare_kernels.h"
@@ -45,6 +47,9 @@ class ErrorBudget {
   // All anchors of a budget have the same type and size. Pairs that are not both finite are left out; integer outputs
   // need no budget, and are ignored.
   void AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dtype, int64_t elements, const double* truth);
+
+  // The same from sums of every block that were taken elsewhere, on the device that holds the tensors.
+  void AddAnchorStats(kb_dtype dtype, int64_t elements, std::span<const BlockStats> stats);
 
   int anchors() const { return anchors_; }
 
@@ -121,6 +126,13 @@ bool IsComparable(kb_dtype dtype);
 CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, kb_dtype dtype,
                       std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
                       uint64_t poison);
+
+// The same, where the sums of every block (kBlockElements elements each, the last one fewer) were taken on the device
+// that holds the tensors. `fetch` copies got and expected to this process's memory; called only for a wrong output.
+using FetchOutputs = std::function<std::pair<const void*, const void*>()>;
+CompareResult CompareFromStats(ThreadPool& pool, std::vector<BlockStats> stats, const FetchOutputs& fetch,
+                               kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget,
+                               const Tolerance& tolerance, uint64_t poison);
 
 // Index along each dimension of a contiguous tensor's element.
 std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape);

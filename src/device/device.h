@@ -39,6 +39,15 @@ class SharedMemory {
   size_t size_ = 0;
 };
 
+// Memory of the device.
+class Buffer {
+ public:
+  virtual ~Buffer() = default;
+  virtual std::byte* data() const = 0;  // an address of the device
+  virtual size_t size() const = 0;
+  virtual int fd() const = 0;  // what a runner needs to map it: the memory itself, or a file with the device's handle
+};
+
 struct CopyItem {
   void* to;
   const void* from;
@@ -66,6 +75,7 @@ enum class SpanEnd {
 struct Span {
   SpanEnd end = SpanEnd::kDone;
   int64_t ns = 0;         // from go to the last secret position read
+  int64_t gap_ns = 0;     // the longest time that something else held the device just before go (GPU)
   int64_t waited_ns = 0;  // time that the process's threads were runnable but did not run: other load on the cores
 };
 
@@ -100,14 +110,24 @@ class RunnerLink {
   virtual Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) = 0;
 };
 
+// What fails on the device once memory is there (a lost context) ends the process: the engine starts another one.
 class Device {
  public:
   virtual ~Device() = default;
-  // name, cores, last_level_cache (bytes), copy_gb_s (measured)
+  // name, cores, last_level_cache (bytes), flush (text: what a call finds cold), copy_gb_s (measured)
   virtual nlohmann::json Info() = 0;
+  // Memory that one runner may map too, and memory that none can reach.
+  virtual Result<std::unique_ptr<Buffer>> Share(const char* name, size_t bytes) = 0;
+  virtual Result<std::unique_ptr<Buffer>> Allocate(size_t bytes) = 0;
+  virtual void Copy(std::span<const CopyItem> copies) = 0;
   // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
   virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;
   virtual void Flush() = 0;
+  // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
+  // was taken away meanwhile. 0 at once where there is nothing to hold.
+  virtual int64_t Watch() = 0;
+  // Makes memory that the next call will write as cold as Present() makes its inputs; nothing if Flush() does that.
+  virtual void Evict(const void* data, size_t bytes) = 0;
   // See device/random_fill.h.
   virtual void FillUniform(float* to, int64_t elements, uint64_t seed) = 0;
   virtual bool Equal(const void* a, const void* b, size_t bytes) = 0;
@@ -126,6 +146,8 @@ class Device {
 
 // `threads`: cores that either side may use.
 std::unique_ptr<Device> MakeCpuDevice(int threads);
+// The first GPU of an NVIDIA driver; an error says what is missing.
+Result<std::unique_ptr<Device>> MakeCudaDevice(int threads);
 
 }  // namespace kb
 

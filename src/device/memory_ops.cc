@@ -15,6 +15,7 @@
 #include "base/result.h"
 
 #if defined(__SSE2__)
+#include <cpuid.h>
 #include <emmintrin.h>
 #endif
 
@@ -186,6 +187,30 @@ void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes) {
     asm volatile("" : : "r"(sum));  // makes the loads real
   });
 }
+
+#if defined(__SSE2__)
+bool CanEvictLines() {
+  constexpr unsigned kClflushopt = 1u << 23;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (b & kClflushopt) != 0;
+}
+
+void EvictLines(ThreadPool& pool, const void* data, size_t bytes) {
+  const size_t lead = reinterpret_cast<uintptr_t>(data) % kLine;  // the first line begins before the data
+  const size_t lines = bytes == 0 ? 0 : (lead + bytes + kLine - 1) / kLine;
+  pool.RunOnEach([&](int index) {
+    const size_t threads = static_cast<size_t>(pool.threads()), thread = static_cast<size_t>(index);
+    const char* base = static_cast<const char*>(data) - lead;
+    for (size_t line = lines * thread / threads; line < lines * (thread + 1) / threads; ++line) {
+      asm volatile("clflushopt %0" : : "m"(base[line * kLine]) : "memory");
+    }
+    asm volatile("sfence" : : : "memory");
+  });
+}
+#else
+bool CanEvictLines() { return false; }
+void EvictLines(ThreadPool&, const void*, size_t) { KB_CHECK(false && "CanEvictLines()"); }
+#endif
 
 void ReadSecretPositions(const void* data, size_t element_size, const int64_t* positions, size_t n, void* out) {
   const char* from = static_cast<const char*>(data);

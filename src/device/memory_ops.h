@@ -40,6 +40,12 @@ void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t 
 // last level; private caches only of cores that threads of the pool run on.
 void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes);
 
+// Whether this processor has an instruction that takes one line out of every cache (clflushopt).
+bool CanEvictLines();
+
+// Takes the lines of `data` out of the caches of all cores. Only if CanEvictLines().
+void EvictLines(ThreadPool& pool, const void* data, size_t bytes);
+
 // out[i] = the element at positions[i] (counted in elements of 1, 2, 4, 8 or 16 bytes), i < n. Prefetches: the
 // positions lie anywhere in a buffer larger than the caches, and the candidate's clock is running.
 void ReadSecretPositions(const void* data, size_t element_size, const int64_t* positions, size_t n, void* out);

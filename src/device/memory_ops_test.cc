@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -141,6 +142,25 @@ TEST(MemoryOps, FlushReadsNothingBeyondItsScratch) {
   ASSERT_NE(pages, MAP_FAILED);
   ASSERT_EQ(mprotect(pages + 2 * page, page, PROT_NONE), 0);
   for (size_t size : {0, 63, 64, 127, 128, 8191, 8192}) FlushCaches(pool, pages + 2 * page - size, size);
+  munmap(pages, 3 * page);
+}
+
+// It has no result but time, so the test is that it touches what it is told, page ends included, and changes nothing.
+TEST(MemoryOps, EvictingLinesChangesNothing) {
+  if (!CanEvictLines()) GTEST_SKIP() << "this processor has no clflushopt";
+  ThreadPool pool(2);
+  const size_t page = 4096;
+  auto* pages = static_cast<char*>(mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  std::iota(pages + page, pages + 2 * page, 0);
+  const std::vector<char> before(pages + page, pages + 2 * page);
+  ASSERT_EQ(mprotect(pages, page, PROT_NONE), 0);
+  ASSERT_EQ(mprotect(pages + 2 * page, page, PROT_NONE), 0);
+  for (size_t size : {0, 1, 63, 64, 65, 4096}) {
+    EvictLines(pool, pages + page, size);
+    EvictLines(pool, pages + 2 * page - size, size);
+  }
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), pages + page));
   munmap(pages, 3 * page);
 }
 

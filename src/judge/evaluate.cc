@@ -87,6 +87,12 @@ void AddEvidence(const RunnerProcess::End& end, const std::optional<Finding>& fi
   }
 }
 
+// What a runner printed before it held a candidate, as the end of a message.
+std::string Quoted(const std::string& output) {
+  const std::string text = output.substr(0, output.find_last_not_of(" \n") + 1);
+  return text.empty() ? "" : ": " + text;
+}
+
 double Total(const StepTimes& times) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
@@ -151,7 +157,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
   KB_ASSIGN_OR_RETURN(const std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
   Rounds rounds(&*device_, request.protocol, &times);
-  KB_RETURN_IF_ERROR(MeasureUndisturbed(request, &rounds, &evaluation));
+  if (const Status measured = MeasureUndisturbed(request, &rounds, &evaluation); !measured) {
+    return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
+  }
 
   // From here on nothing in the runner is trusted.
   candidate_loaded_ = true;
@@ -161,7 +169,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   }
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
-  if (!finding && request.protocol.profile) {
+  if (!finding && request.protocol.profile && options_.device == "cpu") {
     KB_RETURN_IF_ERROR(FindAuthorship(request, problem, built, &rounds, &evaluation));
   }
 
@@ -215,12 +223,14 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     const auto* told = std::get_if<Rounds::Answer>(&answer);
     if (told == nullptr)
       return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
-    if (i > 0) offset.push_back(told->us);
+    KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
+    if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
   }
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
-    KB_ASSIGN_OR_RETURN(const double us, rounds->BaselineAlone());
-    if (i > 0) baseline.push_back(us);  // the first call after another program's warms up
+    KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
+    evaluation->device_shared |= alone.at("gap_us") > 0;
+    if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
   }
   std::sort(offset.begin(), offset.end());
   evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter

@@ -65,6 +65,7 @@ class Evaluator {
     std::string log;
     std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
+    std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
   };
 
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
@@ -78,6 +79,8 @@ class Evaluator {
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
   std::vector<std::function<void()>> CompilationsOf(const std::vector<Request>& requests);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
+  nlohmann::json RunnerSpec(const Request& request, const nlohmann::json& problem) const;
+  Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, const SessionFds& session);
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.

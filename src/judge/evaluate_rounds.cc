@@ -15,9 +15,20 @@ using nlohmann::json;
 // Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
 // that can be subtracted is (bench/results/aa_cpu.md).
 constexpr double kCpuFloor = 0.08;
+// The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
+constexpr double kCudaFloor = 0.02;
+// What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
+constexpr double kCudaWarmingUs = 40;
+constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
 // Wake-ups alone keep threads from running this long, and undisturbed baselines on one CPU differ by this much.
 constexpr double kWaitedAlwaysUs = 300;
 constexpr double kCpuBaselineSlack = 0.15;
+
+double FloorOf(const Evaluation& evaluation) { return evaluation.device == "cpu" ? kCpuFloor : kCudaFloor; }
+
+double OffsetUncertainty(const Evaluation& evaluation) {
+  return evaluation.offset_spread_us + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+}
 
 // Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
 class Planner {
@@ -77,10 +88,13 @@ class Planner {
 // Why a round does not count, if it does not.
 std::string VoidReason(const Round& round, const Protocol& protocol, const Evaluation& evaluation) {
   const auto lost = [&](double waited, double span) { return waited > kWaitedAlwaysUs + protocol.load_slack * span; };
+  if (round.candidate_gap_us > 0) return kDeviceTaken;
+  if (round.baseline_gap_us > 0) return "something else used the device before the baseline";
   if (lost(round.candidate_waited_us, round.candidate_us)) return "other load during the candidate";
   if (lost(round.baseline_waited_us, round.baseline_us)) return "other load during the baseline";
   if (evaluation.undisturbed_us <= 0) return "";
-  const double slack = std::max({protocol.baseline_slack, kCpuBaselineSlack, 4 * evaluation.undisturbed_spread});
+  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
+                                 4 * evaluation.undisturbed_spread});
   if (round.baseline_us > evaluation.undisturbed_us * (1 + slack)) return "baseline slower than undisturbed";
   return "";
 }
@@ -92,8 +106,7 @@ std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string&
     const bool fits =
         distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
     if (!fits || !round.void_reason.empty()) continue;
-    timed.push_back({round.plan.index, WithoutOffset(round.candidate_us, evaluation.offset_us), round.baseline_us,
-                     round.plan.scored});
+    timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored});
   }
   return timed;
 }
@@ -104,8 +117,8 @@ Speedup EstimateFor(const Evaluation& evaluation, const std::string& distributio
   options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
   options.confidence = protocol.confidence;
   options.looks = static_cast<int>(protocol.round_checks.size());
-  options.floor = kCpuFloor;
-  options.offset_uncertainty_us = evaluation.offset_spread_us;
+  options.floor = FloorOf(evaluation);
+  options.offset_uncertainty_us = OffsetUncertainty(evaluation);
   return Estimate(TimesOf(evaluation, distribution), options);
 }
 
@@ -163,12 +176,12 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
     evaluation->notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} rounds, {:.1f}% was asked for",
                                             100 * statistical, speedup.rounds, 100 * protocol.half_width));
   }
-  const bool half = speedup.candidate_us <= evaluation->offset_us;
-  if (half || speedup.floor > kCpuFloor + std::max(0.05, protocol.half_width)) {
+  const bool half = evaluation->device == "cpu" && speedup.candidate_us <= evaluation->offset_us;
+  if (half || speedup.floor > FloorOf(*evaluation) + std::max(0.05, protocol.half_width)) {
     evaluation->notes.push_back(fmt::format(
         "too_short_to_resolve: {:.0f} us with an offset of {:.0f} us that is uncertain by {:.1f} us{}; a larger --size "
         "resolves more",
-        speedup.candidate_us, evaluation->offset_us, evaluation->offset_spread_us,
+        speedup.candidate_us, evaluation->offset_us, OffsetUncertainty(*evaluation),
         half ? ", of which at most half of a span is subtracted" : ""));
   }
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
@@ -186,6 +199,19 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
 void AddNote(const std::string& note, Evaluation* evaluation) {
   auto& notes = evaluation->notes;
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+// Rounds whose candidate found a device that had not been idle, though it was before loading: started early.
+std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
+  const auto early = std::count_if(evaluation.rounds.begin(), evaluation.rounds.end(),
+                                   [](const Round& round) { return round.void_reason == kDeviceTaken; });
+  if (evaluation.device_shared || early * 2 < static_cast<long>(evaluation.rounds.size())) return std::nullopt;
+  return Finding{
+      Verdict::kTampered,
+      fmt::format("the device was used before the call in {} of {} rounds, and never before the candidate was "
+                  "loaded",
+                  early, evaluation.rounds.size()),
+      "", nullptr};
 }
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
@@ -287,7 +313,10 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
         planner.Repeat();
         continue;
       }
-      if (voids == most_voids) AdmitVoidRounds(evaluation);
+      if (voids == most_voids) {
+        if (auto early = StartedEarly(*evaluation)) return std::optional(std::move(*early));
+        AdmitVoidRounds(evaluation);
+      }
       ++done;
       if (!planner.StressIsDue()) continue;
       KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));

@@ -46,6 +46,14 @@ json PlainValues(const json& structure) {
 // Only a module that names the machinery can use it: importing it a second time is not free.
 bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
 
+// Backends that build at the first call, in programs that a runner may not start.
+bool CompilesWhenCalled(const Candidate& candidate) {
+  return candidate.source.find("triton") != std::string::npos ||
+         candidate.source.find("torch.compile") != std::string::npos;
+}
+
+constexpr size_t kMostCompiledBytes = size_t{256} << 20;
+
 TorchBuildFacts BuildFactsOf(const json& device_info) {
   const json& facts = device_info.at("build");
   return {facts.at("version"), facts.at("include_paths"), facts.at("python_include"), facts.at("library_path"),
@@ -55,12 +63,12 @@ TorchBuildFacts BuildFactsOf(const json& device_info) {
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
-  if (options.device != "cpu") {
-    return Fail(ErrorCode::kUnavailable,
-                fmt::format("no device \"{}\" on this machine; there is: cpu", options.device));
+  if (options.device != "cpu" && options.device != "cuda") {
+    return Fail(ErrorCode::kUnavailable, fmt::format("no device \"{}\"; there are: cpu, cuda", options.device));
   }
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
-  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation, options.without));
+  KB_ASSIGN_OR_RETURN(Sandbox sandbox,
+                      Sandbox::Create(installation, options.isolation, options.without, options.device));
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
@@ -87,7 +95,8 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
   if (needs_zygote && (!zygote_ || !zygote_->alive())) {
     Say("starting the zygote of module runners");
     zygote_.reset();
-    KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(installation_, sandbox_, *python_, options_.threads));
+    KB_ASSIGN_OR_RETURN(Zygote zygote,
+                        Zygote::Start(installation_, sandbox_, *python_, options_.device, options_.threads));
     zygote_.emplace(std::move(zygote));
   }
   return needs_device ? device_->AwaitReady() : Status();
@@ -136,7 +145,9 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   Built built;
   const CompileLimits limits = LimitsOf(request.protocol);
   if (request.candidate.kind == CandidateKind::kNative) {
-    KB_ASSIGN_OR_RETURN(const BuildResult result, builder_->BuildNative(request.candidate, limits));
+    KB_ASSIGN_OR_RETURN(
+        const BuildResult result,
+        builder_->BuildNative(request.candidate, device_->info().value("compute_capability", ""), limits));
     return Built{result.ok, result.timed_out, result.log, result.artifact, {}};
   }
   built.ok = true;
@@ -152,18 +163,49 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     if (!built.ok) break;
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
+  if (built.ok && options_.device != "cpu" && CompilesWhenCalled(request.candidate)) {
+    KB_ASSIGN_OR_RETURN(built.first_call, FirstCall(request, problem));
+  }
   return built;
 }
 
-Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
-                                                              const Built& built, const SessionFds& session) {
-  json spec = {{"threads", options_.threads},
+Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const json& problem) {
+  json spec = RunnerSpec(request, problem);
+  spec["confinement"]["programs"] = true;
+  spec["source"] = request.candidate.source;
+  json identity = spec;
+  identity.erase("confinement");
+  Hasher hasher;
+  hasher.Add("kernelbench first call 1").Add(identity.dump()).Add(device_->info().at("torch").get<std::string>());
+  hasher.Add(device_->info().at("name").get<std::string>()).Add(python_->executable);
+  const std::string key = hasher.Hex();
+  if (const auto found = builder_->cache().Find(key)) return found->artifact;
+  Say(fmt::format("{}: first call, which compiles", request.candidate.path.filename().string()));
+  KB_ASSIGN_OR_RETURN(const std::string archive,
+                      zygote_->FirstCall(spec, Seconds(request.protocol.build_timeout_s), kMostCompiledBytes));
+  if (archive.empty()) return std::filesystem::path();  // the runner will meet what went wrong, and say it
+  BuildResult result;
+  result.ok = true;
+  KB_ASSIGN_OR_RETURN(const BuildResult kept, builder_->cache().Put(key, std::move(result), archive));
+  return kept.artifact;
+}
+
+// What every process that holds the candidate is told.
+json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
+  json spec = {{"device", options_.device},
+               {"threads", options_.threads},
                {"precision", request.protocol.precision},
                {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
   for (const char* key :
        {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars", "may_alias"}) {
     spec[key] = problem.at(key);
   }
+  return spec;
+}
+
+Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
+                                                              const Built& built, const SessionFds& session) {
+  json spec = RunnerSpec(request, problem);
   std::unique_ptr<RunnerProcess> runner;
   if (request.candidate.kind == CandidateKind::kNative) {
     KB_ASSIGN_OR_RETURN(runner,
@@ -176,6 +218,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
       spec["extensions"].push_back({key, name});
       files.push_back(file);
     }
+    spec["compiled"] = !built.first_call.empty();
+    if (!built.first_call.empty()) files.push_back(built.first_call);
     KB_ASSIGN_OR_RETURN(runner, zygote_->StartRunner(spec, session, files));
   }
   if (!CgroupsOffered() || options_.without.contains("cgroup")) return runner;
@@ -194,7 +238,11 @@ std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<R
     if (!request.candidate.rejection.empty()) continue;
     const CompileLimits limits = LimitsOf(request.protocol);
     if (request.candidate.kind == CandidateKind::kNative) {
-      jobs.push_back([this, &request, limits] { (void)builder_->BuildNative(request.candidate, limits); });
+      // For a GPU it must be known which one, so the device process comes first.
+      if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) continue;
+      const std::string capability = device_ ? device_->info().value("compute_capability", "") : "";
+      jobs.push_back(
+          [this, &request, limits, capability] { (void)builder_->BuildNative(request.candidate, capability, limits); });
       continue;
     }
     if (!UsesExtensions(request.candidate)) continue;

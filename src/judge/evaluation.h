@@ -33,12 +33,16 @@ struct Evaluation {
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
   double undisturbed_us = 0, undisturbed_spread = 0;
   double offset_us = 0, offset_spread_us = 0;
+  bool device_shared = false;  // something else used the device even before loading
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
   std::string headline;
   nlohmann::json authorship;  // null unless it was asked for and there is something to tell
   StepTimes engine_us;
+
+  // A round's candidate time without the offset.
+  double CandidateUs(const Round& round) const;
 
   nlohmann::json ToJson() const;
 };

@@ -6,11 +6,13 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "runner/confine.h"
+#include "runner/gpu.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
 #include "runner/probes.h"
@@ -26,6 +28,8 @@ std::vector<std::string> Lines(const char* text) {
   for (std::string line; std::getline(stream, line);) lines.push_back(line);
   return lines;
 }
+
+std::optional<Gpu> gpu;  // of this runner
 
 Without WithoutOf(const char* text) {
   const std::vector<std::string> names = Lines(text);
@@ -48,9 +52,11 @@ void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_by
   Supervise(hello_fd, status_fd, [work] { return work(); });
 }
 
-const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable, const char* without) {
+const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable, const char* without,
+                        const char* devices, int programs) {
   static std::string message;
-  const Status confined = Confine({memory_bytes, file_bytes, Lines(readable), WithoutOf(without)});
+  const Status confined =
+      Confine({memory_bytes, file_bytes, Lines(readable), WithoutOf(without), Lines(devices), programs != 0});
   if (confined) return nullptr;
   message = confined.error().message;
   return message.c_str();
@@ -58,12 +64,26 @@ const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* 
 
 void kbr_probe(const char* outside) { PrintProbes(nlohmann::json::parse(outside)); }
 
+const char* kbr_open_gpu() {
+  static std::string message;
+  auto opened = Gpu::Open();
+  if (opened) gpu.emplace(*opened);
+  message = opened ? "" : opened.error().message;
+  return opened ? nullptr : message.c_str();
+}
+
+void* kbr_map_gpu(int fd) {
+  const auto segment = gpu->Map(fd);
+  if (!segment) std::fprintf(stderr, "module runner: %s\n", segment.error().message.c_str());
+  return segment ? segment->data() : nullptr;
+}
+
 void* kbr_map(int fd) {
   const auto segment = Segment::Map(fd);
   return segment ? segment->data() : nullptr;
 }
 
-void* kbr_mailbox(void* doorbell) { return new Mailbox(static_cast<Doorbell*>(doorbell)); }
+void* kbr_mailbox(void* doorbell) { return new Mailbox(static_cast<Doorbell*>(doorbell), gpu.has_value()); }
 
 uint32_t kbr_wait(void* mailbox, uint64_t* argument) {
   const Command command = static_cast<Mailbox*>(mailbox)->Wait();

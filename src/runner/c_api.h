@@ -13,10 +13,15 @@ KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint
 
 // Returns null, or a message that lives until the next call.
 KBR_EXPORT const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable,
-                                   const char* without);
+                                   const char* without, const char* devices, int programs);
 
 // Prints what a candidate could do here, one line of JSON a probe; `outside` is JSON (probes.h).
 KBR_EXPORT void kbr_probe(const char* outside);
+
+// Opens the GPU, after kbr_confine(); null, or a message that lives until the next call. Then: the device memory whose
+// handle lies in `fd` (null: see stderr).
+KBR_EXPORT const char* kbr_open_gpu();
+KBR_EXPORT void* kbr_map_gpu(int fd);
 
 // Maps a shared segment; null if it is empty or cannot be mapped.
 KBR_EXPORT void* kbr_map(int fd);

@@ -69,7 +69,7 @@ struct FilterDeleter {
 };
 
 // The deny-list. A filter is never the only barrier: namespaces and uids hold most of these too.
-Status InstallFilter() {
+Status InstallFilter(bool programs) {
   std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ALLOW));
   if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
   const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
@@ -107,10 +107,6 @@ Status InstallFilter() {
                            "keyctl",
                            "add_key",
                            "request_key",
-                           "fork",
-                           "vfork",
-                           "execve",
-                           "execveat",
                            "swapon",
                            "swapoff",
                            "reboot",
@@ -140,13 +136,16 @@ Status InstallFilter() {
     const int number = seccomp_syscall_resolve_name(name);
     if (number != __NR_SCMP_ERROR) ok = ok && seccomp_rule_add(filter.get(), deny, number, 0) == 0;
   }
+  for (const int call : {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)}) {
+    ok = ok && (programs || seccomp_rule_add(filter.get(), deny, call, 0) == 0);
+  }
   // New threads are allowed, new processes are not. clone3 hides its flags in memory: without it libc uses clone.
   ok = ok && seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
-  ok =
-      ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
+                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0);
   // Nothing that makes the kernel send SIGCONT later, and no thread that cannot be stopped while it waits for another.
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
-                              SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_VFORK, CLONE_VFORK)) == 0;
+  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
+                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_VFORK, CLONE_VFORK)) == 0);
   for (const int command : {F_SETSIG, F_SETOWN, F_SETOWN_EX}) {
     ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(fcntl), 1,
                                 SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(command))) == 0;
@@ -159,8 +158,8 @@ Status InstallFilter() {
        seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, SIGCONT)) == 0;
   // Signals only to oneself (abort needs that).
   const auto self = static_cast<scmp_datum_t>(getpid());
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0;
+  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0);
+  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0);
   ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(tkill), 0) == 0;
   if (!ok) return Fail(ErrorCode::kUnavailable, "cannot build the seccomp filter");
   if (seccomp_load(filter.get()) != 0) return Fail(ErrorCode::kUnavailable, "cannot load the seccomp filter");
@@ -204,7 +203,10 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Withou
   if (without.contains("mount-namespace")) return {};
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return Errno("making mounts private");
   KB_RETURN_IF_ERROR(PrivateTmp(tmp_bytes, keep));
-  if (mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
+  // Without a PID namespace of its own this runner has a GPU, whose driver names its threads through /proc. What there
+  // belongs to others stays closed: they are in another user namespace.
+  const bool needs_proc = without.contains("pid-namespace");
+  if (!needs_proc && mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
     return Errno("hiding /proc");
   }
   // All runners share the sandbox's /dev; what one leaves in its shared memory is not for the next.
@@ -220,8 +222,8 @@ Status Confine(const Limits& limits) {
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return Errno("dumpable");
   if (with("rlimits")) KB_RETURN_IF_ERROR(SetLimits(limits));
   if (with("capabilities")) KB_RETURN_IF_ERROR(DropCapabilities());
-  if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable));
-  return with("seccomp") ? InstallFilter() : Status();
+  if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable, limits.devices));
+  return with("seccomp") ? InstallFilter(limits.programs) : Status();
 }
 
 void Supervise(int hello_fd, int status_fd, const std::function<int()>& work) {

@@ -22,6 +22,8 @@ struct Limits {
   uint64_t file_bytes;                     // of one file
   std::vector<std::string> readable = {};  // see RestrictByLandlock(); empty: a mount namespace decides
   Without without = {};
+  std::vector<std::string> devices = {};  // device files that may be read and written
+  bool programs = false;                  // may start programs: compilers, in a process that is no runner
 };
 
 // No new privileges, no capabilities, rlimits, landlock, and a seccomp deny-list: no further processes, no signals to

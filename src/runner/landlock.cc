@@ -47,7 +47,7 @@ Status Allow(int ruleset, const std::string& path, uint64_t access) {
 
 }  // namespace
 
-Status RestrictByLandlock(const std::vector<std::string>& readable) {
+Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& devices) {
   const int abi = LandlockAbi();
   if (abi == 0) return {};
   const uint64_t write =
@@ -63,6 +63,7 @@ Status RestrictByLandlock(const std::vector<std::string>& readable) {
     KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
   }
   for (const std::string& path : readable) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, read));
+  for (const std::string& path : devices) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
   if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return Errno("restricting");
   return {};
 }

@@ -15,8 +15,10 @@ uint32_t* FutexWord(std::atomic<uint64_t>* word) { return reinterpret_cast<uint3
 }  // namespace
 
 Command Mailbox::Wait() {
-  for (;;) {
+  constexpr int64_t kSpinLoads = int64_t{1} << 30;  // some seconds: a stopped process counts none
+  for (int64_t loads = spins_ ? 0 : kSpinLoads;; ++loads) {
     const uint64_t go = doorbell_->go.load(std::memory_order_acquire);
+    if (go == seen_ && loads < kSpinLoads) continue;
     if (go != seen_) {
       seen_ = go;
       return {static_cast<CallKind>(doorbell_->kind.load()), doorbell_->argument.load()};

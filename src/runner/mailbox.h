@@ -18,14 +18,16 @@ struct Command {
 class Mailbox {
  public:
   // `doorbell` stays mapped as long as the mailbox lives. The judge may have rung before we are here: 0 is no ring.
-  explicit Mailbox(Doorbell* doorbell) : doorbell_(doorbell) {}
+  // `spins`: a GPU's judge wakes the runner before it rings, and then every microsecond counts.
+  Mailbox(Doorbell* doorbell, bool spins) : doorbell_(doorbell), spins_(spins) {}
 
-  Command Wait();                    // sleeps until the judge rings
+  Command Wait();                    // until the judge rings: asleep, or spinning first
   void Write(const Report& report);  // takes effect with the next Answer(); stays until written anew
   void Answer();                     // rings back
 
  private:
   Doorbell* doorbell_;
+  bool spins_;
   uint64_t seen_ = 0;
 };
 

@@ -17,7 +17,13 @@ Result<Segment> Segment::Map(int fd) {
   return segment;
 }
 
-TensorTable::TensorTable(const nlohmann::json& specs, const Segment& segment) {
+Segment Segment::Of(std::byte* device_memory) {
+  Segment segment;
+  segment.data_ = device_memory;
+  return segment;
+}
+
+TensorTable::TensorTable(const nlohmann::json& specs, const Segment& segment, int32_t device_type) {
   extents_.reserve(2 * specs.size());
   names_.reserve(specs.size());
   for (const auto& spec : specs) {
@@ -26,7 +32,7 @@ TensorTable::TensorTable(const nlohmann::json& specs, const Segment& segment) {
     const auto dtype = spec.at("dtype").get<std::vector<int>>();
     kb_tensor tensor{};
     tensor.data = segment.data() + spec.at("offset").get<size_t>();
-    tensor.device = {KB_CPU, 0};
+    tensor.device = {device_type, 0};
     tensor.ndim = static_cast<int32_t>(shape.size());
     tensor.dtype = {static_cast<uint8_t>(dtype.at(0)), static_cast<uint8_t>(dtype.at(1)),
                     static_cast<uint16_t>(dtype.at(2))};

@@ -15,6 +15,7 @@ namespace kb::runner {
 class Segment {
  public:
   static Result<Segment> Map(int fd);
+  static Segment Of(std::byte* device_memory);  // mapped by other means, of unknown size
   std::byte* data() const { return data_; }
   size_t size() const { return size_; }
 
@@ -28,11 +29,12 @@ class TensorTable {
  public:
   // `specs`: array of {"dtype": [code, bits, lanes], "shape": [...], "strides": [...], "offset": bytes, "name"?: text}.
   // The spec comes from the judge, so a malformed one is a bug.
-  TensorTable(const nlohmann::json& specs, const Segment& segment);
+  TensorTable(const nlohmann::json& specs, const Segment& segment, int32_t device_type);
   TensorTable(const TensorTable&) = delete;
   TensorTable& operator=(const TensorTable&) = delete;
 
   std::vector<kb_tensor>& tensors() { return tensors_; }
+  const std::vector<kb_tensor>& tensors() const { return tensors_; }
   const std::vector<kb_parameter>& parameters() const { return parameters_; }
 
  private:

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "runner/confine.h"
+#include "runner/gpu.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
 #include "runner/probes.h"
@@ -28,12 +29,21 @@ namespace {
 
 using nlohmann::json;
 
+size_t BytesOf(const kb_tensor& tensor) {
+  size_t bytes = tensor.dtype.bits / 8;
+  for (int d = 0; d < tensor.ndim; ++d) bytes *= static_cast<size_t>(tensor.shape[d]);
+  return bytes;
+}
+
 class NativeCandidate {
  public:
-  NativeCandidate(const json& spec, const Segment& inputs, const Segment& outputs, const Segment& parameters)
-      : inputs_(spec.at("inputs"), inputs),
-        outputs_(spec.at("outputs"), outputs),
-        parameters_(spec.at("parameters"), parameters),
+  // `gpu`: null on the CPU.
+  NativeCandidate(const json& spec, const Gpu* gpu, const Segment& inputs, const Segment& outputs,
+                  const Segment& parameters)
+      : gpu_(gpu),
+        inputs_(spec.at("inputs"), inputs, gpu ? KB_CUDA : KB_CPU),
+        outputs_(spec.at("outputs"), outputs, gpu ? KB_CUDA : KB_CPU),
+        parameters_(spec.at("parameters"), parameters, gpu ? KB_CUDA : KB_CPU),
         scalars_(ReadScalars(spec.at("scalars"))),
         init_(ReadScalars(spec.at("init_scalars"))) {
     for (const kb_tensor& tensor : outputs_.tensors()) {
@@ -53,6 +63,13 @@ class NativeCandidate {
     call_.outputs = outputs_.tensors().data();
   }
 
+  // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset.
+  void Empty() const {
+    if (gpu_ == nullptr) return;
+    for (const kb_tensor& output : outputs_.tensors()) (void)gpu_->Clear(output.data, BytesOf(output));
+    (void)gpu_->Synchronize();
+  }
+
   Report Load(int kernel_fd) {
     const std::string path = fmt::format("/proc/self/fd/{}", kernel_fd);
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -67,7 +84,14 @@ class NativeCandidate {
     if (size == nullptr) return Fine();
     return Guarded("kb_workspace_size", [&] {
       call_.workspace_size = size(&call_);
-      if (call_.workspace_size > 0) call_.workspace = ::operator new (call_.workspace_size, std::align_val_t{4096});
+      if (call_.workspace_size == 0) return 0;
+      if (gpu_ == nullptr) {
+        call_.workspace = ::operator new (call_.workspace_size, std::align_val_t{4096});
+      } else {
+        auto memory = gpu_->Allocate(call_.workspace_size);
+        if (!memory) throw std::bad_alloc();
+        call_.workspace = *memory;
+      }
       return 0;
     });
   }
@@ -107,6 +131,9 @@ class NativeCandidate {
   Report Guarded(const char* name, Work work) const {
     try {
       const int code = work();
+      if (const Status done = gpu_ == nullptr ? Status() : gpu_->Synchronize(); !done) {
+        return Problem(ReportStatus::kRaised, done.error().message);
+      }
       if (code == 0) return Fine();
       return Problem(ReportStatus::kRaised, fmt::format("{} returned {}", name, code));
     } catch (const std::bad_alloc&) {
@@ -118,6 +145,7 @@ class NativeCandidate {
     }
   }
 
+  const Gpu* gpu_;
   TensorTable inputs_, outputs_, parameters_;
   std::vector<kb_scalar> scalars_, init_;
   std::vector<TensorForm> outputs_form_;
@@ -127,37 +155,49 @@ class NativeCandidate {
 };
 
 Limits LimitsOf(const json& confinement) {
-  return {confinement.at("memory_bytes").get<uint64_t>(), confinement.at("file_bytes").get<uint64_t>(),
-          confinement.at("readable").get<std::vector<std::string>>(), confinement.at("without").get<Without>()};
+  return {confinement.at("memory_bytes").get<uint64_t>(),
+          confinement.at("file_bytes").get<uint64_t>(),
+          confinement.at("readable").get<std::vector<std::string>>(),
+          confinement.at("without").get<Without>(),
+          confinement.at("devices").get<std::vector<std::string>>(),
+          false};
+}
+
+int Stop(const Error& error) {
+  std::fprintf(stderr, "kb-runner: %s\n", error.message.c_str());
+  return 125;
 }
 
 // What could a native candidate do here? (probes.h)
 int ServeProbes(const json& spec) {
-  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) {
-    std::fprintf(stderr, "kb-runner: %s\n", confined.error().message.c_str());
-    return 125;
-  }
+  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
   PrintProbes(spec.at("outside"));
   return 0;
 }
 
 int Serve(const std::map<std::string, int>& fds, const json& spec) {
-  const auto segment = [&](const char* name) { return Segment::Map(fds.at(name)); };
-  const auto doorbell = segment("doorbell"), inputs = segment("inputs"), outputs = segment("outputs"),
-             parameters = segment("parameters");
-  if (!doorbell || !inputs || !outputs || !parameters) return 125;
-  NativeCandidate candidate(spec, *inputs, *outputs, *parameters);
-  Mailbox mailbox(reinterpret_cast<Doorbell*>(doorbell->data()));
-  const Limits limits = LimitsOf(spec.at("confinement"));
-  mailbox.Write(candidate.Fine());
-  if (const Status confined = Confine(limits); !confined) {
-    std::fprintf(stderr, "kb-runner: %s\n", confined.error().message.c_str());
-    return 125;
+  const auto doorbell = Segment::Map(fds.at("doorbell"));
+  if (!doorbell) return Stop(doorbell.error());
+  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
+  std::optional<Gpu> gpu;
+  if (spec.at("device") == "cuda") {
+    auto opened = Gpu::Open();
+    if (!opened) return Stop(opened.error());
+    gpu.emplace(*opened);
   }
+  const auto segment = [&](const char* name) { return gpu ? gpu->Map(fds.at(name)) : Segment::Map(fds.at(name)); };
+  const auto inputs = segment("inputs"), outputs = segment("outputs"), parameters = segment("parameters");
+  for (const auto* one : {&inputs, &outputs, &parameters}) {
+    if (!*one) return Stop(one->error());
+  }
+  NativeCandidate candidate(spec, gpu ? &*gpu : nullptr, *inputs, *outputs, *parameters);
+  Mailbox mailbox(reinterpret_cast<Doorbell*>(doorbell->data()), gpu.has_value());
+  mailbox.Write(candidate.Fine());
   for (;;) {
     const Command command = mailbox.Wait();
     switch (command.kind) {
       case CallKind::kEmpty:
+        candidate.Empty();
         break;
       case CallKind::kLoad:
         mailbox.Write(candidate.Load(fds.at("kernel")));

@@ -84,7 +84,7 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   refused((root() / "absent.py").string(), "cannot read");
   refused((root() / "absent.cpp").string(), "cannot read");
   refused((root() / "absent.rs").string(), "no such file");
-  refused(Write("kernel.rs", "fn main() {}\n"), ".cpp file (kb_forward)");
+  refused(Write("kernel.rs", "fn main() {}\n"), ".cpp or .cu file (kb_forward)");
   fs::create_directory(root() / "directory.py");
   refused((root() / "directory.py").string(), "directory");
   EXPECT_EQ(StoredEvaluations(), 0);

@@ -59,6 +59,20 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
   EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 3);
 }
 
+// The tests' PyTorch is one for the CPU.
+TEST_F(CommandTest, AGpuThatCannotBeUsedIsSaidAndNoVerdict) {
+  const std::string problem = Write("relu.py", kReluProblem);
+  const std::string module = Write("module.py", std::string(kReluProblem) + "\nclass ModelNew(Model):\n    pass\n");
+  const Ended ended = Run({"eval", problem, module, "--device", "cuda"});
+  EXPECT_EQ(ended.code, 3) << ended;
+  EXPECT_THAT(ended.err, AllOf(HasSubstr("CUDA"), HasSubstr("KERNELBENCH_PYTHON"), Not(HasSubstr("Traceback"))));
+  EXPECT_THAT(ended.out, IsEmpty());
+  // What its text alone decides needs no GPU.
+  const Ended cpu = Run({"eval", problem, Write("right.cpp", kReluNative), "--device", "cuda", "--json"});
+  EXPECT_EQ(cpu.code, 1) << cpu;
+  EXPECT_THAT(cpu.out, HasSubstr("\"static_rejected\""));
+}
+
 TEST_F(CommandTest, AStoreThatIsNotThere) {
   const Ended list = Run({"list"});
   EXPECT_EQ(list.code, 0) << list;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "device/device.h"
+#include "device/process_link.h"
 #include "device/process_watch.h"
 #include "runner/mailbox.h"
 
@@ -29,16 +30,19 @@ struct Shared {
 // A process that serves the doorbell with `serve`, and the judge's link to it.
 class FakeRunner {
  public:
-  FakeRunner(const Shared& shared, const std::function<void(runner::Mailbox*)>& serve)
+  // With a `watch` both sides spin, as on a GPU.
+  FakeRunner(const Shared& shared, const std::function<void(runner::Mailbox*)>& serve,
+             const std::function<int64_t()>& watch = {})
       : items_{{shared.outputs.data(), {KB_FLOAT, 32, 1}, {1 << 18}}} {
     pid_ = fork();
     if (pid_ == 0) {
-      runner::Mailbox mailbox(shared.bell());
+      runner::Mailbox mailbox(shared.bell(), static_cast<bool>(watch));
       serve(&mailbox);
       _exit(7);
     }
     device_ = MakeCpuDevice(1);
-    link_ = device_->Attach(pid_, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))), shared.bell(), items_);
+    link_ = MakeProcessLink(pid_, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))), shared.bell(),
+                            device_->MakeSecretReader(items_), {.freezes = true, .watch = watch});
   }
   ~FakeRunner() {
     kill(pid_, SIGKILL);
@@ -75,6 +79,38 @@ TEST(Doorbell, HonestCallsAreAnsweredAndTheRunnerSleepsBetween) {
     EXPECT_TRUE(runner.link()->SecretsHold());
     EXPECT_TRUE(AllThreadsStopped(runner.pid()));
   }
+}
+
+// As on a GPU: the runner is awake while the device is watched, and has done nothing when the clock starts.
+TEST(Doorbell, AWatchedRunnerWaitsForGo) {
+  Shared shared;
+  int watched = 0;
+  bool early = false;
+  FakeRunner runner(
+      shared,
+      [&](runner::Mailbox* mailbox) {
+        for (float value = 1;; ++value) {
+          mailbox->Wait();
+          for (int i = 0; i < 1 << 18; ++i) shared.output()[i] = value;
+          mailbox->Answer();
+        }
+      },
+      [&]() -> int64_t {
+        usleep(20'000);
+        early |= shared.output()[9] != static_cast<float>(watched);
+        return ++watched == 2 ? 321 : 0;
+      });
+  for (float value = 1; value <= 3; ++value) {
+    const Span span = runner.Call();
+    ASSERT_EQ(span.end, SpanEnd::kDone);
+    EXPECT_EQ(span.gap_ns, value == 2 ? 321 : 0);
+    EXPECT_EQ(shared.output()[77], value);
+    EXPECT_TRUE(AllThreadsStopped(runner.pid()));
+  }
+  EXPECT_EQ(watched, 3);
+  EXPECT_FALSE(early);
+  kill(runner.pid(), SIGKILL);
+  EXPECT_EQ(runner.Call().end, SpanEnd::kDied);
 }
 
 TEST(Doorbell, WhatIsWrittenAfterDoneIsSeen) {

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/clock.h"
 #include "base/hash.h"
 
@@ -84,7 +87,39 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
   return cache_.Put(key, std::move(result), compiled.output);
 }
 
-Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const CompileLimits& limits) const {
+// nvcc, for the one architecture that is there, with the instructions that only this one has.
+Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const std::string& capability,
+                                       const CompileLimits& limits) const {
+  KB_ASSIGN_OR_RETURN(const CompilerIdentity nvcc, FindCudaCompiler());
+  std::string target;
+  std::copy_if(capability.begin(), capability.end(), std::back_inserter(target), [](char c) { return c != '.'; });
+  if (capability >= "9" || capability.size() > 3) target += "a";
+  const std::vector<std::string> flags = {"-O3",
+                                          "-std=c++20",
+                                          "-gencode",
+                                          fmt::format("arch=compute_{0},code=sm_{0}", target),
+                                          "-lineinfo",
+                                          "--cudart=static",
+                                          "-shared",
+                                          "-Xcompiler=-fPIC,-fopenmp",
+                                          "-ccbin=" + compiler_.command};
+  CompileJob job;
+  job.sources = {{"candidate.cu", candidate.source}};
+  job.argv = {nvcc.command};
+  job.argv.insert(job.argv.end(), flags.begin(), flags.end());
+  job.argv.insert(job.argv.end(), {"-I" + installation_.include.string(), "candidate.cu", "-o", "candidate.so"});
+  job.output = "candidate.so";
+  job.read_only = {installation_.include};
+  for (const CompilerIdentity* compiler : {&nvcc, &compiler_}) {
+    job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
+  }
+  job.limits = limits;
+  return CompileCached(KeyOf(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job);
+}
+
+Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const std::string& capability,
+                                         const CompileLimits& limits) const {
+  if (candidate.path.extension() == ".cu") return BuildCuda(candidate, capability, limits);
   const bool is_c = candidate.path.extension() == ".c";
   const std::string name = is_c ? "candidate.c" : "candidate.cpp";
   std::vector<std::string> flags = {is_c ? "-std=gnu17" : "-std=c++20",

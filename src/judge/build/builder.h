@@ -29,12 +29,15 @@ class Builder {
  public:
   static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox);
 
-  Result<BuildResult> BuildNative(const Candidate& candidate, const CompileLimits& limits) const;
+  // `capability`: of the GPU that a .cu candidate is built for, as "9.0"; not used for others.
+  Result<BuildResult> BuildNative(const Candidate& candidate, const std::string& capability,
+                                  const CompileLimits& limits) const;
   // PyTorch's flags and semantics; the host part of its headers is precompiled once for each set of flags.
   Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
                                      const CompileLimits& limits) const;
 
   const CompilerIdentity& compiler() const { return compiler_; }
+  const BuildCache& cache() const { return cache_; }
 
  private:
   Builder(Installation installation, const Sandbox* sandbox, BuildCache cache, CompilerIdentity compiler,
@@ -45,6 +48,8 @@ class Builder {
         compiler_(std::move(compiler)),
         header_(std::move(header)) {}
 
+  Result<BuildResult> BuildCuda(const Candidate& candidate, const std::string& capability,
+                                const CompileLimits& limits) const;
   Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job) const;
   // Directory that holds the precompiled torch/extension.h for these flags; empty if it cannot be precompiled.
   Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,

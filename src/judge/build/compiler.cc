@@ -156,4 +156,31 @@ Result<CompilerIdentity> FindCompiler() {
   return identity;
 }
 
+Result<CompilerIdentity> FindCudaCompiler() {
+  const char* home = std::getenv("CUDA_HOME");
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> places;
+  if (home != nullptr && *home != '\0') places.push_back(std::string(home) + "/bin/nvcc");
+  places.push_back(Resolve("nvcc", path != nullptr ? path : "/usr/bin:/bin"));
+  places.emplace_back("/usr/local/cuda/bin/nvcc");
+  for (const std::string& place : places) {
+    SpawnOptions version{.argv = {place, "--version"}, .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"}};
+    const auto told = RunToEnd(version, std::chrono::seconds(20));
+    if (!told || !told->status.ok()) continue;
+    CompilerIdentity identity;
+    identity.command = place;
+    const size_t release = told->output.find("release ");
+    identity.version = "nvcc " + told->output.substr(release == std::string::npos ? 0 : release);
+    identity.version = identity.version.substr(0, identity.version.find('\n'));
+    std::error_code ignored;
+    for (const std::filesystem::path& shown :
+         {std::filesystem::path(place), std::filesystem::canonical(place, ignored)}) {
+      if (!shown.empty() && !IsOfTheSystem(shown)) identity.paths.push_back(shown.parent_path().parent_path());
+    }
+    return identity;
+  }
+  return Fail(ErrorCode::kUnavailable,
+              "no CUDA compiler: nvcc is not in PATH; install the CUDA toolkit or set CUDA_HOME");
+}
+
 }  // namespace kb

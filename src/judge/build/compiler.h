@@ -47,6 +47,8 @@ struct CompilerIdentity {
   std::string target;                        // hash of what -march=native means here
 };
 Result<CompilerIdentity> FindCompiler();
+// nvcc of $CUDA_HOME, of PATH, or of /usr/local/cuda; an error says that there is none.
+Result<CompilerIdentity> FindCudaCompiler();
 
 }  // namespace kb
 

@@ -41,6 +41,9 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
   if (LooksBinary(source)) return "the file is binary, not source text";
   const std::string extension = candidate.path.extension();
   if (extension == ".cu" && device == "cpu") return "a CUDA candidate cannot run on device cpu";
+  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device == "cuda") {
+    return "a C++ candidate for the CPU cannot run on device cuda; call it .cu if it launches kernels";
+  }
   if (candidate.kind == CandidateKind::kModule && !Contains(source, "ModelNew")) {
     return "the file defines no class ModelNew";
   }
@@ -67,8 +70,9 @@ Result<Candidate> ReadCandidate(const fs::path& path, const std::string& device)
     if (::stat(path.c_str(), &info) != 0) {
       return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
     }
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{}: a candidate is a .py file (ModelNew) or a .cpp file (kb_forward)", path.string()));
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));
   }
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&

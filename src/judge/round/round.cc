@@ -88,16 +88,15 @@ Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
 
 Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind, uint64_t argument, double timeout_s) {
   const char* step = kind == CallKind::kForward ? "call" : kind == CallKind::kEmpty ? "offset" : "load";
-  KB_ASSIGN_OR_RETURN(const json answer, Step(step,
-                                              {{"op", "call"},
-                                               {"kind", static_cast<int>(kind)},
-                                               {"argument", argument},
-                                               {"timeout_us", timeout_s * 1e6},
-                                               {"clocked", kind == CallKind::kForward}},
-                                              timeout_s + kStepTimeout));
+  KB_ASSIGN_OR_RETURN(
+      const json answer,
+      Step(step,
+           {{"op", "call"}, {"kind", static_cast<int>(kind)}, {"argument", argument}, {"timeout_us", timeout_s * 1e6}},
+           timeout_s + kStepTimeout));
   if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
   Answer told{answer.at("us"), answer.at("report")};
   told.report["waited_us"] = answer.at("waited_us");
+  told.report["gap_us"] = answer.at("gap_us");
   return told;
 }
 
@@ -124,6 +123,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
   round.candidate_waited_us = answer.report.at("waited_us");
+  round.candidate_gap_us = answer.report.at("gap_us");
   KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));
   if (!checked.at("inputs_changed").empty()) {
     return Finding{Verdict::kWrongForm,
@@ -135,6 +135,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", {{"op", "baseline"}}, protocol_.reference_timeout_s));
   round.baseline_us = baseline.at("us");
   round.baseline_waited_us = baseline.at("waited_us");
+  round.baseline_gap_us = baseline.at("gap_us");
 
   // 6. Compare every element.
   KB_ASSIGN_OR_RETURN(
@@ -174,9 +175,8 @@ Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
               timeout_s + kStepTimeout);
 }
 
-Result<double> Rounds::BaselineAlone() {
-  KB_ASSIGN_OR_RETURN(const json reply, Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s));
-  return reply.at("us").get<double>();
+Result<json> Rounds::BaselineAlone() {
+  return Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s);
 }
 
 }  // namespace kb

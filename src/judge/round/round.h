@@ -40,6 +40,7 @@ struct Round {
   double candidate_us = 0;  // offset not yet subtracted
   double baseline_us = 0;
   double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
+  double candidate_gap_us = 0, baseline_gap_us = 0;        // the device was taken away just before go
   double worst = 0;                                        // error over allowed error
   std::string void_reason;                                 // empty: it counts
   bool admitted = false;                                   // it was void, but the disturbance stayed
@@ -73,8 +74,8 @@ class Rounds {
   // kbd_profile in device/c_api.h.
   Result<nlohmann::json> ProfileCall(bool fresh, const nlohmann::json& settings);
 
-  // One call of the reference alone at the cadence of a round; microseconds.
-  Result<double> BaselineAlone();
+  // One call of the reference alone at the cadence of a round: {"us", "gap_us"}.
+  Result<nlohmann::json> BaselineAlone();
 
  private:
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);

@@ -18,8 +18,13 @@ constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
+// What the NVIDIA driver opens, of which a machine has some.
+constexpr const char* kGpuFiles[] = {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
+// It also names its threads (/proc/self/task/*/comm), and does not start where it may not.
+constexpr const char* kGpuWrites = "/proc";
+
 // A read-only system, what `spec` names, and a private bounded /tmp.
-void BindSystem(const SandboxSpec& spec, std::vector<std::string>* argv) {
+void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices, std::vector<std::string>* argv) {
   std::error_code ignored;
   for (const char* path : kSystem) {
     if (fs::is_symlink(path, ignored)) {
@@ -31,6 +36,8 @@ void BindSystem(const SandboxSpec& spec, std::vector<std::string>* argv) {
   for (const char* path : kEtc) argv->insert(argv->end(), {"--ro-bind-try", path, path});
   argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts, "--proc", "/proc", "--dev", "/dev", "--size",
                              std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  for (const std::string& device : devices) argv->insert(argv->end(), {"--dev-bind-try", device, device});
+  if (!devices.empty()) argv->insert(argv->end(), {"--ro-bind", "/sys", "/sys"});
   // Parents before children: a path below another one would be hidden by it.
   std::vector<fs::path> paths = spec.read_only;
   std::sort(paths.begin(), paths.end());
@@ -47,12 +54,20 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without) {
-  if (isolation == Isolation::kProcess) return Sandbox("", isolation, std::move(without));
+Sandbox::Sandbox(std::string bwrap, Isolation isolation, Without without, const std::string& device)
+    : bwrap_(std::move(bwrap)), isolation_(isolation), without_(std::move(without)), missing_(without_) {
+  if (device == "cpu") return;
+  missing_.insert("pid-namespace");
+  devices_.assign(std::begin(kGpuFiles), std::end(kGpuFiles));
+}
+
+Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without,
+                                const std::string& device) {
+  if (isolation == Isolation::kProcess) return Sandbox("", isolation, std::move(without), device);
   // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal;
   for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    Sandbox sandbox(bwrap, isolation, without);
+    Sandbox sandbox(bwrap, isolation, without, device);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
     const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
@@ -74,7 +89,7 @@ std::vector<std::string> Sandbox::Barriers() const {
     const std::string name = barrier.name;
     const bool missing = (name.ends_with("-namespace") && isolation_ == Isolation::kProcess) ||
                          (name == "landlock" && LandlockAbi() == 0) || (name == "cgroup" && !CgroupsOffered()) ||
-                         without_.contains(name);
+                         missing_.contains(name);
     if (!missing) barriers.push_back(name);
   }
   return barriers;
@@ -86,12 +101,17 @@ nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
     readable = {"/proc", kCpuFacts, "/dev/urandom", "/dev/random", "/dev/zero"};
     readable.insert(readable.end(), std::begin(kSystem), std::end(kSystem));
     readable.insert(readable.end(), std::begin(kEtc), std::end(kEtc));
+    if (!devices_.empty()) readable.emplace_back("/sys");
   }
+  std::vector<std::string> writable = devices_;
+  if (!devices_.empty()) writable.emplace_back(kGpuWrites);
   return {{"memory_bytes", memory_bytes},
           {"file_bytes", uint64_t{64} << 20},
           {"tmp_bytes", uint64_t{256} << 20},
           {"readable", readable},
-          {"without", without_}};
+          {"devices", writable},
+          {"programs", false},
+          {"without", missing_}};
 }
 
 SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
@@ -109,21 +129,21 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
     options.argv = spec.argv;
     return options;
   }
-  if (without_.contains("environment")) {
+  if (missing_.contains("environment")) {
     for (char** variable = environ; *variable != nullptr; ++variable) options.environment.emplace_back(*variable);
   }
   std::vector<std::string>& argv = options.argv;
   // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
   argv = {bwrap_, "--unshare-user",    "--uid",         "1000",       "--gid",
           "1000", "--die-with-parent", "--new-session", "--cap-drop", "ALL"};
-  const auto with = [&](const char* barrier) { return !without_.contains(barrier); };
+  const auto with = [&](const char* barrier) { return !missing_.contains(barrier); };
   // bubblewrap's own first process would be neither frozen nor filtered.
   if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
   if (with("network-namespace")) argv.emplace_back("--unshare-net");
   if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
   if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
   if (with("mount-namespace")) {
-    BindSystem(spec, &argv);
+    BindSystem(spec, devices_, &argv);
   } else {
     argv.insert(argv.end(), {"--dev-bind", "/", "/"});
   }

@@ -36,25 +36,30 @@ struct SandboxSpec {
 class Sandbox {
  public:
   // Tries the isolation out; an error says what this machine refuses and what to do.
-  static Result<Sandbox> Create(const Installation& installation, Isolation isolation, Without without = {});
+  // `device`: "cpu", or "cuda": then what is inside sees the GPU's device files, and shares the PID namespace of the
+  // device process, without which the driver maps no memory of another process.
+  static Result<Sandbox> Create(const Installation& installation, Isolation isolation, Without without = {},
+                                const std::string& device = "cpu");
 
   Isolation isolation() const { return isolation_; }
   const Without& without() const { return without_; }
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
   // What a runner gives up itself, as its spec takes it (runner/confine.h): "memory_bytes", "file_bytes", "tmp_bytes",
-  // "without", and "readable", empty where a mount namespace decides that.
+  // "without", "devices" that may be written, "programs" (whether it may start some), and "readable", empty where a
+  // mount namespace decides that.
   nlohmann::json Confinement(uint64_t memory_bytes) const;
 
   // The command that runs `spec` inside. Without namespaces `files` must be empty: the caller uses real paths.
   SpawnOptions Wrap(const SandboxSpec& spec) const;
 
  private:
-  Sandbox(std::string bwrap, Isolation isolation, Without without)
-      : bwrap_(std::move(bwrap)), isolation_(isolation), without_(std::move(without)) {}
+  Sandbox(std::string bwrap, Isolation isolation, Without without, const std::string& device);
   std::string bwrap_;
   Isolation isolation_;
-  Without without_;
+  Without without_;                   // what was asked to be missing
+  Without missing_;                   // that, and what this device cannot have
+  std::vector<std::string> devices_;  // files under /dev
 };
 
 }  // namespace kb

@@ -83,7 +83,9 @@ double MedianAbsoluteDeviation(std::span<const double> values) {
   return Median(deviations);
 }
 
-double WithoutOffset(double span_us, double offset_us) { return std::max(span_us - offset_us, span_us / 2); }
+double WithoutOffset(double span_us, double offset_us, double share) {
+  return std::max(span_us - offset_us, span_us * (1 - share));
+}
 
 double NormalQuantile(double p) {
   KB_CHECK(p > 0 && p < 1);

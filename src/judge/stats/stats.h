@@ -18,9 +18,9 @@ double Mean(std::span<const double> values);
 double Median(std::span<const double> values);
 double MedianAbsoluteDeviation(std::span<const double> values);
 
-// A span without the offset that was measured around it. At most half of a span is taken away: an offset that is larger
-// was disturbed, and what it would leave, or less than nothing, would be a speedup out of noise.
-double WithoutOffset(double span_us, double offset_us);
+// A span without the offset that was measured around it. At most `share` of a span is taken away: an offset that is
+// larger was disturbed, and what it would leave, or less than nothing, would be a speedup out of noise.
+double WithoutOffset(double span_us, double offset_us, double share);
 
 // The x with P(Z <= x) = p for a standard normal Z; 0 < p < 1.
 double NormalQuantile(double p);

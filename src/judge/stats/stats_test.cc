@@ -11,11 +11,13 @@
 namespace kb {
 namespace {
 
-TEST(WithoutOffset, NeverLeavesLessThanHalfASpan) {
-  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 100), 900);
-  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 500), 500);
-  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 990), 500);
-  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 5000), 500);
+TEST(WithoutOffset, TakesNoMoreThanItsShareOfASpan) {
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 100, 0.5), 900);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 500, 0.5), 500);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 990, 0.5), 500);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 5000, 0.5), 500);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 900, 0.95), 100);
+  EXPECT_DOUBLE_EQ(WithoutOffset(1000, 5000, 0.75), 250);
 }
 
 std::vector<double> OneTo(int n) {

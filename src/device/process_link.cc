@@ -1,0 +1,184 @@
+#include "device/process_link.h"
+
+#include <linux/futex.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <random>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "device/code_watch.h"
+#include "device/process_watch.h"
+
+namespace kb {
+namespace {
+
+constexpr int kDyingMs = 2'000;
+constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // a thread that waits for a disk stops only afterwards
+
+uint32_t* FutexWord(std::atomic<uint64_t>* word) { return reinterpret_cast<uint32_t*>(word); }
+
+class ProcessLink : public RunnerLink {
+ public:
+  ProcessLink(int pid, Fd pidfd, Doorbell* doorbell, std::unique_ptr<SecretReader> secrets, LinkOptions options)
+      : pid_(pid),
+        pidfd_(std::move(pidfd)),
+        doorbell_(doorbell),
+        secrets_(std::move(secrets)),
+        options_(std::move(options)) {
+    Freeze();
+  }
+
+  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) override {
+    if (clocked) secrets_->Draw();
+    const uint64_t before = Tell(kind, argument);
+    Span span;
+    span.end = StateSinceFreeze();
+    if (span.end != SpanEnd::kDone) return span;
+    const int64_t waited = RunDelayNs(pid_);
+    if (options_.watch) {
+      Signal(SIGCONT);
+      span.gap_ns = options_.watch();
+    }
+    const int64_t start = NowNs();
+    Ring();
+    span.end = options_.watch ? SpinUntil(before, start + timeout_ns) : Await(before, start + timeout_ns);
+    if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
+    span.ns = NowNs() - start;
+    if (!Freeze()) span.end = SpanEnd::kNotStopped;
+    span.waited_ns = RunDelayNs(pid_) - waited;
+    return span;
+  }
+
+  bool SecretsHold() override { return secrets_->Hold(); }
+
+  Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
+    const uint64_t before = Tell(CallKind::kForward, argument);
+    const PromptWaking prompt(pid_);
+    Profile profile;
+    CodeWatch watch(pid_);
+    std::mt19937_64 random(RandomBits());
+    const int64_t deadline = NowNs() + timeout_ns;
+    const auto drawn = [&](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
+    for (int64_t pause = drawn(interval_ns);; pause = interval_ns / 2 + drawn(interval_ns)) {
+      const int64_t start = NowNs();
+      profile.stops == 0 ? Ring() : Signal(SIGCONT);
+      profile.end = Await(before, std::min(deadline, start + pause));
+      profile.ran_ns += NowNs() - start;
+      if (profile.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
+      if (!Freeze()) break;
+      ++profile.stops;
+      if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
+      const Status sampled = watch.Sample(profile.ran_ns, &profile.samples);
+      if (!sampled) profile.refused = sampled.error().message;
+    }
+    Freeze();
+    return profile;
+  }
+
+ private:
+  // Puts down what the next ring of the bell means; returns what `done` holds until the runner answers.
+  uint64_t Tell(CallKind kind, uint64_t argument) {
+    uint64_t go = RandomBits();
+    while (static_cast<uint32_t>(go) == static_cast<uint32_t>(go_) || go == 0) go = RandomBits();
+    go_ = go;
+    doorbell_->kind.store(static_cast<uint32_t>(kind));
+    doorbell_->argument.store(argument);
+    return doorbell_->done.load();
+  }
+
+  void Ring() {
+    doorbell_->go.store(go_, std::memory_order_release);
+    if (!options_.watch) Signal(SIGCONT);
+    syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAKE, 1, nullptr, nullptr, 0);
+  }
+
+  void Signal(int number) { syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0); }
+
+  bool Died(int patience_ms = 0) {
+    pollfd ended{pidfd_.get(), POLLIN, 0};
+    return poll(&ended, 1, patience_ms) == 1;
+  }
+
+  // Stops every thread. False if some could not be stopped; then the runner is killed.
+  bool Freeze() {
+    if (!options_.freezes) return true;
+    const int64_t deadline = NowNs() + kStopTimeoutNs;
+    const auto pause = [] {
+      const timespec moment{0, 20'000};
+      nanosleep(&moment, nullptr);
+    };
+    // Again and again: something in the runner may wake it up.
+    for (Signal(SIGSTOP); !Died() && !AllThreadsStopped(pid_); Signal(SIGSTOP)) {
+      if (NowNs() > deadline) {
+        Signal(SIGKILL);
+        return false;
+      }
+      pause();
+    }
+    // A thread is charged for its last moments only when it has left its core.
+    for (int64_t ran = -1; ran != frozen_ran_ns_;) {
+      ran = frozen_ran_ns_;
+      pause();
+      frozen_ran_ns_ = RunTimeNs(pid_);
+    }
+    return true;
+  }
+
+  // Whether the runner has slept since Freeze(): nothing but a signal of ours may have woken it.
+  SpanEnd StateSinceFreeze() {
+    if (!options_.freezes) return SpanEnd::kDone;
+    if (Died()) return SpanEnd::kDied;
+    const bool slept = AllThreadsStopped(pid_) && RunTimeNs(pid_) == frozen_ran_ns_;
+    // One that was killed is not stopped any more and takes a while to be gone.
+    return slept ? SpanEnd::kDone : Died(kDyingMs) ? SpanEnd::kDied : SpanEnd::kRanFrozen;
+  }
+
+  SpanEnd SpinUntil(uint64_t before, int64_t deadline) {
+    constexpr int kLooks = 1000;  // between two looks at the clock and at the process
+    for (;;) {
+      for (int i = 0; i < kLooks; ++i) {
+        const uint64_t done = doorbell_->done.load(std::memory_order_acquire);
+        if (done == go_) return SpanEnd::kDone;
+        if (done != before) return SpanEnd::kMalformed;
+      }
+      if (NowNs() > deadline) return SpanEnd::kTimedOut;
+      if (Died() && doorbell_->done.load() != go_) return SpanEnd::kDied;
+    }
+  }
+
+  SpanEnd Await(uint64_t before, int64_t deadline) {
+    for (;;) {
+      const uint64_t done = doorbell_->done.load(std::memory_order_acquire);
+      if (done == go_) return SpanEnd::kDone;
+      if (done != before) return SpanEnd::kMalformed;
+      const int64_t left = deadline - NowNs();
+      if (left <= 0) return SpanEnd::kTimedOut;
+      const int64_t slice = std::min<int64_t>(left, 20'000'000);  // how late a death is noticed at worst
+      const timespec timeout{0, static_cast<long>(slice)};
+      syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAIT, static_cast<uint32_t>(done), &timeout, nullptr, 0);
+      if (Died() && doorbell_->done.load() != go_) return SpanEnd::kDied;
+    }
+  }
+
+  int pid_;
+  Fd pidfd_;
+  Doorbell* doorbell_;
+  std::unique_ptr<SecretReader> secrets_;
+  LinkOptions options_;
+  int64_t frozen_ran_ns_ = 0;  // CPU time of all threads when they were stopped
+  uint64_t go_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<RunnerLink> MakeProcessLink(int pid, Fd pidfd, Doorbell* doorbell,
+                                            std::unique_ptr<SecretReader> secrets, LinkOptions options) {
+  return std::make_unique<ProcessLink>(pid, std::move(pidfd), doorbell, std::move(secrets), std::move(options));
+}
+
+}  // namespace kb

@@ -1,0 +1,38 @@
+#include "runner/gpu.h"
+
+#include <unistd.h>
+
+namespace kb::runner {
+
+Result<Gpu> Gpu::Open() {
+  KB_ASSIGN_OR_RETURN(const cuda::Functions* driver, cuda::LoadDriver());
+  KB_RETURN_IF_ERROR(cuda::UseDevice(*driver));
+  return Gpu(*driver);
+}
+
+Result<Segment> Gpu::Map(int fd) const {
+  cuda::IpcHandle handle{};
+  if (pread(fd, handle.data(), handle.size(), 0) != static_cast<ssize_t>(handle.size())) {
+    return Fail(ErrorCode::kEngine, "the file of a device handle is short");
+  }
+  constexpr unsigned kLazyPeerAccess = 1;
+  cuda::Address address = 0;
+  KB_RETURN_IF_ERROR(cuda::Check(*driver_, driver_->cuIpcOpenMemHandle_v2(&address, handle, kLazyPeerAccess),
+                                 "mapping shared memory"));
+  return Segment::Of(reinterpret_cast<std::byte*>(address));
+}
+
+Result<void*> Gpu::Allocate(size_t bytes) const {
+  cuda::Address address = 0;
+  KB_RETURN_IF_ERROR(cuda::Check(*driver_, driver_->cuMemAlloc_v2(&address, bytes), "allocating device memory"));
+  return reinterpret_cast<void*>(address);
+}
+
+Status Gpu::Synchronize() const { return cuda::Check(*driver_, driver_->cuCtxSynchronize(), "the device"); }
+
+Status Gpu::Clear(void* memory, size_t bytes) const {
+  return cuda::Check(*driver_, driver_->cuMemsetD8Async(reinterpret_cast<cuda::Address>(memory), 0, bytes, nullptr),
+                     "the device");
+}
+
+}  // namespace kb::runner
