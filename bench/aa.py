@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A/A: the reference as its own candidate. How often does the 95% interval, systematic floor included, contain 1?
 
-    bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36,...] [--size small]
+    bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36,...] [--size small] [--device cuda]
 """
 
 import argparse
@@ -16,6 +16,7 @@ def main():
     parser.add_argument("--runs", type=int, default=20, help="of each problem")
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--size", default="small")
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", default="0", help="cores for either side; 0: all")
     parser.add_argument("--problems", default="1/1,1/23,1/36,2/40,3/43")
     arguments = parser.parse_args()
@@ -25,7 +26,7 @@ def main():
         for name in arguments.problems.split(","):
             candidate = self_candidate(files[name], directory)
             results = evaluate(name, [candidate] * arguments.runs, "--size", arguments.size, "--protocol", arguments.protocol,
-                               "--threads", arguments.threads)
+                               "--threads", arguments.threads, "--device", arguments.device)
             first = first or results[0]
             wrong = [r for r in results if r["verdict"] != "correct"]
             if wrong:

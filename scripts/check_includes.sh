@@ -6,8 +6,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Directory of src/, and those it must not include.
 RULES='
-base    wire device judge runner store score report server cli
-wire    device judge runner store score report server cli
+base    wire cuda device judge runner store score report server cli
+wire    cuda device judge runner store score report server cli
+cuda    wire device judge runner store score report server cli
 device  judge runner store score report server cli
 judge   runner store score report server cli
 runner  judge device store score report server cli

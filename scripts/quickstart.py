@@ -11,7 +11,7 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELBENCH = ROOT / "build" / "release" / "bin" / "kernelbench"
+KERNELBENCH = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench"
 EXAMPLES = ROOT / "examples"
 ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
 
