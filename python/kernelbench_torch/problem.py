@@ -7,6 +7,7 @@ A file may also declare
     reference_fp64   the same as Model.forward in fp64, for modules that cannot simply be cast: f(model, *inputs)
 """
 
+import contextlib
 import copy
 import os
 import pathlib
@@ -104,7 +105,8 @@ class Problem:
             return self._draw(distribution, seed)
 
     def _draw(self, distribution, seed):
-        with torch.device(self.device):
+        # On the CPU no device is named: torch.device() would turn torch.rand into a call that ParallelUniform leaves alone.
+        with torch.device(self.device) if self.device != "cpu" else contextlib.nullcontext():
             inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
         tensors = []
         structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))
@@ -148,7 +150,7 @@ class Problem:
     # -- construction ------------------------------------------------------------------------------------------------
 
     def _seeded(self, seed, function, *args):
-        torch.manual_seed(seed)
+        seed_generators(seed, self.device)
         return function(*args)
 
     def _construct(self, seed):
