@@ -10,6 +10,7 @@ import torch.nn as nn
 BATCH = 4096
 FEATURES = 393216
 
+FAMILY = "pointwise"
 SIZES = {
     "small": {"BATCH": 512, "FEATURES": 8192},
     "odd": {"BATCH": 509, "FEATURES": 8219},

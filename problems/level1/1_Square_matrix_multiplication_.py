@@ -9,6 +9,7 @@ import torch.nn as nn
 
 N = 4096
 
+FAMILY = "matmul"
 SIZES = {
     "small": {"N": 512},
     "odd": {"N": 517},

@@ -10,6 +10,7 @@ import torch.nn as nn
 BATCH = 4096
 FEATURES = 393216
 
+FAMILY = "normalisation"
 SIZES = {
     "small": {"BATCH": 64, "FEATURES": 65536},
     "odd": {"BATCH": 61, "FEATURES": 65539},

@@ -11,6 +11,7 @@ import torch.nn.functional as F
 BATCH = 4096
 FEATURES = 393216
 
+FAMILY = "pointwise"
 SIZES = {
     "small": {"BATCH": 512, "FEATURES": 8192},
     "odd": {"BATCH": 251, "FEATURES": 16273},

@@ -12,6 +12,7 @@ FEATURES = 64
 HEIGHT = 512
 WIDTH = 512
 
+FAMILY = "normalisation"
 SIZES = {
     "small": {"BATCH": 2, "HEIGHT": 128, "WIDTH": 128},
     "odd": {"BATCH": 5, "FEATURES": 61, "HEIGHT": 113, "WIDTH": 119},

@@ -14,6 +14,7 @@ FEATURES = 64
 HEIGHT = 256
 WIDTH = 256
 
+FAMILY = "normalisation"
 SIZES = {
     "small": {"BATCH": 4, "HEIGHT": 128, "WIDTH": 128},
     "odd": {"BATCH": 3, "FEATURES": 61, "HEIGHT": 113, "WIDTH": 119},

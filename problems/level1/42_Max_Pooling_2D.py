@@ -20,6 +20,7 @@ STRIDE = 1
 PADDING = 1
 DILATION = 1
 
+FAMILY = "pooling"
 SIZES = {
     "small": {"BATCH": 8, "CHANNELS": 16, "HEIGHT": 48, "WIDTH": 48},
     "odd": {"BATCH": 7, "CHANNELS": 17, "HEIGHT": 43, "WIDTH": 51},

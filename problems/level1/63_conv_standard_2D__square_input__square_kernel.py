@@ -14,6 +14,7 @@ OUT_CHANNELS = 128
 SIDE = 1024
 KERNEL = 3
 
+FAMILY = "convolution"
 SIZES = {
     "small": {"BATCH": 2, "SIDE": 64},
     "odd": {"BATCH": 3, "IN_CHANNELS": 13, "OUT_CHANNELS": 101, "SIDE": 53},

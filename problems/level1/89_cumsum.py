@@ -11,6 +11,7 @@ ROWS = 32768
 COLUMNS = 32768
 DIM = 1
 
+FAMILY = "scan"
 SIZES = {
     "small": {"ROWS": 512, "COLUMNS": 4096},
     "odd": {"ROWS": 509, "COLUMNS": 4099},

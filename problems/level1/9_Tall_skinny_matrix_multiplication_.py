@@ -10,6 +10,7 @@ import torch.nn as nn
 LENGTH = 32768
 THICKNESS = 32
 
+FAMILY = "matmul"
 SIZES = {
     "small": {"LENGTH": 1024},
     "odd": {"LENGTH": 997, "THICKNESS": 37},

@@ -17,6 +17,7 @@ HEIGHT = 128
 WIDTH = 128
 KERNEL = 3
 
+FAMILY = "convolution"
 SIZES = {
     "small": {"BATCH": 8, "IN_CHANNELS": 32, "OUT_CHANNELS": 64, "HEIGHT": 32, "WIDTH": 32},
     "odd": {"BATCH": 7, "IN_CHANNELS": 29, "OUT_CHANNELS": 61, "HEIGHT": 35, "WIDTH": 37},

@@ -24,6 +24,7 @@ WIDTH = 32
 KERNEL = 3
 GROUPS = 8
 
+FAMILY = "convolution"
 SIZES = {
     "small": {"BATCH": 8, "DEPTH": 12, "HEIGHT": 24, "WIDTH": 24},
     "odd": {"BATCH": 9, "OUT_CHANNELS": 21, "DEPTH": 11, "HEIGHT": 23, "WIDTH": 27, "GROUPS": 7},

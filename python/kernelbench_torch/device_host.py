@@ -5,8 +5,10 @@ one socket (length-prefixed JSON, see src/wire/channel.h) until it closes. Trust
 believes a runner.
 """
 
+import ctypes
 import glob
 import json
+import math
 import mmap
 import os
 import pathlib
@@ -24,6 +26,7 @@ import torch
 from torch.utils import cpp_extension
 
 from . import device_library, trees
+from .audit import Audit
 from .device_library import parsed, pointers
 from .problem import Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
@@ -162,6 +165,30 @@ class Host:
         judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
         return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
 
+    def audit(self, request):
+        """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
+        tolerance = json.dumps(request["tolerance"]).encode()
+
+        def judge(distribution, got, expected):
+            budgets, _ = self.problem.budgets[distribution]
+            return max(self._worst(budget, *pair, tolerance) for budget, *pair in zip(budgets, got, expected))
+        result = Audit(self.problem, judge).run()
+        result["worst"] = {what: "inf" if worst == math.inf else worst for what, worst in result["worst"].items()}
+        result["budgets"] = {name: [parsed(self.lib.kbd_budget_info(self.device, b)) if b else None for b in budgets]
+                             for name, (budgets, _) in self.problem.budgets.items()}
+        self.release_memory()
+        return result
+
+    def _worst(self, budget, got, expected, tolerance):
+        code, bits, _ = trees.DTYPES[expected.dtype]
+        shape = (ctypes.c_int64 * max(expected.dim(), 1))(*expected.shape)
+        result = parsed(self.lib.kbd_judge(self.device, budget, code, bits, expected.dim(), shape,
+                                           got.data_ptr(), expected.data_ptr(), tolerance))
+        worst = result["worst"]
+        if isinstance(worst, str):  # JSON has no infinities
+            worst = math.inf
+        return worst if result["ok"] else max(worst, 1.0000001)
+
     def release_memory(self):
         """On a GPU what torch keeps of freed memory is missing in the runner."""
         if self.kind != "cpu":
@@ -176,7 +203,7 @@ class Host:
         self.copies, self.same_inputs = request["copies_outputs"], "fresh-inputs" in request["without"]
         self.working = [shared_like(t) for t in self.problem.input_examples]
         self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
-        fds = (device_library.ctypes.c_int * 4)()
+        fds = (ctypes.c_int * 4)()
         self.lib.kbd_session_fds(self.session, fds)
         return {}, list(fds)
 
@@ -259,7 +286,7 @@ class Host:
 
     def compare(self, request):
         budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
-        array = (device_library.ctypes.c_void_p * max(len(budgets), 1))(*budgets)
+        array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
         result = parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array,
                                              json.dumps(request["tolerance"]).encode()))
         for output in result["outputs"]:

@@ -4,8 +4,8 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/selection_flags.h"
 #include "judge/evaluate.h"
-#include "judge/problem/problem_catalog.h"
 
 namespace kb::cli {
 namespace {
@@ -13,34 +13,107 @@ namespace {
 using nlohmann::json;
 
 struct ProblemFlags {
-  std::vector<std::string> names;
+  SelectionFlags selection;
   std::string size = "small";
   bool json = false;
 };
 
-int ListAll(bool as_json) {
-  const auto installation = FindInstallation();
-  if (!installation) return Report(installation.error());
-  for (const ProblemFile& problem : ListProblems(installation->problems)) {
-    if (as_json) {
-      fmt::print("{}\n",
-                 json{{"name", problem.name}, {"file", problem.path.string()}, {"title", problem.title}}.dump());
+// Measured once for each problem by scripts/problem_index.py; empty for problems from elsewhere.
+json ReadIndex(const std::string& problems) {
+  const auto directory = ProblemDirectory(problems);
+  const auto text = directory ? ReadFile(*directory / "index.json") : std::string();
+  const json index = text ? json::parse(*text, nullptr, false) : json::object();
+  return index.is_object() ? index : json::object();
+}
+
+nlohmann::ordered_json MetadataJson(const SelectedProblem& problem, const json& measured) {
+  const ProblemMetadata& metadata = problem.metadata;
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? json() : json(text); };
+  return {{"name", problem.file.name},
+          {"file", problem.file.path.string()},
+          {"title", problem.file.title},
+          {"deck", text_or_null(problem.file.deck)},
+          {"level", problem.file.level > 0 ? json(problem.file.level) : json()},
+          {"family", text_or_null(metadata.family)},
+          {"dominated_by", measured.value("dominated_by", json())},
+          {"sizes", metadata.sizes},
+          {"figures", measured.value("sizes", json::object())},
+          {"precisions", metadata.precisions},
+          {"distributions", metadata.distributions},
+          {"needs_torch_rng", metadata.needs_torch_rng},
+          {"collapses", text_or_null(metadata.collapses)},
+          {"scored", metadata.unscored.empty()},
+          {"unscored", text_or_null(metadata.unscored)},
+          {"facts_differ", metadata.facts_differ}};
+}
+
+std::string Bytes(double bytes) {
+  return bytes < 1e6   ? fmt::format("{:.1f} KB", bytes / 1e3)
+         : bytes < 1e9 ? fmt::format("{:.1f} MB", bytes / 1e6)
+                       : fmt::format("{:.2f} GB", bytes / 1e9);
+}
+
+int List(const ProblemFlags& flags) {
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
+  const json index = ReadIndex(flags.selection.problems);
+  for (const SelectedProblem& problem : *problems) {
+    const json measured = index.value(problem.file.name, json::object());
+    if (flags.json) {
+      fmt::print("{}\n", MetadataJson(problem, measured).dump());
     } else {
-      fmt::print("{:<6} {:<44} {}\n", problem.name, problem.path.filename().string(), problem.title);
+      fmt::print("{:<7} {:<22} {:<13} {}{}\n", problem.file.name, problem.metadata.family,
+                 measured.value("dominated_by", std::string()), problem.file.title,
+                 problem.metadata.unscored.empty() ? "" : " [unscored]");
     }
   }
   return kAllCorrect;
 }
 
+int Info(const ProblemFlags& flags) {
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
+  const json index = ReadIndex(flags.selection.problems);
+  for (const SelectedProblem& problem : *problems) {
+    const ProblemMetadata& metadata = problem.metadata;
+    const json measured = index.value(problem.file.name, json::object());
+    fmt::print("{}  {}\n  file           {}\n", problem.file.name, problem.file.title, problem.file.path.string());
+    if (!metadata.family.empty()) {
+      fmt::print("  family         {}, dominated by {}\n", metadata.family,
+                 measured.value("dominated_by", std::string("?")));
+    }
+    fmt::print("  precisions     {}\n  distributions  {}\n", fmt::join(metadata.precisions, ", "),
+               metadata.distributions.empty() ? "natural only"
+                                              : fmt::format("natural, {}", fmt::join(metadata.distributions, ", ")));
+    for (const std::string& size : metadata.sizes) {
+      const json figures = measured.value("sizes", json::object()).value(size, json::object());
+      if (figures.empty()) {
+        fmt::print("  {:<14} not measured\n", size);
+        continue;
+      }
+      fmt::print("  {:<14} inputs {}, parameters {}, outputs {}; {:.3g} GFLOP in {} operators\n", size,
+                 Bytes(figures.at("input_bytes")), Bytes(figures.at("parameter_bytes")),
+                 Bytes(figures.at("output_bytes")), figures.at("flops").get<double>() / 1e9,
+                 figures.at("operators").get<int64_t>());
+    }
+    if (metadata.needs_torch_rng)
+      fmt::print("  generator      draws from torch's generator; native candidates are refused\n");
+    if (!metadata.collapses.empty()) fmt::print("  collapses      {}\n", metadata.collapses);
+    for (const auto& [part, why] : metadata.facts_differ.items()) {
+      fmt::print("  differs        {}: {}\n", part, why.is_string() ? why.get<std::string>() : why.dump());
+    }
+    fmt::print("  scored         {}\n", metadata.unscored.empty() ? "yes" : "no: " + metadata.unscored);
+  }
+  return kAllCorrect;
+}
+
 int ShowSource(const ProblemFlags& flags) {
-  const auto installation = FindInstallation();
-  if (!installation) return Report(installation.error());
-  for (const std::string& name : flags.names) {
-    const auto problem = FindProblem(installation->problems, name);
-    if (!problem) return Report(problem.error());
-    const auto source = ReadFile(problem->path);
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
+  for (const SelectedProblem& problem : *problems) {
+    const auto source = ReadFile(problem.file.path);
     if (!source) return Report(source.error());
-    fmt::print("# {}: {}\n{}", problem->name, problem->path.string(), *source);
+    fmt::print("# {}: {}\n{}", problem.file.name, problem.file.path.string(), *source);
   }
   return kAllCorrect;
 }
@@ -60,27 +133,22 @@ std::string Tensors(const json& specs) {
 }
 
 int Validate(const ProblemFlags& flags) {
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
   auto evaluator = Evaluator::Create({});
   if (!evaluator) return Report(evaluator.error());
-  const Installation& installation = (*evaluator)->installation();
-  const auto protocol = Protocol::Load(installation.protocols, "strict");
+  const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
   if (!protocol) return Report(protocol.error());
-  std::vector<std::string> names = flags.names;
-  if (names.empty()) {
-    for (const ProblemFile& problem : ListProblems(installation.problems)) names.push_back(problem.name);
-  }
   int exit_code = kAllCorrect;
-  for (const std::string& name : names) {
-    const auto problem = FindProblem(installation.problems, name);
-    const auto found = problem ? (*evaluator)->DescribeProblem(*problem, flags.size, *protocol)
-                               : Result<json>(tl::make_unexpected(problem.error()));
+  for (const SelectedProblem& problem : *problems) {
+    const auto found = (*evaluator)->DescribeProblem(problem.file, flags.size, *protocol);
     if (!found) {
       exit_code = std::max(exit_code, Report(found.error()));
       if (found.error().code == ErrorCode::kInterrupted) return exit_code;
       continue;
     }
     if (flags.json) {
-      fmt::print("{}\n", json{{"name", problem->name},
+      fmt::print("{}\n", json{{"name", problem.file.name},
                               {"size", flags.size},
                               {"inputs", found->at("inputs")},
                               {"outputs", found->at("outputs")},
@@ -88,10 +156,12 @@ int Validate(const ProblemFlags& flags) {
                               {"notes", found->at("notes")}}
                              .dump());
     } else {
-      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem->name, flags.size,
-                 Tensors(found->at("inputs")), Tensors(found->at("outputs")), Tensors(found->at("parameters")));
+      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name,
+                 flags.size, Tensors(found->at("inputs")), Tensors(found->at("outputs")),
+                 Tensors(found->at("parameters")));
       for (const json& note : found->at("notes")) fmt::print("  note        {}\n", note.get<std::string>());
     }
+    std::fflush(stdout);
   }
   return exit_code;
 }
@@ -99,20 +169,23 @@ int Validate(const ProblemFlags& flags) {
 }  // namespace
 
 void AddProblems(CLI::App* app, int* exit_code) {
-  CLI::App* command = app->add_subcommand("problems", "list, show or validate problems");
+  CLI::App* command = app->add_subcommand("problems", "list, show, validate or audit problems");
   command->require_subcommand(1);
   auto flags = std::make_shared<ProblemFlags>();
-  CLI::App* list = command->add_subcommand("list", "every problem by name");
-  list->add_flag("--json", flags->json, "one line of JSON for each");
-  list->callback([flags, exit_code] { *exit_code = ListAll(flags->json); });
-  CLI::App* show = command->add_subcommand("show", "the source of problems");
-  show->add_option("names", flags->names, "1/19, or paths")->required();
-  show->callback([flags, exit_code] { *exit_code = ShowSource(*flags); });
-  CLI::App* validate = command->add_subcommand("validate", "run the reference and say what it takes and returns");
-  validate->add_option("names", flags->names, "1/19, or paths; none: all");
+  const auto add = [&](const char* name, const char* help, int (*run)(const ProblemFlags&)) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    AddSelectionFlags(sub, &flags->selection);
+    sub->callback([flags, exit_code, run] { *exit_code = run(*flags); });
+    return sub;
+  };
+  add("list", "every problem by name, family and what dominates its time", List)
+      ->add_flag("--json", flags->json, "one line of JSON for each, with all its metadata (docs/problems.md)");
+  add("info", "what a problem says about itself", Info);
+  add("show", "the source of problems", ShowSource)->get_option("selection")->required();
+  CLI::App* validate = add("validate", "run the reference and say what it takes and returns", Validate);
   validate->add_option("--size", flags->size, "standard, or a name from SIZES")->capture_default_str();
   validate->add_flag("--json", flags->json, "one line of JSON for each");
-  validate->callback([flags, exit_code] { *exit_code = Validate(*flags); });
+  AddAudit(command, exit_code);
 }
 
 void AddProtocols(CLI::App* app, int* exit_code) {

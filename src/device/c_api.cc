@@ -340,6 +340,30 @@ int kbd_budget_judgeable(void* budget, const char* tolerance) {
   return static_cast<ErrorBudget*>(budget)->Judgeable(kb::ReadTolerance(tolerance));
 }
 
+const char* kbd_budget_info(void* device, void* budget) {
+  auto* handle = static_cast<DeviceHandle*>(device);
+  const auto& known = *static_cast<kb::ErrorBudget*>(budget);
+  handle->text = kb::Dump({{"anchors", known.anchors()},
+                           {"reference_rms", kb::Number(known.ReferenceRms())},
+                           {"output_rms", kb::Number(known.OutputRms())},
+                           {"output_std", kb::Number(known.OutputStd())}});
+  return handle->text.c_str();
+}
+
+const char* kbd_judge(void* device, void* budget, int code, int bits, int dimensions, const int64_t* shape,
+                      const void* got, const void* expected, const char* tolerance) {
+  static const kb::ErrorBudget kNoBudget;
+  auto* handle = static_cast<DeviceHandle*>(device);
+  const kb::OutputItem form{nullptr,
+                            {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1},
+                            std::vector<int64_t>(shape, shape + dimensions)};
+  const kb::CompareResult result =
+      handle->device->CompareOutput(got, expected, form, budget ? *static_cast<kb::ErrorBudget*>(budget) : kNoBudget,
+                                    kb::ReadTolerance(tolerance), kb::RandomBits());
+  handle->text = kb::Dump(kb::MismatchJson(result, 0, form));
+  return handle->text.c_str();
+}
+
 void* kbd_session_new(void* device, const char* layout) {
   auto session = Session::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
   if (session) return session->release();

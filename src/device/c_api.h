@@ -26,6 +26,14 @@ KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, i
 // `tolerance`: {"mode", "atol", "rtol", "rtol_rms", "rms_factor", "max_factor", "cap"}.
 KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
 
+// {"anchors", "reference_rms", "output_rms", "output_std"}: see ErrorBudget.
+KBD_EXPORT const char* kbd_budget_info(void* device, void* budget);
+
+// Would `got` be judged right for `expected`? Contiguous tensors of one form in the device's memory; budget null:
+// tolerance only. One mismatch, as in kbd_compare.
+KBD_EXPORT const char* kbd_judge(void* device, void* budget, int code, int bits, int dimensions, const int64_t* shape,
+                                 const void* got, const void* expected, const char* tolerance);
+
 // A session: the memory shared with one runner. `layout`: {"inputs": [{"offset", "bytes"}], "inputs_bytes",
 // "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes", "without":
 // [name]}, the barriers of a round that are taken away (base/barriers.h).

@@ -56,6 +56,11 @@ class Evaluator {
   // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
   Result<nlohmann::json> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
 
+  // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
+  Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // What the device process told about its device; it is started if it does not run.
+  Result<nlohmann::json> DeviceInfo();
+
   const Installation& installation() const { return installation_; }
 
  private:

@@ -93,7 +93,24 @@ CREATE TABLE baselines (
 CREATE INDEX baselines_problem ON baselines (problem_id, device_id);
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema};
+// 2: what audits found out about problems (docs/problems.md), the newest for each problem text, size, device and
+// PyTorch.
+constexpr char kAudits[] = R"sql(
+CREATE TABLE audits (
+  id INTEGER PRIMARY KEY,
+  created TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  size TEXT NOT NULL,
+  device TEXT NOT NULL,
+  torch TEXT NOT NULL,
+  passes INTEGER NOT NULL CHECK (passes IN (0, 1)),
+  json TEXT NOT NULL,
+  UNIQUE (problem, sha256, size, device, torch)
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

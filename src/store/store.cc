@@ -438,4 +438,38 @@ Result<std::vector<json>> Store::Load(const StoreFilter& filter) const {
   });
 }
 
+Status Store::AddAudit(const json& audit) {
+  for (const char* key : {"created", "problem", "sha256", "size", "device", "torch"}) {
+    if (!audit.is_object() || Text(audit, key).empty()) {
+      return Fail(ErrorCode::kEngine, fmt::format("an audit without `{}` cannot be stored", key));
+    }
+  }
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Status {
+    SQLite::Statement insert(
+        impl_->database,
+        "INSERT INTO audits (created, problem, sha256, size, device, torch, passes, json) VALUES (?, ?, ?, ?, ?, ?, ?, "
+        "?) "
+        "ON CONFLICT (problem, sha256, size, device, torch) DO UPDATE SET created = excluded.created, "
+        "passes = excluded.passes, json = excluded.json");
+    int column = 0;
+    for (const char* key : {"created", "problem", "sha256", "size", "device", "torch"})
+      insert.bind(++column, Text(audit, key));
+    insert.bind(++column, audit.at("passes").get<bool>() ? 1 : 0);
+    insert.bind(++column, Dump(audit));
+    insert.exec();
+    return {};
+  });
+}
+
+Result<std::vector<json>> Store::Audits() const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<std::vector<json>> {
+    std::vector<json> audits;
+    SQLite::Statement query(impl_->database, "SELECT json FROM audits ORDER BY created, id");
+    while (query.executeStep()) audits.push_back(json::parse(query.getColumn(0).getString()));
+    return audits;
+  });
+}
+
 }  // namespace kb

@@ -57,6 +57,12 @@ class Store {
   // the filter lets through.
   Result<std::vector<nlohmann::json>> Load(const StoreFilter& filter = {}) const;
 
+  // Stores one audit of a problem (docs/problems.md) in place of an older one of the same problem text, size, device
+  // and PyTorch.
+  Status AddAudit(const nlohmann::json& audit);
+  // All audits, in the order in which they were made.
+  Result<std::vector<nlohmann::json>> Audits() const;
+
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <regex>
+#include <tuple>
 
 #include "base/file.h"
 
@@ -11,6 +12,9 @@ namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kFirstDeck = "kernelbench";
+constexpr const char* kOtherDecks[] = {"v3", "modern"};
 
 std::string Title(const fs::path& path) {
   const auto source = ReadFile(path, 1 << 20);
@@ -26,35 +30,56 @@ std::string Title(const fs::path& path) {
 
 int Leading(const std::string& text) { return std::atoi(text.c_str()); }
 
-}  // namespace
+std::string NameOf(const ProblemFile& problem) {
+  const std::string number =
+      problem.level > 0 ? fmt::format("{}/{}", problem.level, problem.number) : std::to_string(problem.number);
+  return problem.deck == kFirstDeck ? number : fmt::format("{}:{}", problem.deck, number);
+}
 
-std::vector<ProblemFile> ListProblems(const fs::path& directory) {
-  std::vector<std::pair<std::pair<int, int>, ProblemFile>> found;
+void AddFiles(const fs::path& directory, const std::string& deck, int level, std::vector<ProblemFile>* problems) {
+  std::error_code ignored;
+  for (const auto& file : fs::directory_iterator(directory, ignored)) {
+    const int number = Leading(file.path().stem());
+    if (file.path().extension() != ".py" || number == 0) continue;
+    ProblemFile problem{"", file.path(), Title(file.path()), deck, level, number};
+    problem.name = NameOf(problem);
+    problems->push_back(std::move(problem));
+  }
+}
+
+void AddDeck(const fs::path& directory, const std::string& deck, std::vector<ProblemFile>* problems) {
   std::error_code ignored;
   for (const auto& level : fs::directory_iterator(directory, ignored)) {
     const std::string name = level.path().filename();
-    if (!name.starts_with("level") || !level.is_directory()) continue;
-    const int number = Leading(name.substr(5));
-    for (const auto& file : fs::directory_iterator(level.path(), ignored)) {
-      const std::string stem = file.path().stem();
-      if (file.path().extension() != ".py" || Leading(stem) == 0) continue;
-      found.push_back(
-          {{number, Leading(stem)}, {fmt::format("{}/{}", number, Leading(stem)), file.path(), Title(file.path())}});
-    }
+    const int number = name.starts_with("level") ? Leading(name.substr(5)) : 0;
+    if (number > 0 && level.is_directory(ignored)) AddFiles(level.path(), deck, number, problems);
   }
-  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (deck != kFirstDeck) AddFiles(directory, deck, 0, problems);
+}
+
+}  // namespace
+
+std::vector<ProblemFile> ListProblems(const fs::path& directory) {
   std::vector<ProblemFile> problems;
-  for (auto& [key, problem] : found) problems.push_back(std::move(problem));
+  AddDeck(directory, kFirstDeck, &problems);
+  for (const char* deck : kOtherDecks) AddDeck(directory / deck, deck, &problems);
+  const auto rank = [](const ProblemFile& problem) {
+    const auto deck = std::find(std::begin(kOtherDecks), std::end(kOtherDecks), problem.deck);
+    return deck == std::end(kOtherDecks) ? 0 : 1 + std::distance(std::begin(kOtherDecks), deck);
+  };
+  std::sort(problems.begin(), problems.end(), [&](const ProblemFile& a, const ProblemFile& b) {
+    return std::tuple(rank(a), a.level, a.number, a.path) < std::tuple(rank(b), b.level, b.number, b.path);
+  });
   return problems;
 }
 
 Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& name) {
   std::error_code ignored;
-  static const std::regex kNumbered("(?:level)?([0-9]+)[/:]([0-9]+)");
+  static const std::regex kNumbered("([a-z][a-z0-9]*:)?(?:level)?([0-9]+)[/:]([0-9]+)");
   std::smatch match;
   const std::vector<ProblemFile> problems = ListProblems(directory);
   std::string wanted = name;
-  if (std::regex_match(name, match, kNumbered)) wanted = match[1].str() + "/" + match[2].str();
+  if (std::regex_match(name, match, kNumbered)) wanted = match[1].str() + match[2].str() + "/" + match[3].str();
   for (const ProblemFile& problem : problems) {
     if (problem.name == wanted || problem.path.stem() == name || problem.path.filename() == name) return problem;
   }
@@ -63,7 +88,7 @@ Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& na
     for (const ProblemFile& problem : problems) {
       if (fs::equivalent(problem.path, path, ignored)) return problem;
     }
-    return ProblemFile{name, path, Title(path)};
+    return ProblemFile{name, path, Title(path), "", 0, 0};
   }
   if (fs::is_directory(name, ignored))
     return Fail(ErrorCode::kUsage, fmt::format("{} is a directory; name a problem file", name));

@@ -14,6 +14,8 @@ class CatalogTest : public testing::Test {
     Write("level1/19_ReLU.py", "\"\"\"Rectified linear unit.\n\nMore.\"\"\"\n");
     Write("level1/100_HingeLoss.py", "import torch\n");
     Write("level2/40_Matmul.py", "\"\"\"\nA product.\n\"\"\"\n");
+    Write("modern/3_MMDiT.py", "");
+    Write("v3/level4/1_MLA.py", "");
     Write("level2/notes.txt", "");
     Write("level2/__init__.py", "");
   }
@@ -26,12 +28,15 @@ class CatalogTest : public testing::Test {
 
 TEST_F(CatalogTest, ListsInOrderWithTitles) {
   const auto problems = ListProblems(directory_.path());
-  ASSERT_EQ(problems.size(), 3u);
+  ASSERT_EQ(problems.size(), 5u);
   EXPECT_EQ(problems[0].name, "1/19");
   EXPECT_EQ(problems[0].title, "Rectified linear unit");
   EXPECT_EQ(problems[1].name, "1/100");
   EXPECT_EQ(problems[1].title, "100_HingeLoss");
   EXPECT_EQ(problems[2].title, "A product");
+  EXPECT_EQ(problems[3].name, "v3:4/1");
+  EXPECT_EQ(problems[4].name, "modern:3");
+  EXPECT_EQ(problems[4].level, 0);
 }
 
 TEST_F(CatalogTest, FindsByEveryUsualName) {
@@ -42,6 +47,17 @@ TEST_F(CatalogTest, FindsByEveryUsualName) {
     ASSERT_TRUE(problem) << name;
     EXPECT_EQ(problem->name, "1/19") << name;
   }
+}
+
+TEST_F(CatalogTest, OtherDecksAreNamed) {
+  for (const char* name : {"v3:4/1", "v3:level4/1", "1_MLA"}) {
+    const auto problem = FindProblem(directory_.path(), name);
+    ASSERT_TRUE(problem) << name;
+    EXPECT_EQ(problem->deck, "v3");
+    EXPECT_EQ(problem->level, 4);
+  }
+  EXPECT_EQ(FindProblem(directory_.path(), "modern:3")->path.stem(), "3_MMDiT");
+  EXPECT_FALSE(FindProblem(directory_.path(), "4/1"));
 }
 
 TEST_F(CatalogTest, AFileFromElsewhereKeepsItsPathAsName) {

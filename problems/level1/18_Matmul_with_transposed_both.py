@@ -1,0 +1,33 @@
+"""Product of two matrices that are both stored transposed.
+
+    C[i, j] = sum over k of A[k, i] * B[j, k]
+
+Inputs: A, (INNER, ROWS), and B, (COLUMNS, INNER). Output: C, (ROWS, COLUMNS).
+"""
+import torch
+import torch.nn as nn
+
+ROWS = 2048
+INNER = 8192
+COLUMNS = 4096
+
+FAMILY = "matmul"
+SIZES = {
+    "small": {"ROWS": 384, "INNER": 1536, "COLUMNS": 512},
+    "odd": {"ROWS": 389, "INNER": 1529, "COLUMNS": 515},
+}
+# As drawn, all of C is close to INNER / 4: "centred" spreads it around 0. Not "scaled", which overflows fp16.
+DISTRIBUTIONS = ("centred", "sparse", "structured")
+
+
+class Model(nn.Module):
+    def forward(self, a, b):
+        return a.T @ b.T
+
+
+def get_inputs():
+    return [torch.rand(INNER, ROWS), torch.rand(COLUMNS, INNER)]
+
+
+def get_init_inputs():
+    return []

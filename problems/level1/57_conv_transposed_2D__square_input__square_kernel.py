@@ -1,0 +1,41 @@
+"""Transposed two-dimensional convolution of a square image with a square kernel, without padding, stride or bias.
+
+    y[n, o, h, w] = sum over c, i, j of weight[c, o, i, j] * x[n, c, h - i, w - j]
+
+Positions outside x count as 0. Weights come with the input channel first.
+
+Input: x, (BATCH, IN_CHANNELS, SIDE, SIDE).
+Output: y, (BATCH, OUT_CHANNELS, SIDE + KERNEL - 1, SIDE + KERNEL - 1).
+"""
+import torch
+import torch.nn as nn
+
+BATCH = 8
+IN_CHANNELS = 64
+OUT_CHANNELS = 64
+SIDE = 1024
+KERNEL = 3
+
+FAMILY = "transposed convolution"
+SIZES = {
+    "small": {"BATCH": 2, "SIDE": 64},
+    "odd": {"BATCH": 3, "IN_CHANNELS": 61, "OUT_CHANNELS": 53, "SIDE": 51},
+}
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels, out_channels, kernel_size):
+        super().__init__()
+        self.conv_transpose2d = nn.ConvTranspose2d(in_channels, out_channels, kernel_size, bias=False)
+
+    def forward(self, x):
+        return self.conv_transpose2d(x)
+
+
+def get_inputs():
+    return [torch.rand(BATCH, IN_CHANNELS, SIDE, SIDE)]
+
+
+def get_init_inputs():
+    return [IN_CHANNELS, OUT_CHANNELS, KERNEL]

@@ -1,0 +1,45 @@
+"""Three-dimensional convolution of a flat volume, kernel extents unequal, without padding, stride or bias.
+
+    y[n, o, d, h, w] = sum over c, i, j, k of weight[o, c, i, j, k] * x[n, c, d + i, h + j, w + k]
+
+with i < KERNEL_DEPTH, j < KERNEL_HEIGHT and k < KERNEL_WIDTH.
+
+Input: x, (BATCH, IN_CHANNELS, DEPTH, HEIGHT, WIDTH). Output: y, (BATCH, OUT_CHANNELS, OUT_DEPTH, OUT_HEIGHT, OUT_WIDTH)
+with OUT_DEPTH = DEPTH - KERNEL_DEPTH + 1, and the others alike.
+"""
+import torch
+import torch.nn as nn
+
+BATCH = 8
+IN_CHANNELS = 3
+OUT_CHANNELS = 64
+DEPTH = 16
+HEIGHT = 128
+WIDTH = 128
+KERNEL_DEPTH = 3
+KERNEL_HEIGHT = 5
+KERNEL_WIDTH = 7
+
+FAMILY = "convolution"
+SIZES = {
+    "small": {"BATCH": 2, "DEPTH": 8, "HEIGHT": 32, "WIDTH": 32},
+    "odd": {"BATCH": 3, "IN_CHANNELS": 5, "OUT_CHANNELS": 61, "DEPTH": 7, "HEIGHT": 27, "WIDTH": 35},
+}
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+
+
+class Model(nn.Module):
+    def __init__(self, in_channels, out_channels, kernel_size):
+        super().__init__()
+        self.conv3d = nn.Conv3d(in_channels, out_channels, kernel_size, bias=False)
+
+    def forward(self, x):
+        return self.conv3d(x)
+
+
+def get_inputs():
+    return [torch.rand(BATCH, IN_CHANNELS, DEPTH, HEIGHT, WIDTH)]
+
+
+def get_init_inputs():
+    return [IN_CHANNELS, OUT_CHANNELS, (KERNEL_DEPTH, KERNEL_HEIGHT, KERNEL_WIDTH)]

@@ -1,0 +1,37 @@
+"""Running sum along every row, from its end.
+
+    y[i, j] = sum over k >= j of x[i, k]
+
+Input: x, (ROWS, COLUMNS). Output: y, the same shape.
+"""
+import torch
+import torch.nn as nn
+
+ROWS = 32768
+COLUMNS = 32768
+DIM = 1
+
+SIZES = {
+    "small": {"ROWS": 512, "COLUMNS": 4096},
+    "odd": {"ROWS": 509, "COLUMNS": 4099},
+}
+# As drawn, a sum is about half its number of terms; with mean 0 it says nothing of the next one.
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+FAMILY = "scan"
+
+
+class Model(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x):
+        return torch.cumsum(x.flip(self.dim), dim=self.dim).flip(self.dim)
+
+
+def get_inputs():
+    return [torch.rand(ROWS, COLUMNS)]
+
+
+def get_init_inputs():
+    return [DIM]

@@ -1,0 +1,47 @@
+"""The outputs of a GRU of several layers at every step.
+
+Each layer, over x[0] ... x[SEQUENCE - 1], the first layer's from the input and the others' the h of the layer below:
+
+    r = sigmoid( x[t] W_ir^T + b_ir + h[t - 1] W_hr^T + b_hr )
+    z = sigmoid( x[t] W_iz^T + b_iz + h[t - 1] W_hz^T + b_hz )
+    n = tanh( x[t] W_in^T + b_in + r * (h[t - 1] W_hn^T + b_hn) )
+    h[t] = (1 - z) * n + z * h[t - 1]
+
+weight_ih, weight_hh and the biases hold the rows of r, z and n in this order. h[-1] of layer l is h0[l].
+
+Inputs: x, (SEQUENCE, BATCH, INPUT), and h0, (LAYERS, BATCH, HIDDEN).
+Output: h of the last layer, (SEQUENCE, BATCH, HIDDEN).
+"""
+import torch
+import torch.nn as nn
+
+BATCH = 10
+SEQUENCE = 512
+INPUT = 128
+HIDDEN = 256
+LAYERS = 6
+
+FAMILY = "recurrent"
+SIZES = {
+    "small": {"BATCH": 4, "SEQUENCE": 96, "INPUT": 64, "HIDDEN": 96, "LAYERS": 3},
+    "odd": {"BATCH": 5, "SEQUENCE": 93, "INPUT": 59, "HIDDEN": 87, "LAYERS": 3},
+}
+DISTRIBUTIONS = ("centred", "sparse", "structured")
+
+
+class Model(nn.Module):
+    def __init__(self, input_size, hidden_size, num_layers):
+        super().__init__()
+        self.gru = nn.GRU(input_size, hidden_size, num_layers)
+
+    def forward(self, x, h0):
+        h, _ = self.gru(x, h0)
+        return h
+
+
+def get_inputs():
+    return [torch.rand(SEQUENCE, BATCH, INPUT), torch.rand(LAYERS, BATCH, HIDDEN)]
+
+
+def get_init_inputs():
+    return [INPUT, HIDDEN, LAYERS]

@@ -1,0 +1,186 @@
+"""Is a problem fit to be scored? Its own reference is questioned by the judge that candidates meet.
+
+An impostor is an answer without the work: zeros, a constant, a copy of an input, an old answer. It passes if it would be
+judged correct on the natural inputs and on every input distribution that the problem allows, as `strict` asks.
+"""
+
+import time
+
+import torch
+
+from . import trees
+from .problem import seed_generators
+
+MOST_PERTURBED = 8  # inputs, and parameters, that are changed one at a time
+FAILURES = {
+    "zeros": "a tensor of zeros passes",
+    "constant": "a constant passes",
+    "input copy": "a copy of an input passes",
+    "old answer": "the answer to other inputs passes: the output hardly depends on the seed",
+}
+
+
+def evenly(items, count):
+    """At most `count` of the items, from the first to the last."""
+    if len(items) <= count:
+        return list(items)
+    return [items[i * (len(items) - 1) // (count - 1)] for i in range(count)]
+
+
+class Audit:
+    """One problem. `judge(distribution, got, expected)` is the worst error over what is allowed; at most 1 passes."""
+
+    def __init__(self, problem, judge):
+        self.problem, self.judge = problem, judge
+        self.names = ["natural", *problem.distributions]
+        self.failures, self.notes, self.worst = [], list(problem.notes), {}
+        self.drawn = {}
+
+    def run(self):
+        start = time.perf_counter()
+        self._reset_peak()
+        for check in (self._finite, self._repeats, self._impostors, self._inputs_matter, self._parameters_matter, self._precisions):
+            check()
+            if self.failures and check is self._finite:
+                break  # what is not finite cannot be judged
+        return {"passes": not self.failures, "failures": self.failures, "notes": self.notes, "worst": self.worst,
+                "seconds": round(time.perf_counter() - start, 3), "peak_bytes": self._peak()}
+
+    # -- the checks --------------------------------------------------------------------------------------------------
+
+    def _finite(self):
+        for name in self.names:
+            if any(t.is_floating_point() and not t.isfinite().all() for t in self._expected(name)):
+                self.failures.append(f"the output on {name} inputs is not finite")
+
+    def _repeats(self):
+        structure, tensors, expected = self._draw("natural")
+        if not self._accepts("natural", self._answer(structure, tensors), expected):
+            self.failures.append("two calls with equal inputs and an equal generator differ by more than the budget")
+
+    def _impostors(self):
+        makers = {"zeros": lambda name: [torch.zeros_like(t) for t in self._expected(name)],
+                  "constant": lambda name: [torch.full_like(old, self._centre(old)) for old in self._old_answer(name)],
+                  "input copy": self._input_copies, "old answer": self._old_answer}
+        for what, make in makers.items():
+            worst = 0.0
+            for name in self.names:
+                got = make(name)
+                if got is None:  # no input has the size of the output
+                    worst = None
+                    break
+                worst = max(worst, self.judge(name, got, self._expected(name)))
+                if worst > 1:
+                    break  # found out
+            self.worst[what] = worst
+            if worst is not None and worst <= 1:
+                self.failures.append(FAILURES[what])
+
+    def _inputs_matter(self):
+        structure, tensors, expected = self._draw("natural")
+        _, others = self._other_inputs("natural")
+        for i in evenly(range(len(tensors)), MOST_PERTURBED):
+            changed = [others[k] if k == i else t for k, t in enumerate(tensors)]
+            if self._accepts("natural", expected, self._answer(structure, changed)):
+                self.failures.append(f"input {i} does not matter")
+
+    def _parameters_matter(self):
+        structure, tensors, expected = self._draw("natural")
+        model = self.problem.models[0]
+        parameters = [(name, p) for name, p in model.named_parameters() if p.is_floating_point() and p.numel()]
+        tried, idle = evenly(parameters, MOST_PERTURBED), []
+        for name, parameter in tried:
+            kept = parameter.detach().clone()
+            parameter.data.add_(torch.randn_like(parameter) * (0.5 * kept.abs().mean() + 0.05))
+            if self._accepts("natural", expected, self._answer(structure, tensors)):
+                idle.append(name)
+            parameter.data.copy_(kept)
+        if tried and len(idle) == len(tried):
+            self.failures.append("no parameter matters")
+        elif idle:
+            self.notes.append(f"parameters that do not matter on natural inputs: {', '.join(idle)}")
+
+    def _precisions(self):
+        """Would a candidate pass that computes in less? Recorded, not required."""
+        if self.problem.dtype != torch.float32:
+            return
+        for what, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
+            self.worst[what] = self._worst_of(lambda name, dtype=dtype: self._in_precision(name, dtype))
+        if self.problem.device != "cpu":
+            self.worst["tf32"] = self._worst_of(self._in_tf32)
+
+    # -- answers -----------------------------------------------------------------------------------------------------
+
+    def _answer(self, structure, tensors):
+        return [t.contiguous() for t in self.problem.outputs(self.problem.forward(0, structure, [t.clone() for t in tensors], 1))]
+
+    def _draw(self, name):
+        """Inputs of this distribution and what the reference makes of them; the same ones during the audit."""
+        if name not in self.drawn:
+            structure, tensors = self.problem.draw(name)
+            self.drawn = {name: (structure, tensors, self._answer(structure, tensors))}  # one at a time: they may be large
+        return self.drawn[name]
+
+    def _expected(self, name):
+        return self._draw(name)[2]
+
+    def _other_inputs(self, name):
+        return self.problem.draw(name)
+
+    def _old_answer(self, name):
+        return self._answer(*self._other_inputs(name))
+
+    def _input_copies(self, name):
+        """For each output the first input that has as many elements, or more."""
+        _, tensors, expected = self._draw(name)
+        copies = []
+        for output in expected:
+            source = next((t for t in tensors if t.dtype == output.dtype and t.numel() >= output.numel()), None)
+            if source is None:
+                return None
+            copies.append(source.reshape(-1)[:output.numel()].reshape(output.shape).contiguous())
+        return copies
+
+    def _in_precision(self, name, dtype):
+        structure, tensors, expected = self._draw(name)
+        model = self.problem.module.Model(*self.problem.init).to(self.problem.device)
+        model.load_state_dict(self.problem.models[0].state_dict())
+        narrow = [t.to(dtype) if t.dtype == torch.float32 else t.clone() for t in tensors]
+        seed_generators(1, self.problem.device)
+        outputs = self.problem.outputs(model.to(dtype)(*trees.unflatten(structure, narrow)))
+        return [t.to(e.dtype).contiguous() for t, e in zip(outputs, expected)]
+
+    def _in_tf32(self, name):
+        structure, tensors, _ = self._draw(name)
+        kept = torch.backends.cuda.matmul.allow_tf32
+        torch.backends.cuda.matmul.allow_tf32 = True
+        try:
+            return self._answer(structure, tensors)
+        finally:
+            torch.backends.cuda.matmul.allow_tf32 = kept
+
+    # -- judging -----------------------------------------------------------------------------------------------------
+
+    def _accepts(self, name, got, expected):
+        return self.judge(name, got, expected) <= 1
+
+    def _worst_of(self, make):
+        """Over all distributions; None if it cannot run."""
+        worst = 0.0
+        for name in self.names:
+            try:
+                worst = max(worst, self.judge(name, make(name), self._expected(name)))
+            except (RuntimeError, TypeError, ValueError):
+                return None
+        return worst
+
+    @staticmethod
+    def _centre(tensor):
+        return tensor.double().mean().item() if tensor.is_floating_point() else tensor.flatten()[:1].sum().item()
+
+    def _reset_peak(self):
+        if self.problem.device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+
+    def _peak(self):
+        return torch.cuda.max_memory_allocated() if self.problem.device != "cpu" else None

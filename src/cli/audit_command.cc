@@ -1,0 +1,198 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/commands.h"
+#include "cli/selection_flags.h"
+#include "judge/evaluate.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct AuditFlags {
+  SelectionFlags selection;
+  std::string size = "small", device = "cpu", store = DefaultStore();
+  int threads = 0;
+  bool json = false, again = false, quiet = false;
+};
+
+using AuditKey = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+
+AuditKey KeyOf(const json& audit) {
+  return {audit.at("problem"), audit.at("sha256"), audit.at("size"), audit.at("device"), audit.at("torch")};
+}
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+std::string Worst(const json& audit, const char* what) {
+  const json worst = audit.at("worst").value(what, json());
+  if (worst.is_null()) return "-";
+  if (worst.is_string()) return worst.get<std::string>();
+  return worst.get<double>() > 1e4 ? fmt::format("{:.0e}", worst.get<double>())
+                                   : fmt::format("{:.3g}", worst.get<double>());
+}
+
+void PrintHeading() {
+  fmt::print("{:<8} {:<6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", "problem", "audit", "zeros", "constant", "input",
+             "old", "fp16", "bf16", "why not, or what to know");
+}
+
+void Print(const json& audit, bool as_json) {
+  if (as_json) {
+    fmt::print("{}\n", audit.dump(-1, ' ', false, json::error_handler_t::replace));
+  } else {
+    std::string said;
+    for (const char* list : {"failures", "notes"}) {
+      for (const json& text : audit.at(list)) said += (said.empty() ? "" : "; ") + text.get<std::string>();
+    }
+    fmt::print("{:<8} {:<6} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}\n", audit.at("problem").get<std::string>(),
+               audit.at("passes").get<bool>() ? "passes" : "fails", Worst(audit, "zeros"), Worst(audit, "constant"),
+               Worst(audit, "input copy"), Worst(audit, "old answer"), Worst(audit, "fp16"), Worst(audit, "bf16"),
+               said);
+  }
+  std::fflush(stdout);
+}
+
+class Progress {
+ public:
+  Progress(bool shown, size_t total) : shown_(shown && isatty(STDERR_FILENO) == 1), total_(total), start_(NowNs()) {}
+  void Say(const std::string& name) {
+    if (!shown_) return;
+    const double seconds = static_cast<double>(NowNs() - start_) / 1e9;
+    const double each = done_ > 0 ? seconds / static_cast<double>(done_) : 0;
+    fmt::print(stderr, "\r\033[K[{}/{}{}] {}", done_, total_,
+               done_ > 0
+                   ? fmt::format(", {:.1f} s each, {:.0f} s left", each, each * static_cast<double>(total_ - done_))
+                   : "",
+               name);
+    std::fflush(stderr);
+  }
+  void Done() { ++done_; }
+  void Clear() const {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+
+ private:
+  bool shown_;
+  size_t total_, done_ = 0;
+  int64_t start_;
+};
+
+struct Counts {
+  int passed = 0, failed = 0, broken = 0, known = 0;
+  std::vector<std::string> undeclared;  // fail, and their files do not say so
+};
+
+void Count(const json& audit, const ProblemMetadata& metadata, Counts* counts) {
+  const bool passes = audit.at("passes").get<bool>();
+  ++(passes ? counts->passed : counts->failed);
+  if (!passes && metadata.unscored.empty()) counts->undeclared.push_back(audit.at("problem").get<std::string>());
+}
+
+int Summarise(const Counts& counts, bool as_json) {
+  if (!as_json) {
+    fmt::print("{} pass, {} fail, {} could not be audited; {} of them were known\n", counts.passed, counts.failed,
+               counts.broken, counts.known);
+    if (!counts.undeclared.empty()) {
+      fmt::print("to be marked UNSCORED or repaired: {}\n", fmt::join(counts.undeclared, ", "));
+    }
+  }
+  return counts.undeclared.empty() ? kAllCorrect : kNotAllCorrect;
+}
+
+// Audits of this device and PyTorch that are there already.
+std::map<AuditKey, json> Known(const Store& store) {
+  std::map<AuditKey, json> known;
+  const auto audits = store.Audits();
+  if (!audits) return known;
+  for (const json& audit : *audits) known[KeyOf(audit)] = audit;
+  return known;
+}
+
+int Audit(const AuditFlags& flags) {
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
+  auto store = Store::Open(flags.store);
+  if (!store) return Report(store.error());
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.threads = flags.threads;
+  auto evaluator = Evaluator::Create(options);
+  if (!evaluator) return Report(evaluator.error());
+  const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
+  if (!protocol) return Report(protocol.error());
+  const auto info = (*evaluator)->DeviceInfo();
+  if (!info) return Report(info.error());
+  const auto known = flags.again ? std::map<AuditKey, json>() : Known(*store);
+
+  Progress progress(!flags.quiet && !flags.json, problems->size());
+  Counts counts;
+  int exit_code = kAllCorrect;
+  if (!flags.json) PrintHeading();
+  for (const SelectedProblem& problem : *problems) {
+    progress.Say(problem.file.name);
+    progress.Done();
+    const auto& sizes = problem.metadata.sizes;
+    if (std::find(sizes.begin(), sizes.end(), flags.size) == sizes.end()) continue;  // no such size: nothing to audit
+    const auto source = ReadFile(problem.file.path);
+    if (!source) return Report(source.error());
+    const auto found =
+        known.find({problem.file.name, Sha256(*source), flags.size, info->at("name"), info->at("torch")});
+    if (found != known.end()) {
+      progress.Clear();
+      ++counts.known;
+      Count(found->second, problem.metadata, &counts);
+      Print(found->second, flags.json);
+      continue;
+    }
+    auto audit = (*evaluator)->AuditProblem(problem.file, flags.size, *protocol);
+    progress.Clear();
+    if (!audit) {
+      exit_code =
+          std::max(exit_code, Report(Error{audit.error().code, problem.file.name + ": " + audit.error().message}));
+      if (audit.error().code == ErrorCode::kInterrupted) return exit_code;
+      ++counts.broken;
+      continue;
+    }
+    (*audit)["created"] = Now();
+    if (const Status added = store->AddAudit(*audit); !added) return Report(added.error());
+    Count(*audit, problem.metadata, &counts);
+    Print(*audit, flags.json);
+  }
+  progress.Clear();
+  return std::max(exit_code, Summarise(counts, flags.json));
+}
+
+}  // namespace
+
+void AddAudit(CLI::App* problems, int* exit_code) {
+  auto flags = std::make_shared<AuditFlags>();
+  CLI::App* command = problems->add_subcommand("audit", "is a problem fit to be scored? Resumes where it was cut off");
+  AddSelectionFlags(command, &flags->selection);
+  command->add_option("--size", flags->size, "standard, or a name from SIZES")->capture_default_str();
+  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
+  command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
+  command->add_option("--store", flags->store, "where audits are kept")->capture_default_str();
+  command->add_flag("--again", flags->again, "also what was audited before");
+  command->add_flag("--json", flags->json, "one line of JSON for each (docs/problems.md)");
+  command->add_flag("--quiet", flags->quiet, "no progress");
+  command->callback([flags, exit_code] { *exit_code = Audit(*flags); });
+}
+
+}  // namespace kb::cli
