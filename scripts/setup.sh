@@ -44,6 +44,8 @@ patchelf            patchelf
 '
 
 readonly TORCH_WANTED="torch==2.13.0"
+# Python packages that only tests need: level 4 of the benchmark, and the dataset as Parquet.
+readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow)
 readonly CPU_INDEX=https://download.pytorch.org/whl/cpu
 readonly SETUP_FAILED=3
 
@@ -304,6 +306,19 @@ setup_python() {
   say "PyTorch" "$version in ${python#"$KB_ROOT/"}"
   "$python" -c 'import os, sys, sysconfig; sys.exit(not os.path.exists(sysconfig.get_path("include") + "/Python.h"))' ||
     say "" "note: this Python has no Python.h, so candidates that use load_inline cannot be built (python3-dev)"
+}
+
+# What tests need beside PyTorch. Only the project's own .venv is added to; another Python is its owner's affair.
+setup_test_python() {
+  local log=$KB_ROOT/build/setup-test-python.log
+  if "$KERNELBENCH_PYTHON" -c 'import importlib.util as u, sys; sys.exit(not (u.find_spec("transformers") and u.find_spec("pyarrow")))'; then
+    return
+  fi
+  [[ $KERNELBENCH_PYTHON == "$KB_ROOT/.venv/bin/python" ]] ||
+    fail "the tests need ${TEST_PACKAGES[*]} in $KERNELBENCH_PYTHON: $KERNELBENCH_PYTHON -m pip install ${TEST_PACKAGES[*]}, or unset KERNELBENCH_PYTHON."
+  run_logged "test packages" "$log" "$KERNELBENCH_PYTHON" -m pip install --no-input --disable-pip-version-check \
+    --progress-bar off "${TEST_PACKAGES[@]}" || fail "$(why "$log" "pip could not install ${TEST_PACKAGES[*]}.")" "$log"
+  say "test packages" "${TEST_PACKAGES[*]} installed in .venv"
 }
 
 # ---- The build ------------------------------------------------------------------------------------------------------

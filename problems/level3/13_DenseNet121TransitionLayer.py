@@ -7,8 +7,8 @@
     bn(x)[n, c] = (x[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 
 with mean and variance (divided by the count, not the count less 1) of channel c over this batch: the modules stay in
-training mode. `transition.0` is bn, `transition.2` the convolution. A row or column that pooling leaves over is dropped;
-bn's statistics count it.
+training mode. `transition.0` is bn, `transition.2` the convolution. A row or column that pooling leaves over is
+dropped, but bn's statistics count it.
 
 Input: x, (BATCH, IN_CHANNELS, HEIGHT, WIDTH). Output: y, (BATCH, OUT_CHANNELS, HEIGHT / 2, WIDTH / 2), rounded down.
 """

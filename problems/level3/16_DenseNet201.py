@@ -1,13 +1,13 @@
 """DenseNet-201 without bottlenecks: four dense blocks with transitions between them, and a linear layer.
 
-    x = pool(max(0, bn(conv(image))))       7x7 to 64 channels, stride 2, padding 3; pool: largest of 3x3, stride 2, padding 1
+    x = pool(max(0, bn(conv(image))))           7x7, stride 2, padding 3; pool: largest of 3x3, stride 2, padding 1
     each layer of a dense block: x = x and conv3x3(max(0, bn(x))), one after the other along the channels
     each transition: x = mean of each 2x2 square of conv1x1(max(0, bn(x))), with half as many channels
     y = classifier(mean of max(0, final_bn(x)) over all positions)
 
-The blocks have 6, 12, 48, 32 layers (98 in all), each of which adds GROWTH channels; a transition follows every block but the
-last. 3x3 convolutions have padding 1; no convolution has a bias. Half of an odd number of channels is rounded down, and
-so is half an image.
+The blocks have 6, 12, 48 and 32 layers (98 in all), each of which adds GROWTH channels; a transition follows each
+block but the last. The first convolution has 64 channels; 3x3 convolutions have padding 1; none has a bias. Half of an odd
+number of channels is rounded down, and so is half an image.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 

@@ -1,6 +1,6 @@
 """Fire module of SqueezeNet: few channels squeezed out of the image by a 1x1 convolution, expanded by a 1x1 and a 3x3.
 
-    s = max(0, squeeze(x))                                             SQUEEZED channels
+    s = max(0, squeeze(x))                                                  SQUEEZED channels
     y = max(0, expand1x1(s)) and max(0, expand3x3(s)) along the channels    EXPANDED_1X1 + EXPANDED_3X3 channels
 
 Every convolution has a bias; expand3x3 is padded by 1 with zeros.
@@ -20,8 +20,9 @@ HEIGHT = 256
 WIDTH = 256
 
 SIZES = {
-    "small": {"BATCH": 4, "HEIGHT": 64, "WIDTH": 64},
-    "odd": {"BATCH": 5, "IN_CHANNELS": 5, "SQUEEZED": 7, "EXPANDED_1X1": 51, "EXPANDED_3X3": 67, "HEIGHT": 53, "WIDTH": 61},
+    "small": {"BATCH": 16, "HEIGHT": 64, "WIDTH": 64},
+    "odd": {"BATCH": 15, "IN_CHANNELS": 5, "SQUEEZED": 7, "EXPANDED_1X1": 51, "EXPANDED_3X3": 67, "HEIGHT": 53,
+            "WIDTH": 61},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 FAMILY = "convolutional network"

@@ -9,6 +9,8 @@ as in `features`); its result is rounded up, so that a square may reach over the
 counts. expand3x3 is padded by 1 with zeros. Every convolution has a bias.
 
 Input: x, (BATCH, 3, HEIGHT, WIDTH). Output: y, (BATCH, CLASSES).
+
+The initial weights shrink the input layer by layer until the biases outweigh it: y is nearly the same for every image.
 """
 import torch
 import torch.nn as nn
@@ -23,7 +25,7 @@ SIZES = {
     "small": {"BATCH": 2, "HEIGHT": 96, "WIDTH": 96},
     "odd": {"BATCH": 3, "HEIGHT": 91, "WIDTH": 77, "CLASSES": 997},
 }
-# "scaled" first: there the input shows most, for the initial weights shrink it layer by layer.
+# "scaled" first: there the input shows most.
 DISTRIBUTIONS = ("scaled", "centred", "sparse", "structured")
 FAMILY = "convolutional network"
 

@@ -1,4 +1,4 @@
-"""Inverted bottleneck of EfficientNet: 1x1 convolution to more channels, depthwise convolution, 1x1 convolution to fewer.
+"""Inverted bottleneck of EfficientNet: convolutions 1x1 to more channels, depthwise, and 1x1 to fewer channels.
 
     e = act(conv1x1(x))                           EXPANSION * IN_CHANNELS channels;  act(z) = min(6, max(0, bn(z)))
     d = act(depthwise(e))                         KERNEL x KERNEL, stride STRIDE, padding (KERNEL - 1) / 2

@@ -1,4 +1,4 @@
-"""EfficientNet-B0 without squeeze and excitation: thirteen inverted bottlenecks between two convolutions, a linear layer.
+"""EfficientNet-B0 without squeeze and excitation: thirteen bottlenecks between two convolutions, and a linear layer.
 
     x = max(0, bn1(conv1(image)))                                    3x3, stride 2, padding 1
     each block: z = bn(conv1x1(act(depthwise(act(conv1x1(x))))));    x = z + x where the shapes agree, else z

@@ -4,9 +4,9 @@
     each bottleneck: x = bn(conv1x1(act(depthwise3x3(act(conv1x1(x))))))   act(z) = min(6, max(0, bn(z)))
     y = fc(mean of max(0, bn2(conv2(x))) over all positions)               conv2 is 1x1
 
-`mbconv1` to `mbconv7` are the bottlenecks of BLOCKS; the first 1x1 convolution multiplies the channels by the factor, even
-where that is 1. Nothing is added to a bottleneck's result. A depthwise convolution has one filter for each channel and
-padding 1. No convolution has a bias.
+The first 1x1 convolution of a bottleneck multiplies the channels by a factor, which is 1 in `mbconv1` and 6 in the
+others, `mbconv2` to `mbconv7`. Nothing is added to a bottleneck's result. A depthwise
+convolution has one filter for each channel and padding 1. No convolution has a bias.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 
@@ -33,9 +33,6 @@ FAMILY = "convolutional network"
 
 FIRST = 32
 LAST = 1280
-BLOCKS = (  # channels after the bottleneck, stride of its depthwise convolution, factor
-    (16, 1, 1), (24, 2, 6), (40, 2, 6), (80, 2, 6), (112, 1, 6), (192, 2, 6), (320, 1, 6),
-)
 
 
 def bottleneck(in_channels, out_channels, stride, factor):
@@ -57,18 +54,21 @@ class Model(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(3, FIRST, 3, stride=2, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(FIRST)
-        channels = FIRST
-        for number, (width, stride, factor) in enumerate(BLOCKS, start=1):
-            self.add_module(f"mbconv{number}", bottleneck(channels, width, stride, factor))
-            channels = width
-        self.conv2 = nn.Conv2d(channels, LAST, 1, bias=False)
+        self.mbconv1 = bottleneck(FIRST, 16, stride=1, factor=1)
+        self.mbconv2 = bottleneck(16, 24, stride=2, factor=6)
+        self.mbconv3 = bottleneck(24, 40, stride=2, factor=6)
+        self.mbconv4 = bottleneck(40, 80, stride=2, factor=6)
+        self.mbconv5 = bottleneck(80, 112, stride=1, factor=6)
+        self.mbconv6 = bottleneck(112, 192, stride=2, factor=6)
+        self.mbconv7 = bottleneck(192, 320, stride=1, factor=6)
+        self.conv2 = nn.Conv2d(320, LAST, 1, bias=False)
         self.bn2 = nn.BatchNorm2d(LAST)
         self.fc = nn.Linear(LAST, num_classes)
 
     def forward(self, x):
         x = F.relu(self.bn1(self.conv1(x)))
-        for number in range(1, len(BLOCKS) + 1):
-            x = self.get_submodule(f"mbconv{number}")(x)
+        for block in (self.mbconv1, self.mbconv2, self.mbconv3, self.mbconv4, self.mbconv5, self.mbconv6, self.mbconv7):
+            x = block(x)
         x = F.relu(self.bn2(self.conv2(x)))
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 

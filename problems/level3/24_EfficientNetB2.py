@@ -8,17 +8,20 @@
     y = fc(mean of max(0, bn_final(conv_final(x))) over all positions) conv_final is 1x1
 
 The gate g does not multiply d, it takes its place. So from the first bottleneck's mean on every image is a single
-position, and of the later depthwise filters only the middle elements count. BLOCKS lists the bottlenecks: conv1x1 before
-the depthwise convolution multiplies the channels by the factor, those in the gate divide them by 4 and multiply them by
-4 again. 3x3 convolutions have padding 1; a depthwise convolution has one filter for each channel; none has a bias.
+position, and of the later depthwise filters only the middle elements count. In a bottleneck the conv1x1 before the
+depthwise convolution multiplies the channels by a factor, which is 3 in `mbconv1` and 6 in the others; those in the gate divide
+them by 4 and multiply them by 4 again. 3x3 convolutions have padding 1; a depthwise convolution has one filter for each
+channel; none has a bias.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 
 with mean and variance (divided by the count, not the count less 1) of channel c over this batch: the modules stay in
-training mode. Where an image is a single position these are the mean and variance of BATCH numbers: for BATCH = 2 what
-remains is little more than which of the two is larger.
+training mode. Where an image is a single position these are the mean and variance of BATCH numbers.
 
 Input: x, (BATCH, 3, HEIGHT, WIDTH). Output: y, (BATCH, CLASSES).
+
+Averaged images of noise hardly differ, and normalising two numbers leaves little more than which one is larger. With
+BATCH = 2 rounding in fp32 therefore moves the answer as far as other images do: two right programs disagree.
 """
 import torch
 import torch.nn as nn
@@ -30,19 +33,15 @@ WIDTH = 224
 CLASSES = 1000
 
 SIZES = {
-    "small": {"BATCH": 8, "HEIGHT": 48, "WIDTH": 48},
-    "odd": {"BATCH": 7, "HEIGHT": 43, "WIDTH": 51, "CLASSES": 997},
+    "small": {"BATCH": 32, "HEIGHT": 16, "WIDTH": 16},
+    "odd": {"BATCH": 19, "HEIGHT": 15, "WIDTH": 21, "CLASSES": 997},
 }
-DISTRIBUTIONS = ("centred", "sparse", "structured")
+DISTRIBUTIONS = ()  # at the standard size all are as chaotic as the natural one
 FAMILY = "convolutional network"
-# Images differ by about a hundredth once averaged, and normalising magnifies that to 1, with the rounding errors.
-PRECISIONS = ("fp32",)
+PRECISIONS = ("fp32",)  # for the same reason
 
 FIRST = 32
 LAST = 1408
-BLOCKS = (  # channels after the bottleneck, stride of its depthwise convolution, factor
-    (96, 1, 3), (144, 2, 6), (192, 2, 6), (288, 2, 6), (384, 1, 6),
-)
 
 
 def bottleneck(in_channels, out_channels, stride, factor):
@@ -69,18 +68,19 @@ class Model(nn.Module):
         super().__init__()
         self.conv1 = nn.Conv2d(3, FIRST, 3, stride=2, padding=1, bias=False)
         self.bn1 = nn.BatchNorm2d(FIRST)
-        channels = FIRST
-        for number, (width, stride, factor) in enumerate(BLOCKS, start=1):
-            self.add_module(f"mbconv{number}", bottleneck(channels, width, stride, factor))
-            channels = width
-        self.conv_final = nn.Conv2d(channels, LAST, 1, bias=False)
+        self.mbconv1 = bottleneck(FIRST, 96, stride=1, factor=3)
+        self.mbconv2 = bottleneck(96, 144, stride=2, factor=6)
+        self.mbconv3 = bottleneck(144, 192, stride=2, factor=6)
+        self.mbconv4 = bottleneck(192, 288, stride=2, factor=6)
+        self.mbconv5 = bottleneck(288, 384, stride=1, factor=6)
+        self.conv_final = nn.Conv2d(384, LAST, 1, bias=False)
         self.bn_final = nn.BatchNorm2d(LAST)
         self.fc = nn.Linear(LAST, num_classes)
 
     def forward(self, x):
         x = F.relu(self.bn1(self.conv1(x)), inplace=True)
-        for number in range(1, len(BLOCKS) + 1):
-            x = self.get_submodule(f"mbconv{number}")(x)
+        for block in (self.mbconv1, self.mbconv2, self.mbconv3, self.mbconv4, self.mbconv5):
+            x = block(x)
         x = F.relu(self.bn_final(self.conv_final(x)), inplace=True)
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 

@@ -27,8 +27,8 @@ GROUPS = 3
 
 FAMILY = "convolutional network"
 SIZES = {
-    "small": {"BATCH": 2, "HEIGHT": 64, "WIDTH": 64},
-    "odd": {"BATCH": 3, "HEIGHT": 43, "WIDTH": 59, "CLASSES": 997},
+    "small": {"BATCH": 2, "HEIGHT": 32, "WIDTH": 32},
+    "odd": {"BATCH": 3, "HEIGHT": 23, "WIDTH": 35, "CLASSES": 997},
 }
 DISTRIBUTIONS = ("centred", "sparse", "structured")
 

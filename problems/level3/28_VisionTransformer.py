@@ -7,10 +7,10 @@ With n = IMAGE / PATCH tiles along each side:
     tokens = DEPTH times: t = norm(t + attention(t)); t = norm(t + W2 relu(W1 t + b1) + b2)
     logits = W2' gelu(W1' token 0 + b1') + b2'
 
-A row thus holds neighbouring tiles of one channel, not one tile of every channel. The encoder takes the FIRST axis for
-the sequence: at each position the samples of the batch attend to one another, and no position sees another. Only token 0
-is read, which starts as the same sum of parameters in every sample, so the logits are the same for all samples and do not
-depend on the image. gelu is the exact one (erf), norm is layer normalisation with eps 1e-5, attention is
+A row thus holds neighbouring tiles, mostly of one channel, not one tile of every channel. The encoder takes the first
+axis for the sequence: at each position the samples of the batch attend to one another, and no position sees another.
+Only token 0 is read, which starts as the same sum of parameters in every sample: the logits are equal for all samples
+and do not depend on the image. gelu is the exact one (erf), norm is layer normalisation with eps 1e-5, attention is
 `nn.MultiheadAttention` with HEADS heads; all encoder layers start with equal weights.
 
 Input: image, (BATCH, CHANNELS, IMAGE, IMAGE). Output: logits, (BATCH, CLASSES).
@@ -31,6 +31,7 @@ DROPOUT = 0.0
 
 FAMILY = "transformer"
 COLLAPSES = "the logits depend on token 0 alone, which no image reaches: attention runs across the batch"
+UNSCORED = "the logits do not depend on the image"
 SIZES = {
     "small": {"BATCH": 2, "IMAGE": 96, "WIDTH": 128, "DEPTH": 3, "HEADS": 4, "HIDDEN": 512},
     "odd": {"BATCH": 3, "IMAGE": 105, "PATCH": 15, "CLASSES": 11, "WIDTH": 115, "DEPTH": 3, "HEADS": 5, "HIDDEN": 453},

@@ -7,13 +7,13 @@ A block works on x of (batch, side, side, width), in windows of w by w positions
     mix: for each window and each head (a head is width / heads neighbouring channels)
          y[p, c] = sum over the window's positions q of M[head][p, q] * x[q, c] + b[head][p]
 
-Every second block of a stage shifts its windows by s = w // 2: the map is padded with zeros, w - s in front and s behind
-along both axes, cut into windows, mixed, and cropped again. A stage whose side is w has one window and no shift.
+Every second block of a stage shifts its windows by s = w // 2: the map is padded with zeros, w - s in front and s
+behind along both axes, cut into windows, mixed, and cropped again. A stage whose side is w has one window, no shift.
 
-Network: conv PATCH x PATCH with that stride, norm; 4 stages of 2, 2, 6, 2 blocks; norm; mean over all positions; linear.
-After each stage but the last, y = norm(x) W^T makes 2 * width channels of the 4 * width of 2x2 neighbours, taken in the
-order (0, 0), (1, 0), (0, 1), (1, 1) of (row, column). `norm` is layer normalisation over the channels, eps 1e-5;
-gelu is the exact one (erf).
+Network: conv 4x4 with stride 4 to 96 channels, norm; stages of 2, 2, 6, 2 blocks with 3, 6, 12, 24 heads; norm; mean
+over all positions; linear. After each stage but the last, y = norm(x) W^T makes 2 * width channels of the 4 * width of
+2x2 neighbours, which are taken in the order (0, 0), (1, 0), (0, 1), (1, 1) of (row, column). `norm` is layer
+normalisation over the channels, eps 1e-5; gelu is the exact one (erf).
 
 Input: image, (BATCH, 3, IMAGE, IMAGE). Output: logits, (BATCH, classes), 1000 of them at the standard size.
 """
@@ -23,7 +23,7 @@ import torch.nn.functional as F
 
 BATCH = 10
 IMAGE = 224
-ARGUMENTS = []  # what the constructor's defaults leave to say, in its order
+ARGUMENTS = []  # of the constructor; its defaults are the standard size
 
 FAMILY = "mlp"
 SIZES = {

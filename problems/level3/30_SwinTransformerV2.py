@@ -12,18 +12,18 @@ Attention within a window, for each head, with positions p and q of the window:
     y        = (a v, heads joined again) W_proj^T + b_proj
 
 scale = exp(min(logit_scale, log(100))) for each head; lengths |.| count at least 1e-12. bias = 16 * sigmoid(cpb_mlp(r))
-with cpb_mlp = linear, relu, linear without bias, and r the offset of p from q, each coordinate d of -(w - 1) ... w - 1 as
+with cpb_mlp = linear, relu, linear without bias, and r the offset of p from q, each of its coordinates d written as
 sign(d) * log2(1 + 8 * |d| / (w - 1)) / 3. The buffer `relative_coords_table` holds r for all offsets,
 `relative_position_index` the row of it for each pair (p, q).
 
-Every second block of a stage rolls the map by -(w // 2) along both axes before attention and back afterwards; the buffer
-`attn_mask` is -100 between positions that were no neighbours before the roll, else 0. A stage whose side is w has one
-window and no roll.
+Every second block of a stage rolls the map by -(w // 2) along both axes before attention and back afterwards; the
+buffer `attn_mask` is -100 between positions that were not neighbours before the roll, else 0. A stage whose side is w
+has one window and no roll.
 
-Network: conv PATCH x PATCH with that stride, norm; 4 stages of 2, 2, 6, 2 blocks; norm; mean over all positions; linear.
-After each stage but the last, y = norm(x W^T) makes 2 * width channels of the 4 * width of 2x2 neighbours, taken in the
-order (0, 0), (1, 0), (0, 1), (1, 1) of (row, column). `norm` is layer normalisation over the channels, eps 1e-5;
-gelu is the exact one (erf).
+Network: conv 4x4 with stride 4 to 96 channels, norm; stages of 2, 2, 6, 2 blocks with 3, 6, 12, 24 heads; norm; mean
+over all positions; linear. After each stage but the last, y = norm(x W^T) makes 2 * width channels of the 4 * width of
+2x2 neighbours, which are taken in the order (0, 0), (1, 0), (0, 1), (1, 1) of (row, column). `norm` is layer
+normalisation over the channels, eps 1e-5; gelu is the exact one (erf).
 
 Input: image, (BATCH, 3, IMAGE, IMAGE). Output: logits, (BATCH, classes), 1000 of them at the standard size.
 """
@@ -35,12 +35,12 @@ import torch.nn.functional as F
 
 BATCH = 10
 IMAGE = 224
-ARGUMENTS = []  # what the constructor's defaults leave to say, in its order
+ARGUMENTS = []  # of the constructor; its defaults are the standard size
 
 FAMILY = "transformer"
 SIZES = {
     "small": {"BATCH": 2, "IMAGE": 112, "ARGUMENTS": [112, 4, 3, 100, 48, [2, 2, 2], [3, 6, 12], 7]},
-    "odd": {"BATCH": 3, "IMAGE": 90, "ARGUMENTS": [90, 3, 3, 101, 57, [2, 3], [3, 6], 5]},
+    "odd": {"BATCH": 2, "IMAGE": 90, "ARGUMENTS": [90, 3, 3, 101, 57, [2, 3], [3, 6], 5]},
 }
 DISTRIBUTIONS = ("centred", "sparse", "structured")
 

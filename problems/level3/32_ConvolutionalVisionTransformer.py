@@ -5,8 +5,8 @@
     tokens = LAYERS times: t = norm(t + attention(t)); t = norm(t + W2 relu(W1 t + b1) + b2)
     logits = tokens[0] W_out^T + b_out
 
-Attention is `nn.MultiheadAttention` with HEADS heads, between the two tokens of a sample; the hidden layer is 4 * EMBEDDING
-wide; norm is layer normalisation, eps 1e-5; there is no dropout.
+Attention is `nn.MultiheadAttention` with HEADS heads, between the two tokens of a sample; the hidden layer is
+4 * EMBEDDING wide; norm is layer normalisation, eps 1e-5; there is no dropout.
 
 Input: image, (BATCH, 3, IMAGE, IMAGE). Output: logits, (BATCH, CLASSES).
 """

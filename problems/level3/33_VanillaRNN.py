@@ -20,6 +20,9 @@ SIZES = {
 }
 # "scaled" for the tails of tanh, where an exp of the argument overflows.
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+FACTS_DIFFER = {
+    "numbers": "no fp32 hidden state that h0 then overwrites is drawn ahead of the weights, so other weights are drawn",
+}
 
 
 class Model(nn.Module):

@@ -18,7 +18,7 @@ OUTPUT = 128
 
 FAMILY = "recurrent"
 SIZES = {
-    "small": {"SEQUENCE": 96, "INPUT": 256},
+    "small": {"SEQUENCE": 64, "INPUT": 256},
     "odd": {"BATCH": 7, "SEQUENCE": 93, "INPUT": 243, "HIDDEN": 197, "OUTPUT": 101},
 }
 # "scaled" for the tails of tanh, where an exp of the argument overflows.

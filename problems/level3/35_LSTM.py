@@ -10,6 +10,10 @@ Each layer, over x[0] ... x[SEQUENCE - 1], the first layer's from the input and 
 
 Before the first step h and c of all layers are drawn from a normal distribution in every call, h first.
 
+With PyTorch's weights and uniform inputs six layers let hardly anything of the input through: y is the same for every
+sample to three digits. Here weight_ih and weight_hh are twice as large, and each feature of each sample has a
+brightness of its own, so that y depends on the input.
+
 Input: x, (BATCH, SEQUENCE, INPUT). Output: y, (BATCH, OUTPUT).
 """
 import torch
@@ -29,7 +33,10 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 96, "INPUT": 64, "HIDDEN": 96, "LAYERS": 3},
     "odd": {"BATCH": 5, "SEQUENCE": 93, "INPUT": 61, "HIDDEN": 87, "LAYERS": 3, "OUTPUT": 11},
 }
-DISTRIBUTIONS = ("centred", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+FACTS_DIFFER = {
+    "numbers": "the lstm's weights are doubled and features differ in brightness; else y hardly depends on the input",
+}
 
 
 class Model(nn.Module):
@@ -37,6 +44,9 @@ class Model(nn.Module):
         super().__init__()
         self.lstm = nn.LSTM(input_size, hidden_size, num_layers, batch_first=True, dropout=dropout)
         self.fc = nn.Linear(hidden_size, output_size)
+        for name, parameter in self.lstm.named_parameters():
+            if name.startswith("weight"):
+                parameter.data.mul_(2)
 
     def forward(self, x):
         state = (self.lstm.num_layers, x.size(0), self.lstm.hidden_size)
@@ -47,7 +57,8 @@ class Model(nn.Module):
 
 
 def get_inputs():
-    return [torch.rand(BATCH, SEQUENCE, INPUT)]
+    brightness = torch.randn(BATCH, 1, INPUT)
+    return [torch.rand(BATCH, SEQUENCE, INPUT) + brightness]
 
 
 def get_init_inputs():

@@ -6,9 +6,9 @@ Each layer, in each direction with weights of its own, over x[0] ... x[SEQUENCE 
     c[t] = sigmoid(f) * c[t - 1] + sigmoid(i) * tanh(g)
     h[t] = sigmoid(o) * tanh(c[t])
 
-Backwards, t - 1 is t + 1. The first layer reads the input, the others the h of both directions of the layer below, joined
-along the features, forwards first. h and c before the first step are h0[2 * l] and c0[2 * l] forwards in layer l,
-h0[2 * l + 1] and c0[2 * l + 1] backwards.
+Backwards, t - 1 is t + 1. The first layer reads the input, the others the h of both directions of the layer below,
+joined along the features, forwards first. h and c before the first step are h0[2 * l] and c0[2 * l] forwards in
+layer l, h0[2 * l + 1] and c0[2 * l + 1] backwards.
 
     y = (h[SEQUENCE - 1] forwards, h[SEQUENCE - 1] backwards) of the last layer W_fc^T + b_fc
 
@@ -32,7 +32,7 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 64, "INPUT": 64, "HIDDEN": 96, "LAYERS": 2},
     "odd": {"BATCH": 5, "SEQUENCE": 61, "INPUT": 59, "HIDDEN": 87, "LAYERS": 2, "OUTPUT": 11},
 }
-DISTRIBUTIONS = ("centred", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

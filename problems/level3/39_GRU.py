@@ -26,7 +26,7 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 96, "INPUT": 64, "HIDDEN": 96, "LAYERS": 3},
     "odd": {"BATCH": 5, "SEQUENCE": 93, "INPUT": 59, "HIDDEN": 87, "LAYERS": 3},
 }
-DISTRIBUTIONS = ("centred", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

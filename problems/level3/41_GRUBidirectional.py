@@ -28,7 +28,7 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 64, "INPUT": 64, "HIDDEN": 96, "LAYERS": 2},
     "odd": {"BATCH": 5, "SEQUENCE": 61, "INPUT": 59, "HIDDEN": 87, "LAYERS": 2},
 }
-DISTRIBUTIONS = ("centred", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

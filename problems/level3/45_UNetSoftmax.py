@@ -6,7 +6,8 @@ A double convolution to c channels is, twice over,
 
 and with F = FEATURES the network is
 
-    e1 = double(image, F)       e2 = double(half(e1), 2 F)      e3 = double(half(e2), 4 F)      e4 = double(half(e3), 8 F)
+    e1 = double(image, F)           e2 = double(half(e1), 2 F)
+    e3 = double(half(e2), 4 F)      e4 = double(half(e3), 8 F)
     d  = double(half(e4), 16 F)
     d  = double((up(d), e4), 8 F)                               then alike with e3 to 4 F, e2 to 2 F, e1 to F channels
     y  = conv 1x1 of d, to OUT_CHANNELS
@@ -33,6 +34,7 @@ SIZES = {
     "small": {"BATCH": 4, "FEATURES": 16, "HEIGHT": 32, "WIDTH": 64},
     "odd": {"BATCH": 3, "IN_CHANNELS": 5, "OUT_CHANNELS": 7, "FEATURES": 13, "HEIGHT": 48, "WIDTH": 80},
 }
+# Four halvings leave no freedom but multiples of 16 for the extents of the image.
 DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 

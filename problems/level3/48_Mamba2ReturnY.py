@@ -33,8 +33,8 @@ BLOCK = 64
 FAMILY = "state space"
 PRECISIONS = ("fp32",)
 SIZES = {
-    "small": {"BATCH": 16, "SEQUENCE": 64, "HEADS": 4, "HEAD": 32, "BLOCK": 32},
-    "odd": {"BATCH": 13, "SEQUENCE": 69, "HEADS": 5, "HEAD": 27, "STATE": 17, "BLOCK": 23},
+    "small": {"BATCH": 32, "SEQUENCE": 64, "HEADS": 4, "HEAD": 32, "BLOCK": 32},
+    "odd": {"BATCH": 29, "SEQUENCE": 69, "HEADS": 5, "HEAD": 27, "STATE": 17, "BLOCK": 23},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 

@@ -11,8 +11,8 @@ In blocks of BLOCK positions, with S[t] the sum of A from the block's first posi
     s[e] = exp(S[e]) * s before the block + own
 
 A, B and C are parameters drawn from a normal distribution, for each sample, position and head. C, with which outputs
-would be read from the states, is not used. A is positive half the time, so states grow, to 1e19 at the standard size: out
-of fp16's range, and bf16 cannot hold the exponents well enough.
+would be read from the states, is not used. A is positive half the time, so states grow, to 1e19 at the standard size:
+out of fp16's range, and bf16 cannot hold the exponents well enough.
 
 Input: x, (BATCH, SEQUENCE, HEADS, HEAD), SEQUENCE a multiple of BLOCK. Output: y, (BATCH, HEADS, HEAD, STATE).
 """
@@ -32,8 +32,8 @@ BLOCK = 64
 FAMILY = "state space"
 PRECISIONS = ("fp32",)
 SIZES = {
-    "small": {"BATCH": 16, "HEADS": 4, "HEAD": 32, "BLOCK": 32},
-    "odd": {"BATCH": 13, "SEQUENCE": 115, "HEADS": 5, "HEAD": 27, "STATE": 17, "BLOCK": 23},
+    "small": {"BATCH": 64, "HEADS": 4, "HEAD": 32, "BLOCK": 32},
+    "odd": {"BATCH": 61, "SEQUENCE": 115, "HEADS": 5, "HEAD": 27, "STATE": 17, "BLOCK": 23},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 

@@ -6,8 +6,8 @@ For each head, with D = EMBEDDING / HEADS, and t, s positions in the sequence:
     a[t, s] = max(0, q[t] . k[s] / sqrt(D))     for s <= t, else 0
     y       = a v, heads joined again
 
-The weights of a position are not divided by their sum, and `c_proj` is held but not used. The buffer `bias` is the causal
-mask, (1, 1, MAX_SEQUENCE, MAX_SEQUENCE), 1 where a position may look and 0 where it may not.
+The weights of a position are not divided by their sum, and `c_proj` is held but not used. The buffer `bias` is the
+causal mask, (1, 1, MAX_SEQUENCE, MAX_SEQUENCE), 1 where a position may look and 0 where it may not.
 
 Input: x, (BATCH, SEQUENCE, EMBEDDING). Output: y, the same shape.
 """

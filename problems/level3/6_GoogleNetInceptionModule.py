@@ -9,7 +9,8 @@
 Every convolution has a bias and stride 1, and is padded with zeros to keep the image's size; the pooling is padded with
 minus infinity. There is no activation, not even between two convolutions of a path.
 
-Input: x, (BATCH, IN_CHANNELS, HEIGHT, WIDTH). Output: y, (BATCH, OUT_1X1 + OUT_3X3 + OUT_5X5 + OUT_POOL, HEIGHT, WIDTH).
+Input: x, (BATCH, IN_CHANNELS, HEIGHT, WIDTH).
+Output: y, (BATCH, OUT_1X1 + OUT_3X3 + OUT_5X5 + OUT_POOL, HEIGHT, WIDTH).
 """
 import torch
 import torch.nn as nn

@@ -13,6 +13,8 @@ The network, where pool halves the image (largest of 3x3 squares 2 apart, padded
     mean over all positions, fc
 
 Input: x, (BATCH, 3, HEIGHT, WIDTH). Output: y, (BATCH, CLASSES).
+
+The initial weights shrink the input layer by layer until the biases outweigh it: y is nearly the same for every image.
 """
 import torch
 import torch.nn as nn
@@ -27,7 +29,7 @@ SIZES = {
     "small": {"BATCH": 2, "HEIGHT": 112, "WIDTH": 112},
     "odd": {"BATCH": 3, "HEIGHT": 93, "WIDTH": 101, "CLASSES": 997},
 }
-# "scaled" first: there the input shows most, for the initial weights shrink it layer by layer.
+# "scaled" first: there the input shows most.
 DISTRIBUTIONS = ("scaled", "centred", "sparse", "structured")
 FAMILY = "convolutional network"
 

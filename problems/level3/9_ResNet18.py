@@ -5,8 +5,8 @@
     y = fc(mean of x over all positions)
 
 `layer1` to `layer4` hold two blocks each, of 64, 128, 256 and 512 channels; their convolutions are 3x3, padding 1. The
-first block of layer2, layer3 and layer4 halves the image: its conv1 has stride 2, and its shortcut is bn(conv1x1(x)) with
-stride 2, `downsample`. Every other shortcut is x itself. No convolution has a bias.
+first block of layer2, layer3 and layer4 halves the image: its conv1 has stride 2, and so has the 1x1 convolution in its
+shortcut bn(conv1x1(x)), `downsample`. Every other shortcut is x itself. No convolution has a bias.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 

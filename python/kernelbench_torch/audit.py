@@ -77,28 +77,37 @@ class Audit:
                 self.failures.append(FAILURES[what])
 
     def _inputs_matter(self):
-        structure, tensors, expected = self._draw("natural")
-        _, others = self._other_inputs("natural")
-        for i in evenly(range(len(tensors)), MOST_PERTURBED):
-            changed = [others[k] if k == i else t for k, t in enumerate(tensors)]
-            if self._accepts("natural", expected, self._answer(structure, changed)):
+        count = len(self._draw("natural")[1])
+        unseen = []
+        for i in evenly(range(count), MOST_PERTURBED):
+            seen_on = self._first_that_shows(lambda name, i=i: self._answer_to_other_input(name, i))
+            if seen_on is None:
                 self.failures.append(f"input {i} does not matter")
+            elif seen_on != "natural":
+                unseen.append(str(i))
+        if unseen:
+            self.notes.append(f"natural inputs alone do not show that input {', '.join(unseen)} matters")
 
     def _parameters_matter(self):
-        structure, tensors, expected = self._draw("natural")
-        model = self.problem.models[0]
-        parameters = [(name, p) for name, p in model.named_parameters() if p.is_floating_point() and p.numel()]
+        parameters = [(name, p) for name, p in self.problem.models[0].named_parameters() if p.is_floating_point() and p.numel()]
         tried, idle = evenly(parameters, MOST_PERTURBED), []
         for name, parameter in tried:
             kept = parameter.detach().clone()
-            parameter.data.add_(torch.randn_like(parameter) * (0.5 * kept.abs().mean() + 0.05))
-            if self._accepts("natural", expected, self._answer(structure, tensors)):
+            change = torch.randn_like(parameter) * (0.5 * kept.abs().mean() + 0.05)
+            if self._first_that_shows(lambda where, p=parameter, k=kept, c=change: self._answer_of_other_weights(where, p, k, c)) is None:
                 idle.append(name)
-            parameter.data.copy_(kept)
         if tried and len(idle) == len(tried):
             self.failures.append("no parameter matters")
         elif idle:
-            self.notes.append(f"parameters that do not matter on natural inputs: {', '.join(idle)}")
+            self.notes.append(f"parameters that do not matter: {', '.join(idle)}")
+
+    def _first_that_shows(self, changed_answer):
+        """The first distribution on which the old answer would be wrong after the change; None: it passes everywhere."""
+        for name in self.names:
+            changed = changed_answer(name)
+            if not self._accepts(name, self._expected(name), changed):
+                return name
+        return None
 
     def _precisions(self):
         """Would a candidate pass that computes in less? Recorded, not required."""
@@ -126,6 +135,19 @@ class Audit:
 
     def _other_inputs(self, name):
         return self.problem.draw(name)
+
+    def _answer_to_other_input(self, name, i):
+        structure, tensors, _ = self._draw(name)
+        _, others = self._other_inputs(name)
+        return self._answer(structure, [others[k] if k == i else t for k, t in enumerate(tensors)])
+
+    def _answer_of_other_weights(self, name, parameter, kept, change):
+        structure, tensors, _ = self._draw(name)
+        parameter.data.add_(change)
+        try:
+            return self._answer(structure, tensors)
+        finally:
+            parameter.data.copy_(kept)
 
     def _old_answer(self, name):
         return self._answer(*self._other_inputs(name))

@@ -34,6 +34,8 @@ def load_module(path, size):
     sys.modules[module.__name__] = module
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
+    except ModuleNotFoundError as error:
+        raise ProblemError(f"{path} needs the Python package {error.name}: {sys.executable} -m pip install {error.name}") from error
     except (Exception, SystemExit) as error:
         raise ProblemError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     for name in ("Model", "get_inputs", "get_init_inputs"):

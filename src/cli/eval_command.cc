@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/selection_flags.h"
 #include "judge/evaluate.h"
 #include "report/terminal.h"
 #include "store/store.h"
@@ -17,7 +18,7 @@ namespace {
 using nlohmann::json;
 
 struct EvalFlags {
-  std::string problem;
+  std::string problem, problems;
   std::vector<std::string> candidates;
   std::string size = "standard", device = "cpu", protocol = "strict", isolation = "namespaces", store = DefaultStore();
   std::map<std::string, std::string> keys;  // protocol keys set by flags
@@ -63,7 +64,8 @@ Result<Protocol> MakeProtocol(const EvalFlags& flags, const std::filesystem::pat
 Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(const Protocol protocol, MakeProtocol(flags, installation.protocols));
-  KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(installation.problems, flags.problem));
+  KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
+  KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(problems, flags.problem));
   std::vector<Request> requests;
   for (const std::string& path : flags.candidates) {
     KB_ASSIGN_OR_RETURN(Candidate candidate, ReadCandidate(path, flags.device));
@@ -149,6 +151,7 @@ void AddEval(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("eval", "judge candidates for a problem");
   command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
   command->add_option("candidates", flags->candidates, ".py (ModelNew) or .cpp (kb_forward) files")->required();
+  AddProblemsFlag(command, &flags->problems);
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
   command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
   command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")

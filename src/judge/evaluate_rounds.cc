@@ -165,7 +165,7 @@ void HedgeAgainstLoad(Evaluation* evaluation) {
     admitted |= round.admitted;
   }
   Speedup& speedup = *evaluation->speedup;
-  if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * (1 - speedup.floor));
+  if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
 }
 
 void AddTimingNotes(const json& problem, Evaluation* evaluation) {

@@ -59,7 +59,7 @@ std::string ResultFacts(const View& view) {
     html +=
         Pair("speedup", fmt::format("<b>{}</b> {}", FormatSpeedup(view.speedup), FormatInterval(view.low, view.high)));
     if (view.confidence) html += Pair("confidence", FormatPercent(*view.confidence) + " (statistical part)");
-    if (view.floor) html += Pair("systematic floor", fmt::format("± {:.2g}%, in the interval", *view.floor * 100));
+    if (view.floor) html += Pair("systematic floor", fmt::format("± {}, in the interval", FormatPercent(*view.floor)));
     html += Pair("measured on", view.headline.empty() ? "" : EscapeHtml(view.headline) + " inputs");
   }
   if (view.candidate_us) html += Pair("candidate", FormatTime(view.candidate_us));

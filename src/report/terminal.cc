@@ -122,7 +122,7 @@ std::string DescribeSpeedup(const View& view) {
   if (!view.speedup) return "";
   std::string line = FormatSpeedup(view.speedup) + " " + FormatInterval(view.low, view.high);
   if (view.confidence) line += fmt::format(", {} confidence", FormatPercent(*view.confidence));
-  if (view.floor) line += fmt::format(", systematic floor {:.2g}%", *view.floor * 100);
+  if (view.floor) line += fmt::format(", systematic floor {}", FormatPercent(*view.floor));
   if (!view.headline.empty()) line += ", on " + OneLine(view.headline, 60) + " inputs";
   return line;
 }

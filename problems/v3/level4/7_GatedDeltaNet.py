@@ -32,7 +32,7 @@ VALUE = 128
 TAPS = 4
 CHUNK = 64
 
-FAMILY = "recurrence"
+FAMILY = "recurrent"
 SIZES = {
     "small": {"BATCH": 2, "SEQUENCE": 192, "HIDDEN": 192, "HEADS": 3, "KEY": 64, "VALUE": 64},
     "odd": {"BATCH": 3, "SEQUENCE": 157, "HIDDEN": 149, "HEADS": 3, "KEY": 45, "VALUE": 53},

@@ -37,7 +37,7 @@ TAPS = 4
 RANK = 128
 CHUNK = 16
 
-FAMILY = "recurrence"
+FAMILY = "recurrent"
 SIZES = {
     "small": {"BATCH": 2, "SEQUENCE": 160, "HIDDEN": 192, "HEADS": 3, "KEY": 64, "VALUE": 64, "RANK": 64},
     "odd": {"BATCH": 3, "SEQUENCE": 117, "HIDDEN": 149, "HEADS": 3, "KEY": 45, "VALUE": 53, "RANK": 39},

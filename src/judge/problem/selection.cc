@@ -1,6 +1,7 @@
 #include "judge/problem/selection.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <functional>
@@ -8,7 +9,6 @@
 #include <random>
 #include <regex>
 #include <set>
-#include <toml++/toml.h>
 
 #include "base/file.h"
 
