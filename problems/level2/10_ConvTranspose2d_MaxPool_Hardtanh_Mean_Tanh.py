@@ -26,9 +26,10 @@ LOWEST = -1
 HIGHEST = 1
 
 FAMILY = "transposed convolution"
+# Many small samples: the fewer positions an average has, the more the samples differ.
 SIZES = {
-    "small": {"BATCH": 16, "IN_CHANNELS": 32, "OUT_CHANNELS": 32, "HEIGHT": 48, "WIDTH": 48},
-    "odd": {"BATCH": 13, "IN_CHANNELS": 29, "OUT_CHANNELS": 35, "HEIGHT": 45, "WIDTH": 51},
+    "small": {"BATCH": 96, "IN_CHANNELS": 32, "OUT_CHANNELS": 32, "HEIGHT": 16, "WIDTH": 16},
+    "odd": {"BATCH": 93, "IN_CHANNELS": 29, "OUT_CHANNELS": 35, "HEIGHT": 15, "WIDTH": 19},
 }
 # "scaled" first: natural inputs do not reach the clamp. Samples differ little after averaging, with all of them.
 DISTRIBUTIONS = ("scaled", "centred", "sparse", "structured")

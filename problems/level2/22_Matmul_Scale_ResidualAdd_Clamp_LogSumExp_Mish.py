@@ -19,9 +19,10 @@ LOWEST = -10.0
 HIGHEST = 10.0
 
 FAMILY = "matmul"
+# Few hidden features: the more there are, the less samples differ.
 SIZES = {
-    "small": {"BATCH": 1024, "IN_FEATURES": 512, "HIDDEN": 512},
-    "odd": {"BATCH": 1027, "IN_FEATURES": 525, "HIDDEN": 499},
+    "small": {"BATCH": 4096, "IN_FEATURES": 512, "HIDDEN": 128},
+    "odd": {"BATCH": 4099, "IN_FEATURES": 509, "HIDDEN": 131},
 }
 # "scaled" first: only there does the clamp do anything.
 DISTRIBUTIONS = ("scaled", "centred", "sparse", "structured")

@@ -24,9 +24,10 @@ WIDTH = 32
 KERNEL = 4
 
 FAMILY = "convolution"
+# Many small samples: the fewer positions an average has, the more the samples differ.
 SIZES = {
-    "small": {"BATCH": 32, "DEPTH": 12, "HEIGHT": 24, "WIDTH": 24},
-    "odd": {"BATCH": 19, "IN_CHANNELS": 5, "OUT_CHANNELS": 20, "DEPTH": 11, "HEIGHT": 21, "WIDTH": 25},
+    "small": {"BATCH": 256, "DEPTH": 8, "HEIGHT": 10, "WIDTH": 10},
+    "odd": {"BATCH": 201, "IN_CHANNELS": 5, "OUT_CHANNELS": 20, "DEPTH": 7, "HEIGHT": 9, "WIDTH": 11},
 }
 # "scaled" reaches what lies outside of -3 to 3, where hard swish is no longer a parabola. Uniform numbers give every
 # sample nearly the same answer, which differs from channel to channel only; "scaled" makes samples differ.

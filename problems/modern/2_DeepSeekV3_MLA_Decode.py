@@ -1,6 +1,6 @@
 """Multi-head latent attention (MLA) of DeepSeek-V3 for one new position after a cache of CACHE positions.
 
-With x the hidden vector at the new position, t = CACHE, h one of HEADS, and norm(z) = z / sqrt(mean of z^2 + 1e-6) * gain:
+With x the hidden vector at the new position, t = CACHE, h one of HEADS, norm(z) = z / sqrt(mean of z^2 + 1e-6) * gain:
 
     qn[h], qr[h]          = W_qb norm(W_qa x)         cut into heads; NOPE and ROPE numbers a head
     c, kr                 = W_kva x                   KV_RANK and ROPE numbers; kr is one for all heads
@@ -10,10 +10,11 @@ With x the hidden vector at the new position, t = CACHE, h one of HEADS, and nor
     y                     = W_o ( sum over s of a[s, h] v[s, h], heads joined )
     SCALE                 = (0.1 ln(STRETCH) + 1)^2 / sqrt(NOPE + ROPE)
 
-Keys and values of CACHE positions are more work than the same in another order: with Wk[h] and Wv[h] the rows of W_kvb
+Keys and values of all positions are more work than the same in another order. With Wk[h] and Wv[h] the rows of W_kvb
 that give kn[., h] and v[., h],
 
-    qn[h] . kn[s, h] = (Wk[h]^T qn[h]) . latent[s],  sum over s of a[s, h] v[s, h] = Wv[h] (sum over s of a[s, h] latent[s])
+    qn[h] . kn[s, h]              = (Wk[h]^T qn[h]) . latent[s]
+    sum over s of a[s, h] v[s, h] = Wv[h] (sum over s of a[s, h] latent[s])
 
 R(t) turns each pair of neighbours (2i, 2i + 1) by the angle t * f[i], i < ROPE / 2: (p, q) becomes
 (p cos - q sin, q cos + p sin). Slow pairs turn STRETCH times slower, for longer texts than were trained on (YaRN):

@@ -4,8 +4,8 @@
     x = W_patch (patches of the image) + places                  image tokens, PATCH * PATCH pixels each
     z = W_text text                                              text tokens
 
-In each of LAYERS blocks, for both streams s in (z, x) with weights of their own, and norm(s) = (s - mean) / sqrt(variance
-+ 1e-6) over the numbers of a token:
+In each of LAYERS blocks, for both streams s, text z and image x, with weights of their own for each, and
+norm(s) = (s - mean) / sqrt(variance + 1e-6) over the numbers of a token:
 
     a, b, f, d, e, g = the six sixths of W_mod silu(c)
     q, k, v          = W_qkv (norm(s) * (1 + b) + a), cut into heads
@@ -83,7 +83,7 @@ def normalised(x, shift, scale):
 
 
 def attention(q, k, v):
-    """In fp64 no kernel does without the logits, and all heads' at once would take hundreds of GB: one head at a time."""
+    """In fp64 no kernel does without the logits. All heads' at once would take 420 GB, so heads go one by one."""
     if q.dtype != torch.float64:
         return F.scaled_dot_product_attention(q, k, v)
     heads = zip(*(part.flatten(0, 1).split(1) for part in (q, k, v)))

@@ -1,4 +1,4 @@
-"""Language model of the DeepSeek-V3 kind with ten layers, three dense and seven mixtures of experts: next tokens' logits.
+"""Language model of the DeepSeek-V3 kind with ten layers, three dense and seven mixtures of experts: all logits.
 
 With x[t] the embedding of the token at position t, norm(z) = z / sqrt(mean of z^2 + 1e-6) * gain, and
 mlp(z) = W_down ( silu(W_gate z) * (W_up z) ), in each layer
@@ -34,8 +34,8 @@ published; head sizes, experts, groups and the three dense layers are as publish
 is 5.2 billion parameters.
 
 A choice between two experts that are equal but for rounding has no right answer. So the gates look along directions
-into which no layer writes, where a token keeps what its embedding says, and there embeddings are drawn such that each
-token likes the experts it chooses, and their groups, clearly better than the next.
+into which no layer writes, where a token keeps what its embedding says, and there embeddings are drawn such that a
+token's c is at least 0.02 larger for the experts it chooses, and for those in the groups it keeps, than for the next.
 """
 import copy
 import math
@@ -165,7 +165,7 @@ class Mixture(nn.Module):
         super().__init__()
         self.top_experts, self.groups, self.top_groups, self.scale = top_experts, groups, top_groups, routed_scale
         self.gate = uniform(experts, hidden)
-        self.bias = nn.Parameter(0.03 * torch.randn(experts))
+        self.bias = nn.Parameter(torch.empty(experts).uniform_(-0.03, 0.03))
         self.gate_proj = uniform(experts, inner, hidden)
         self.up_proj = uniform(experts, inner, hidden)
         self.down_proj = uniform(experts, hidden, inner)
@@ -227,16 +227,15 @@ class Model(nn.Module):
             self.make_choices_clear(experts)
 
     def make_choices_clear(self, experts):
-        """Sets the gates, and makes the embeddings' and all layers' parts along their directions what they should be."""
+        """Sets gates, embeds a score for each expert along the gates' directions, and keeps layers from writing there."""
         mixtures = [layer for layer in self.layers if isinstance(layer.mlp, Mixture)]
         first = mixtures[0].mlp
         directions = torch.linalg.qr(torch.randn(self.embedding.embedding_dim, experts)).Q.T
 
-        likings = torch.randn(self.embedding.num_embeddings, experts)
-        rule = (first.groups, first.top_groups, first.top_experts)
-        chosen, kept = choose(torch.sigmoid(likings), first.bias, *rule)
-        likings += 0.5 * kept + 0.5 * torch.zeros_like(likings).scatter(1, chosen, 1.0)
-        self.embedding.weight += (likings - self.embedding.weight @ directions.T) @ directions
+        scores = torch.empty(self.embedding.num_embeddings, experts).uniform_(0.2, 0.8)
+        chosen, kept = choose(scores, first.bias, first.groups, first.top_groups, first.top_experts)
+        scores += 0.02 * kept + 0.02 * torch.zeros_like(scores).scatter(1, chosen, 1.0)
+        self.embedding.weight += (scores.logit() - self.embedding.weight @ directions.T) @ directions
 
         # From layer to layer the groups move on by one: the same token goes to experts of another number.
         for i, layer in enumerate(mixtures):

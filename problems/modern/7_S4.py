@@ -10,8 +10,8 @@ lambda, p, B and C hold PAIRS numbers followed by their conjugates, so z is real
 
     y = v * sigmoid(g),  (v, g) = the two halves of W gelu(z[., t]) + b          gelu with erf
 
-The recurrence is a convolution: z[h, t] = sum over j <= t of K[h, j] u[h, t - j] + D[h] u[h, t], K[h, j] = C[h] A'^j B'.
-K has, for w = exp(-2 pi i k / LENGTH), k < LENGTH, the discrete Fourier transform
+The recurrence is a convolution: z[h, t] = sum over j <= t of K[h, j] u[h, t - j] + D[h] u[h, t] with K[h, j] =
+C[h] A'^j B', whose discrete Fourier transform is, with w = exp(-2 pi i k / LENGTH), k < LENGTH,
 
     K^[k]   = 2 ( r(E, B) - (1 + w) r(E, p) r(p*, B) / (1 + (1 + w) r(p*, p)) )
     r(x, y) = sum over the states n of x[n] y[n] / ( 2/d (1 - w) - (1 + w) lambda[n] ),  p*: the conjugate of p

@@ -355,4 +355,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except ConnectionError:
+        sys.exit(0)  # the engine is gone

@@ -22,8 +22,15 @@ struct TorchBuildFacts {
   std::vector<std::string> include_paths;
   std::string python_include;
   std::string library_path;
-  std::string standard;  // "c++20"
+  std::string standard;    // "c++20"
+  std::string capability;  // of the GPU that device code is built for: "9.0"; empty: the device is the CPU
 };
+
+// Of all that an artefact depends on, each field delimited.
+std::string BuildKey(const CompilerIdentity& compiler, const std::vector<std::string>& flags,
+                     const std::vector<std::string>& contents);
+// "arch=compute_90a,code=sm_90a" for "9.0": with the instructions that only this architecture has.
+std::string GencodeOf(const std::string& capability);
 
 class Builder {
  public:
@@ -50,6 +57,9 @@ class Builder {
 
   Result<BuildResult> BuildCuda(const Candidate& candidate, const std::string& capability,
                                 const CompileLimits& limits) const;
+  Result<std::string> DeviceScript(const std::string& source, const std::vector<std::string>& command,
+                                   const std::vector<std::filesystem::path>& read_only,
+                                   const CompileLimits& limits) const;
   Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job) const;
   // Directory that holds the precompiled torch/extension.h for these flags; empty if it cannot be precompiled.
   Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,

@@ -81,12 +81,17 @@ bool WasKilled(const Completed& done) {
 
 }  // namespace
 
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) command += (command.empty() ? "" : " ") + ShellQuote(word);
+  return command;
+}
+
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(const Fd output, MemoryFile("output", ""));
-  std::string script = "cd " + ShellQuote(workspace.directory) + " && ";
-  for (const std::string& word : job.argv) script += ShellQuote(word) + " ";
-  script += fmt::format("&& cat {} >/proc/self/fd/{}", ShellQuote(job.output), output.get());
+  const std::string script = fmt::format("cd {} && {} && cat {} >/proc/self/fd/{}", ShellQuote(workspace.directory),
+                                         ShellCommand(job.argv), ShellQuote(job.output), output.get());
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c", script};
   spec.read_only = job.read_only;
@@ -156,6 +161,28 @@ Result<CompilerIdentity> FindCompiler() {
   return identity;
 }
 
+namespace {
+
+// nvcc may be a script or a link to another place, so it is asked.
+std::filesystem::path ToolkitOf(const std::string& nvcc, const std::vector<std::string>& environment) {
+  SpawnOptions ask{.argv = {nvcc, "--dryrun", "-x", "cu", "-c", "/dev/null", "-o", "/dev/null"},
+                   .environment = environment};
+  const auto told = RunToEnd(ask, std::chrono::seconds(20));
+  std::error_code ignored;
+  if (told) {
+    constexpr std::string_view kTop = "#$ TOP=";
+    const size_t begin = told->output.find(kTop);
+    if (begin != std::string::npos) {
+      const size_t from = begin + kTop.size();
+      return std::filesystem::weakly_canonical(told->output.substr(from, told->output.find('\n', from) - from),
+                                               ignored);
+    }
+  }
+  return std::filesystem::path(nvcc).parent_path().parent_path();
+}
+
+}  // namespace
+
 Result<CompilerIdentity> FindCudaCompiler() {
   const char* home = std::getenv("CUDA_HOME");
   const char* path = std::getenv("PATH");
@@ -164,7 +191,8 @@ Result<CompilerIdentity> FindCudaCompiler() {
   places.push_back(Resolve("nvcc", path != nullptr ? path : "/usr/bin:/bin"));
   places.emplace_back("/usr/local/cuda/bin/nvcc");
   for (const std::string& place : places) {
-    SpawnOptions version{.argv = {place, "--version"}, .environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"}};
+    const std::vector<std::string> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"};
+    SpawnOptions version{.argv = {place, "--version"}, .environment = environment};
     const auto told = RunToEnd(version, std::chrono::seconds(20));
     if (!told || !told->status.ok()) continue;
     CompilerIdentity identity;
@@ -172,11 +200,13 @@ Result<CompilerIdentity> FindCudaCompiler() {
     const size_t release = told->output.find("release ");
     identity.version = "nvcc " + told->output.substr(release == std::string::npos ? 0 : release);
     identity.version = identity.version.substr(0, identity.version.find('\n'));
+    identity.toolkit = ToolkitOf(place, environment);
     std::error_code ignored;
     for (const std::filesystem::path& shown :
          {std::filesystem::path(place), std::filesystem::canonical(place, ignored)}) {
       if (!shown.empty() && !IsOfTheSystem(shown)) identity.paths.push_back(shown.parent_path().parent_path());
     }
+    if (!IsOfTheSystem(identity.toolkit)) identity.paths.push_back(identity.toolkit);
     return identity;
   }
   return Fail(ErrorCode::kUnavailable,

@@ -19,6 +19,9 @@ struct CompileLimits {
   uint64_t output_bytes = uint64_t{64} << 20;
 };
 
+// The words as one command of a shell.
+std::string ShellCommand(const std::vector<std::string>& words);
+
 struct CompileJob {
   std::vector<std::pair<std::string, std::string>> sources;  // file name, contents
   std::vector<std::string> argv;                             // runs in the directory of the sources
@@ -45,6 +48,7 @@ struct CompilerIdentity {
   std::vector<std::filesystem::path> paths;  // what the sandbox must show of it beside the system
   std::string version;                       // first line of --version
   std::string target;                        // hash of what -march=native means here
+  std::filesystem::path toolkit;             // nvcc: where include/ and lib64/ of its toolkit are
 };
 Result<CompilerIdentity> FindCompiler();
 // nvcc of $CUDA_HOME, of PATH, or of /usr/local/cuda; an error says that there is none.

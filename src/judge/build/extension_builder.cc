@@ -1,0 +1,219 @@
+// Builder::BuildExtension(): what load_inline would build, with PyTorch's flags and semantics.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "judge/build/builder.h"
+#include "judge/build/nvcc_passes.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr const char* kPrecompiledName = "kb_torch_extension.h";
+constexpr const char* kDeviceSource = "kernels.cu";
+
+std::vector<std::string> Strings(const json& list) {
+  std::vector<std::string> strings;
+  for (const json& item : list) strings.push_back(item.get<std::string>());
+  return strings;
+}
+
+// What load_inline makes of its sources: an implicit header, the sources, one binding for each function.
+std::string ExtensionSource(const json& request, bool precompiled) {
+  std::string source;
+  if (precompiled) {
+    source += fmt::format("#include \"{}\"\n", kPrecompiledName);
+  } else if (request.at("implicit_headers")) {
+    source += "#include <torch/extension.h>\n";
+  }
+  source += fmt::format("#ifndef TORCH_EXTENSION_NAME\n#define TORCH_EXTENSION_NAME {}\n#endif\n",
+                        request.at("name").get<std::string>());
+  for (const std::string& part : Strings(request.at("cpp"))) source += part + "\n";
+  const json& functions = request.at("functions");
+  if (functions.empty()) return source;
+  source += "PYBIND11_MODULE(TORCH_EXTENSION_NAME, kb_module) {\n";
+  for (const auto& [name, documentation] : functions.items()) {
+    const std::string target =
+        request.at("error_handling") ? fmt::format("torch::wrap_pybind_function({})", name) : "&" + name;
+    source += fmt::format("  kb_module.def(\"{}\", {}, {});\n", name, target, documentation.dump());
+  }
+  return source + "}\n";
+}
+
+std::vector<fs::path> TorchPaths(const TorchBuildFacts& torch, const CompilerIdentity& compiler) {
+  std::vector<fs::path> paths(torch.include_paths.begin(), torch.include_paths.end());
+  paths.insert(paths.end(), compiler.paths.begin(), compiler.paths.end());
+  paths.insert(paths.end(), {torch.python_include, torch.library_path});
+  return paths;
+}
+
+// PyTorch's flags for the host part. Warnings are the candidate's affair.
+std::vector<std::string> HostFlags(const json& wanted, const TorchBuildFacts& torch, const std::string& toolkit) {
+  std::vector<std::string> flags = {"-DTORCH_API_INCLUDE_EXTENSION_H"};
+  for (const std::string& path : torch.include_paths) flags.insert(flags.end(), {"-isystem", path});
+  if (!toolkit.empty()) flags.insert(flags.end(), {"-isystem", toolkit + "/include"});
+  flags.insert(flags.end(),
+               {"-isystem", torch.python_include, "-fPIC", "-std=" + torch.standard, "-fdiagnostics-color=never"});
+  for (const std::string& flag : Strings(wanted.at("cflags"))) flags.push_back(flag);
+  for (const std::string& path : Strings(wanted.at("include_paths"))) flags.push_back("-I" + path);
+  return flags;
+}
+
+bool NamesArchitecture(const std::string& flag) {
+  return flag.find("arch") != std::string::npos || flag.starts_with("-code");
+}
+
+// PyTorch's flags for the device part, for the one architecture that is there unless the candidate names others.
+std::vector<std::string> DeviceFlags(const json& wanted, const TorchBuildFacts& torch, const std::string& host) {
+  std::vector<std::string> flags = {"-DTORCH_EXTENSION_NAME=" + wanted.at("name").get<std::string>(),
+                                    "-DTORCH_API_INCLUDE_EXTENSION_H",
+                                    "-D__CUDA_NO_HALF_OPERATORS__",
+                                    "-D__CUDA_NO_HALF_CONVERSIONS__",
+                                    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
+                                    "-D__CUDA_NO_HALF2_OPERATORS__",
+                                    "--expt-relaxed-constexpr",
+                                    "-Xcompiler=-fPIC",
+                                    "-ccbin=" + host};
+  for (const std::string& path : torch.include_paths) flags.insert(flags.end(), {"-isystem", path});
+  flags.insert(flags.end(), {"-isystem", torch.python_include});
+  for (const std::string& path : Strings(wanted.at("include_paths"))) flags.push_back("-I" + path);
+  const std::vector<std::string> own = Strings(wanted.at("cuda_cflags"));
+  if (std::none_of(own.begin(), own.end(), NamesArchitecture)) {
+    flags.insert(flags.end(), {"-gencode", GencodeOf(torch.capability)});
+  }
+  if (std::none_of(own.begin(), own.end(), [](const std::string& flag) { return flag.starts_with("-std="); })) {
+    flags.push_back("-std=" + torch.standard);
+  }
+  flags.insert(flags.end(), own.begin(), own.end());
+  return flags;
+}
+
+std::string DeviceSource(const json& request) {
+  std::string source;
+  if (request.at("implicit_headers")) {
+    source += "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n";
+  }
+  for (const std::string& part : Strings(request.at("cuda"))) source += part + "\n";
+  return source;
+}
+
+std::vector<std::string> Joined(std::vector<std::string> first, const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+}  // namespace
+
+Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
+                                            const CompileLimits& limits) const {
+  const std::string key = BuildKey(compiler_, flags, {"precompiled header", torch.version, torch.library_path});
+  const fs::path directory = cache_.directory() / ("pch-" + key.substr(0, 32));
+  const fs::path compiled_header = directory / (std::string(kPrecompiledName) + ".gch");
+  std::error_code error;
+  if (fs::exists(compiled_header, error)) return directory;
+  fs::create_directories(directory, error);
+  // Only one process precompiles; the lock goes with its holder, so a killed engine leaves none behind.
+  const Fd lock(::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) return fs::path();
+  if (fs::exists(compiled_header, error)) return directory;
+  const std::string header = "#pragma once\n#include <torch/extension.h>\n";
+  CompileJob job;
+  job.sources = {{kPrecompiledName, header}};
+  job.argv = {compiler_.command};
+  job.argv.insert(job.argv.end(), flags.begin(), flags.end());
+  job.argv.insert(job.argv.end(), {"-x", "c++-header", kPrecompiledName, "-o", "out.gch"});
+  job.output = "out.gch";
+  job.read_only = TorchPaths(torch, compiler_);
+  job.limits = limits;
+  job.limits.output_bytes = uint64_t{1} << 30;
+  KB_ASSIGN_OR_RETURN(const Compiled compiled, Compile(*sandbox_, job));
+  if (!compiled.ok) return fs::path();
+  KB_RETURN_IF_ERROR(WriteFileAtomic(directory / kPrecompiledName, header));
+  KB_RETURN_IF_ERROR(WriteFileAtomic(compiled_header, compiled.output));
+  return directory;
+}
+
+// The script for the device part: nvcc's own steps, overlapped where that is possible.
+Result<std::string> Builder::DeviceScript(const std::string& source, const std::vector<std::string>& command,
+                                          const std::vector<fs::path>& read_only, const CompileLimits& limits) const {
+  CompileJob job;
+  job.sources = {{kDeviceSource, source}};
+  const std::string dry_run = ShellCommand(Joined(command, {"--dryrun", "--keep"}));
+  job.argv = {"/bin/sh", "-c", dry_run + " >plan.txt 2>&1"};
+  job.output = "plan.txt";
+  job.read_only = read_only;
+  job.limits = limits;
+  KB_ASSIGN_OR_RETURN(const Compiled planned, Compile(*sandbox_, job));
+  const auto script = planned.ok ? OverlappedPasses(planned.output, "kb_" + Sha256(source).substr(0, 32))
+                                 : std::optional<std::string>();
+  return script ? *script : ShellCommand(command) + "\n";
+}
+
+Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
+                                            const CompileLimits& limits) const {
+  const json& wanted = request.description;
+  const bool has_device_part = !wanted.at("cuda").empty();
+  if (has_device_part && torch.capability.empty()) {
+    BuildResult refused;
+    refused.log = "load_inline with cuda_sources needs a CUDA device; this device is cpu";
+    return refused;
+  }
+  CompilerIdentity nvcc;
+  if (has_device_part) {
+    KB_ASSIGN_OR_RETURN(nvcc, FindCudaCompiler());
+  }
+  const std::string toolkit = has_device_part ? nvcc.toolkit.string() : "";
+  const std::vector<std::string> host_flags = HostFlags(wanted, torch, toolkit);
+  const std::vector<std::string> device_flags =
+      has_device_part ? DeviceFlags(wanted, torch, compiler_.command) : std::vector<std::string>();
+  const std::string device_source = DeviceSource(wanted);
+  std::vector<std::string> contents = {torch.version, torch.library_path, ExtensionSource(wanted, false),
+                                       wanted.at("ldflags").dump()};
+  if (has_device_part) contents.insert(contents.end(), {nvcc.command, nvcc.version, device_source});
+  const std::string key = BuildKey(compiler_, Joined(host_flags, device_flags), contents);
+  if (auto found = cache_.Find(key)) return *found;
+
+  fs::path precompiled;
+  if (wanted.at("implicit_headers")) {
+    KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits));
+  }
+  CompileJob job;
+  job.sources = {{"extension.cpp", ExtensionSource(wanted, !precompiled.empty())}};
+  job.read_only = TorchPaths(torch, compiler_);
+  job.read_only.insert(job.read_only.end(), nvcc.paths.begin(), nvcc.paths.end());
+  std::vector<std::string> host = Joined({compiler_.command}, host_flags);
+  if (!precompiled.empty()) {
+    host.push_back("-I" + precompiled.string());
+    job.read_only.push_back(precompiled);
+  }
+  const std::vector<std::string> libraries = Joined(
+      Strings(wanted.at("ldflags")), {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
+  if (!has_device_part) {
+    job.argv = Joined(Joined(host, {"extension.cpp", "-shared", "-o", "extension.so"}), libraries);
+  } else {
+    const std::vector<std::string> device =
+        Joined(Joined({nvcc.command}, device_flags), {"-c", kDeviceSource, "-o", "kernels.o"});
+    KB_ASSIGN_OR_RETURN(const std::string device_script, DeviceScript(device_source, device, job.read_only, limits));
+    const std::vector<std::string> link =
+        Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
+               Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"}));
+    job.sources.emplace_back(kDeviceSource, device_source);
+    job.argv = {
+        "/bin/sh", "-c",
+        fmt::format("{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
+                    "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
+                    ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script,
+                    ShellCommand(link))};
+  }
+  job.output = "extension.so";
+  job.limits = limits;
+  return CompileCached(key, job);
+}
+
+}  // namespace kb

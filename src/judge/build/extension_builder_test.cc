@@ -1,0 +1,86 @@
+// load_inline with device code, through the real nvcc. The headers and libraries of PyTorch are stand-ins.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "judge/build/builder.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using testing::HasSubstr;
+
+class CudaExtensionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindCudaCompiler()) GTEST_SKIP() << "no nvcc";
+    ASSERT_EQ(setenv("KERNELBENCH_CACHE", (root() / "cache").c_str(), 1), 0);
+    for (const char* header : {"torch/extension.h", "torch/types.h"}) {
+      fs::create_directories((root() / header).parent_path());
+      ASSERT_TRUE(
+          WriteFileAtomic(root() / header, "#pragma once\nnamespace torch { inline int version() { return 2; } }\n"));
+    }
+    for (const char* name : {"c10", "torch_cpu", "torch", "torch_python", "c10_cuda", "torch_cuda"}) {
+      SpawnOptions make{.argv = {"/bin/sh", "-c",
+                                 "echo 'int kb_stub;' | g++ -shared -fPIC -x c++ - -o " +
+                                     (root() / ("lib" + std::string(name) + ".so")).string()},
+                        .environment = {"PATH=/usr/bin:/bin"}};
+      const auto made = RunToEnd(make, std::chrono::seconds(60));
+      ASSERT_TRUE(made && made->status.ok());
+    }
+  }
+  const fs::path& root() const { return directory_.path(); }
+
+  Result<BuildResult> Build(const std::string& cuda, const std::vector<std::string>& cuda_flags = {}) {
+    const auto sandbox = Sandbox::Create(Installation{}, Isolation::kProcess);
+    const auto builder = Builder::Create(*FindInstallation(), &*sandbox);
+    const json wanted = {{"name", "twice"},          {"cpp", {"extern \"C\" int twice(int n);\n"}},
+                         {"cuda", {cuda}},           {"functions", json::object()},
+                         {"cflags", {"-O1"}},        {"cuda_cflags", cuda_flags},
+                         {"ldflags", json::array()}, {"include_paths", json::array()},
+                         {"error_handling", true},   {"implicit_headers", true}};
+    const TorchBuildFacts torch{"2.9", {root().string()}, root().string(), root().string(), "c++17", "9.0"};
+    return builder->BuildExtension({"key", wanted}, torch, {});
+  }
+
+  static constexpr char kKernel[] = R"(
+namespace { __device__ float factor = 2.0f; }
+__global__ void fill(float* x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = factor; }
+extern "C" int twice(int n) { if (n < 0) fill<<<1, 32>>>(nullptr, n); return n * torch::version(); }
+)";
+  TempDir directory_ = *TempDir::Create("cuda-extension-test");
+};
+
+TEST_F(CudaExtensionTest, HostAndDevicePartsAreLinked) {
+  const auto built = Build(kKernel);
+  ASSERT_TRUE(built) << built.error().message;
+  ASSERT_TRUE(built->ok) << built->log;
+  EXPECT_FALSE(built->cached);
+  EXPECT_TRUE(Build(kKernel)->cached);
+  const std::string binary = *ReadFile(built->artifact);
+  EXPECT_THAT(binary, HasSubstr("sm_90a"));
+  EXPECT_THAT(binary, HasSubstr("_kb_")) << "nvcc chose the unit's name: its passes did not run at the same time";
+}
+
+TEST_F(CudaExtensionTest, WhatNvccSaysIsKept) {
+  const auto wrong = Build("__global__ void fill(float* x) { x[0] = undeclared_name; }\n");
+  ASSERT_TRUE(wrong) << wrong.error().message;
+  EXPECT_FALSE(wrong->ok);
+  EXPECT_THAT(wrong->log, HasSubstr("undeclared_name"));
+  const auto flag = Build(kKernel, {"--no-such-flag"});
+  EXPECT_FALSE(flag->ok);
+  EXPECT_THAT(flag->log, HasSubstr("no-such-flag"));
+}
+
+TEST_F(CudaExtensionTest, ACandidateMayNameItsArchitecture) {
+  const auto built = Build(kKernel, {"-gencode=arch=compute_80,code=sm_80"});
+  ASSERT_TRUE(built->ok) << built->log;
+  EXPECT_THAT(*ReadFile(built->artifact), HasSubstr("sm_80"));
+}
+
+}  // namespace
+}  // namespace kb
