@@ -29,7 +29,7 @@ SIZES = {
     "small": {"BATCH": 160, "DEPTH": 8, "HEIGHT": 10, "WIDTH": 10},
     "odd": {"BATCH": 125, "IN_CHANNELS": 7, "OUT_CHANNELS": 19, "DEPTH": 7, "HEIGHT": 9, "WIDTH": 13},
 }
-# The average leaves samples that differ by a few hundredths at most; "sparse" shows them best.
+# The average leaves samples that differ by a few hundredths; with "sparse" they differ most.
 DISTRIBUTIONS = ("sparse", "centred", "scaled", "structured")
 
 

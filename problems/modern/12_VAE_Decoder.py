@@ -36,8 +36,8 @@ GROUPS = 32
 
 FAMILY = "convolutional network"
 SIZES = {
-    "small": {"BATCH": 2, "FRAMES": 4, "HEIGHT": 8, "WIDTH": 8, "WIDTHS": [64, 32, 16], "BLOCKS": 1, "GROUPS": 8},
-    "odd": {"BATCH": 3, "LATENT": 5, "FRAMES": 3, "HEIGHT": 7, "WIDTH": 9, "WIDTHS": [51, 33, 15], "BLOCKS": 1,
+    "small": {"BATCH": 2, "FRAMES": 4, "HEIGHT": 8, "WIDTH": 8, "WIDTHS": [48, 24, 8], "BLOCKS": 1, "GROUPS": 8},
+    "odd": {"BATCH": 3, "LATENT": 5, "FRAMES": 3, "HEIGHT": 5, "WIDTH": 7, "WIDTHS": [51, 33, 15], "BLOCKS": 1,
             "GROUPS": 3},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")

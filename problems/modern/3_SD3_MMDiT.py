@@ -54,7 +54,9 @@ DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 
 def waves(values, frequencies):
-    return torch.outer(values, 10000.0 ** -(torch.arange(frequencies, device=values.device) / frequencies))
+    """(values, frequencies): each value times each of a falling series of frequencies."""
+    steps = torch.arange(frequencies, dtype=values.dtype, device=values.device) / frequencies
+    return torch.outer(values, 10000.0**-steps)
 
 
 def places(rows, columns, grid, width):

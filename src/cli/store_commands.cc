@@ -33,6 +33,11 @@ Result<std::vector<json>> Evaluations(const StoreFlags& flags, bool whole) {
   return whole ? store->Load(flags.filter) : store->List(flags.filter);
 }
 
+Result<std::vector<json>> Audits(const StoreFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const auto store, OpenExisting(flags.store));
+  return store ? store->Audits() : std::vector<json>();
+}
+
 std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
 
 int Show(const StoreFlags& flags) {
@@ -62,7 +67,9 @@ int List(const StoreFlags& flags) {
 int MakeReport(const StoreFlags& flags) {
   const auto evaluations = Evaluations(flags, true);
   if (!evaluations) return Report(evaluations.error());
-  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations)); !written)
+  const auto audits = Audits(flags);
+  if (!audits) return Report(audits.error());
+  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations, *audits)); !written)
     return Report(written.error());
   if (!evaluations->empty()) {
     fmt::print("{}\n{}", TerminalTable(*evaluations, {.colour = WantsColour()}), ScoreSummary(*evaluations));

@@ -9,8 +9,9 @@
 
 namespace kb {
 
-// Of whole evaluations (docs/evaluation.md), for example those of Store::Load. Works on any number, none included.
-std::string HtmlReport(const std::vector<nlohmann::json>& evaluations);
+// Of whole evaluations (docs/evaluation.md), for example those of Store::Load, and of audits of problems, those of
+// Store::Audits. Works on any number, none included.
+std::string HtmlReport(const std::vector<nlohmann::json>& evaluations, const std::vector<nlohmann::json>& audits = {});
 
 }  // namespace kb
 

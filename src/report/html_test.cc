@@ -186,5 +186,27 @@ TEST(ViewTest, EveryVerdictOfTheContractIsKnown) {
   EXPECT_EQ(VerdictKinds().size(), 12u);
 }
 
+TEST(HtmlReport, AuditsComeWithTheFailuresFirst) {
+  const json passing = {{"problem", "1/1"},
+                        {"size", "small"},
+                        {"device", "A CPU"},
+                        {"passes", true},
+                        {"failures", json::array()},
+                        {"notes", {"<b>note</b>"}},
+                        {"worst", {{"zeros", "inf"}, {"constant", 3.25}, {"input copy", nullptr}}}};
+  json failing = passing;
+  failing["problem"] = "2/83";
+  failing["passes"] = false;
+  failing["failures"] = {"a tensor of zeros passes"};
+  for (const auto& evaluations : {std::vector<json>(), SampleReport()}) {
+    const std::string html = HtmlReport(evaluations, {passing, failing});
+    EXPECT_THAT(html, HasSubstr("1 of 2 pass"));
+    EXPECT_THAT(html, HasSubstr("&lt;b&gt;note"));
+    EXPECT_THAT(html, HasSubstr("<td class='num'>∞</td><td class='num'>3.25</td><td class='num'>–</td>"));
+    EXPECT_LT(html.find("<td>2/83</td>"), html.find("<td>1/1</td>"));
+  }
+  EXPECT_THAT(HtmlReport(SampleReport()), Not(HasSubstr("Audit of the problems")));
+}
+
 }  // namespace
 }  // namespace kb

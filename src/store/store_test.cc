@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -213,6 +214,41 @@ TEST_F(StoreTest, TwoConnectionsSeeEachOther) {
   ASSERT_TRUE(first.Add(Evaluation("a")));
   ASSERT_TRUE(second.Add(Evaluation("b")));
   EXPECT_EQ(first.List().value().size(), 2u);
+}
+
+TEST_F(StoreTest, AnAuditTakesThePlaceOfAnOlderOneOfTheSame) {
+  Store store = Open();
+  json audit = {{"created", "2024-05-01T10:00:00Z"},
+                {"problem", "1/19"},
+                {"sha256", "aa"},
+                {"size", "small"},
+                {"device", "Some CPU"},
+                {"torch", "2.13.0"},
+                {"passes", true}};
+  ASSERT_TRUE(store.AddAudit(audit));
+  audit["passes"] = false;
+  ASSERT_TRUE(store.AddAudit(audit));
+  audit["size"] = "odd";
+  ASSERT_TRUE(store.AddAudit(audit));
+  const auto audits = Open().Audits();
+  ASSERT_TRUE(audits) << audits.error().message;
+  ASSERT_EQ(audits->size(), 2u);
+  EXPECT_EQ(audits->at(0).at("passes"), false);
+  EXPECT_EQ(audits->at(1).at("size"), "odd");
+  audit.erase("torch");
+  EXPECT_FALSE(store.AddAudit(audit));
+}
+
+// A store of version 1, as the first release wrote it, is brought up to date and keeps what it holds.
+TEST_F(StoreTest, AnOlderStoreIsMigrated) {
+  ASSERT_TRUE(Open().Add(Evaluation("old")));
+  {
+    SQLite::Database database(path_.string(), SQLite::OPEN_READWRITE);
+    database.exec("DROP TABLE audits; PRAGMA user_version = 1");
+  }
+  Store store = Open();
+  EXPECT_EQ(store.Get("old")->at("id"), "old");
+  EXPECT_TRUE(store.Audits()->empty());
 }
 
 TEST(CompressTest, RoundTripAndDamage) {
