@@ -6,8 +6,8 @@
     y = classifier(mean of max(0, final_bn(x)) over all positions)
 
 The blocks have 6, 12, 24 and 16 layers (58 in all), each of which adds GROWTH channels; a transition follows each
-block but the last. The first convolution has 64 channels; 3x3 convolutions have padding 1; none has a bias. Half of an odd
-number of channels is rounded down, and so is half an image.
+block but the last. The first convolution has 64 channels; 3x3 convolutions have padding 1; none has a bias. Half of an
+odd number of channels is rounded down, and so is half an image.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 

@@ -9,9 +9,9 @@
 
 The gate g does not multiply d, it takes its place. So from the first bottleneck's mean on every image is a single
 position, and of the later depthwise filters only the middle elements count. In a bottleneck the conv1x1 before the
-depthwise convolution multiplies the channels by a factor, which is 3 in `mbconv1` and 6 in the others; those in the gate divide
-them by 4 and multiply them by 4 again. 3x3 convolutions have padding 1; a depthwise convolution has one filter for each
-channel; none has a bias.
+depthwise convolution multiplies the channels by a factor, which is 3 in `mbconv1` and 6 in the others; those in the
+gate divide them by 4 and multiply them by 4 again. 3x3 convolutions have padding 1; a depthwise convolution has one
+filter for each channel; none has a bias.
 
     bn(z)[n, c] = (z[n, c] - mean[c]) / sqrt(variance[c] + 1e-5) * weight[c] + bias[c]
 

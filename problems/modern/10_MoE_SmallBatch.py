@@ -14,7 +14,8 @@ eight tokens come to an expert on average, so that reading the weights takes mos
 
 A choice between two experts whose logits are equal but for rounding has no right answer. So `gate` is given by a
 formula (cosines, orthogonal to each other), and get_inputs() draws a quarter more tokens than it needs and leaves out
-those whose choices are closest: what is left has 1e-2 and more between the logits of the last expert chosen and the next.
+those whose choices are closest: in what is left 1e-2 and more lie between the logits of the last expert chosen and of
+the next.
 """
 import math
 

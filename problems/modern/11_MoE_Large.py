@@ -16,7 +16,8 @@ x.
 
 A choice between two experts whose p are equal but for rounding has no right answer. So `router` is given by a
 formula (cosines, orthogonal to each other), and get_inputs() draws a quarter more tokens than it needs and leaves out
-those whose choices are closest: what is left has 2e-2 and more between the logits of the last expert chosen and the next.
+those whose choices are closest: in what is left 2e-2 and more lie between the logits of the last expert chosen and of
+the next.
 """
 import math
 

@@ -29,10 +29,10 @@ FRAMES = 16
 HEIGHT = 32
 WIDTH = 32
 CHANNELS = 3
-WIDTHS = [256, 128, 64]
+WIDTHS = [128, 64, 32]
 TIME_FACTORS = [1, 2]
 BLOCKS = 2
-GROUPS = 32
+GROUPS = 16
 
 FAMILY = "convolutional network"
 SIZES = {

@@ -27,6 +27,7 @@ from torch.utils import cpp_extension
 
 from . import device_library, trees
 from .audit import Audit
+from .baselines import Baseline
 from .device_library import parsed, pointers
 from .problem import Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
@@ -109,7 +110,7 @@ class Host:
         if not self.device:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
-        self.weights, self.rng_seed = 0, 0
+        self.timed, self.weights, self.rng_seed = None, 0, 0
         self.inputs, self.working, self.expected, self.scratch = [], [], [], []
 
     def hello(self, _):
@@ -122,7 +123,7 @@ class Host:
             self.problems.clear()  # one problem at a time: its tensors may be large
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind)
-            problem.budgets = {}
+            problem.budgets, problem.baselines = {}, {}
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -193,6 +194,15 @@ class Host:
         """On a GPU what torch keeps of freed memory is missing in the runner."""
         if self.kind != "cpu":
             torch.cuda.empty_cache()
+
+    def make_baseline(self, request):
+        """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""
+        kind = request["kind"]
+        if kind not in self.problem.baselines:
+            self.problem.baselines[kind] = Baseline(self.problem, kind)
+            self.release_memory()
+        self.timed = self.problem.baselines[kind]
+        return {}
 
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
@@ -271,7 +281,7 @@ class Host:
                                       pointers(self.scratch) if self.copies else None)
         waited = self.lib.kbd_waited_ns(self.device)
         self.lib.kbd_baseline_begin(self.session)
-        outputs = self.problem.outputs(self.problem.forward(self.weights, self.structure, self.working, self.rng_seed))
+        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
                 to.copy_(tensor)
@@ -281,8 +291,13 @@ class Host:
         if self.kind != "cpu":
             torch.cuda.synchronize()  # as a runner does before it says done
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
-        self.expected = outputs
+        self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return {"us": ns / 1e3, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3, "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
+
+    def reference_outputs(self):
+        """Of this round's inputs, by eager, and not timed."""
+        inputs = [t.clone() for t in self.inputs]
+        return [t.contiguous() for t in self.problem.outputs(self.problem.forward(self.weights, self.structure, inputs, self.rng_seed))]
 
     def compare(self, request):
         budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))

@@ -11,6 +11,7 @@ namespace kb::e2e {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -133,6 +134,28 @@ class ModelNew(nn.Module):
       EXPECT_EQ(Snapshot(KB_SHARED_CACHE), before) << "something was built again";
     }
   }
+}
+
+TEST_F(VerdictTest, OtherBaselinesAreTimedAndEagerIsExpected) {
+  const std::string problem = Write("relu.py", kReluProblem);
+  const std::string right = Write("right.cpp", kReluNative);
+  for (const char* baseline : {"eager-fp32", "compile-default"}) {
+    const Ended ended = Run({"eval", problem, right, "--protocol", "quick", "--baseline", baseline, "--json"});
+    EXPECT_EQ(ended.code, 0) << ended;
+    const json evaluation = ended.Of("right.cpp");
+    EXPECT_EQ(evaluation.at("baseline"), baseline);
+    EXPECT_GT(evaluation.at("baseline_us").get<double>(), 0);
+    EXPECT_GT(evaluation.at("speedup").get<double>(), 0);
+  }
+  // Where torch.compile has no compiler, that is no fault of the candidate.
+  const std::string breaks = Write("breaks.py", std::string(kReluProblem) + R"(
+from torch._inductor import config
+config.cpp.cxx = ("no_such_compiler",)
+config.fx_graph_cache = False
+)");
+  const Ended refused = Run({"eval", breaks, right, "--protocol", "quick", "--baseline", "compile-default"});
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("compile-default"), HasSubstr("--baseline eager")));
 }
 
 }  // namespace

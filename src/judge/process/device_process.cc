@@ -110,6 +110,9 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   options.environment = TensorEnvironment(installation, device, threads);
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
+  // What compiled baselines need: a place for their code, and no helpers that stay.
+  options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (CacheDirectory() / "inductor").string());
+  options.environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");
   options.inherit = {pair.second.get()};
   options.stderr_fd = STDERR_FILENO;
   options.directory = "/";

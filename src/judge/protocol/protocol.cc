@@ -29,7 +29,7 @@ struct Entry {
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
       {{"precision", "fp32, fp16 or bf16"}, &Protocol::precision},
-      {{"baseline", "what the candidate is measured against: eager"}, &Protocol::baseline},
+      {{"baseline", "what the candidate is measured against (docs/evaluation.md)"}, &Protocol::baseline},
       {{"timing", "timing method: outer"}, &Protocol::timing},
       {{"static_check", "refuse what static analysis finds (true, false)"}, &Protocol::static_check},
       {{"static", "rule=error, rule=warning or rule=off, separated by commas (docs/static.md)"},
@@ -224,7 +224,8 @@ Status Protocol::Validate() const {
       {one_of(precision, {"fp32", "fp16", "bf16"}), "precision is fp32, fp16 or bf16"},
       {one_of(backend, {"", "cuda", "triton", "tilelang", "cute", "thunderkittens", "hip", "cpp"}),
        "backend is cuda, triton, tilelang, cute, thunderkittens, hip or cpp"},
-      {one_of(baseline, {"eager"}), "baseline: only eager is available on this device"},
+      {one_of(baseline, {"eager", "eager-fp32", "compile-default", "compile-reduce-overhead", "compile-max-autotune"}),
+       "baseline is eager, eager-fp32, compile-default, compile-reduce-overhead or compile-max-autotune"},
       {one_of(timing, {"outer"}), "timing: only outer is available on this device"},
       {one_of(comparison, {"anchored", "allclose"}), "comparison is anchored or allclose"},
       {one_of(statistic, {"median", "mean"}), "statistic is median or mean"},

@@ -1,0 +1,62 @@
+"""What a candidate's time is divided by: the reference as PyTorch ships it, or as someone would run it who cares.
+
+    eager                      as it ships (on a GPU, convolutions in TF32)
+    eager-fp32                 without TF32
+    compile-default            torch.compile
+    compile-reduce-overhead    torch.compile, with CUDA graphs on a GPU
+    compile-max-autotune       torch.compile, with autotuning
+
+Whatever is timed, the expected output is that of eager.
+"""
+
+import contextlib
+
+import torch
+
+from . import trees
+from .problem import ProblemError, seed_generators
+
+_WARM_UP_CALLS = 3  # CUDA graphs are recorded in the second
+
+
+@contextlib.contextmanager
+def _strict_fp32():
+    switches = torch.backends.cuda.matmul, torch.backends.cudnn
+    kept = [switch.allow_tf32 for switch in switches]
+    for switch in switches:
+        switch.allow_tf32 = False
+    try:
+        yield
+    finally:
+        for switch, value in zip(switches, kept):
+            switch.allow_tf32 = value
+
+
+class Baseline:
+    """One kind for one problem; compiled when it is made, for every set of weights."""
+
+    def __init__(self, problem, kind):
+        self.problem, self.kind = problem, kind
+        self.is_reference = kind == "eager"
+        self._models = problem.models
+        self._context = _strict_fp32 if kind == "eager-fp32" else contextlib.nullcontext
+        if kind.startswith("compile-"):
+            self._compile(kind.removeprefix("compile-"))
+
+    def forward(self, weights, structure, tensors, rng_seed):
+        """One call, as Problem.forward is called."""
+        seed_generators(rng_seed, self.problem.device)
+        with self._context():
+            return self._models[weights](*trees.unflatten(structure, tensors))
+
+    def _compile(self, mode):
+        try:
+            self._models = [torch.compile(model, mode=mode) for model in self.problem.models]
+            for weights in range(len(self._models)):
+                structure, tensors = self.problem.draw()
+                for _ in range(_WARM_UP_CALLS):
+                    self.forward(weights, structure, [t.clone() for t in tensors], 1)
+        except Exception as error:
+            text = str(error).strip().splitlines()
+            raise ProblemError(f"{self.problem.path}: the baseline {self.kind} cannot be made: {type(error).__name__}: "
+                               f"{text[0] if text else ''}; choose --baseline eager") from error
