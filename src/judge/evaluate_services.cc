@@ -56,8 +56,8 @@ constexpr size_t kMostCompiledBytes = size_t{256} << 20;
 
 TorchBuildFacts BuildFactsOf(const json& device_info) {
   const json& facts = device_info.at("build");
-  return {facts.at("version"), facts.at("include_paths"), facts.at("python_include"), facts.at("library_path"),
-          facts.at("standard"), device_info.value("compute_capability", "")};
+  return {facts.at("version"),      facts.at("include_paths"), facts.at("python_include"),
+          facts.at("library_path"), facts.at("standard"),      device_info.value("compute_capability", "")};
 }
 
 }  // namespace
