@@ -49,7 +49,7 @@ MIX_RANK = 32
 DECAY_RANK = 64
 CHUNK = 16
 
-FAMILY = "recurrence"
+FAMILY = "recurrent"
 SIZES = {
     "small": {"VOCABULARY": 1000, "LAYERS": 2, "HEADS": 3, "FFN": 672, "MIX_RANK": 16, "DECAY_RANK": 24},
     "odd": {"BATCH": 3, "SEQUENCE": 83, "VOCABULARY": 1013, "LAYERS": 3, "HEADS": 3, "HEAD": 45, "FFN": 471,
