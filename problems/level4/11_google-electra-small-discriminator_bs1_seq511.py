@@ -51,7 +51,8 @@ class Model(nn.Module):
         config = ElectraConfig(vocab_size=vocabulary, max_position_embeddings=positions, embedding_size=embedding,
                                hidden_size=hidden, intermediate_size=feed_forward, num_hidden_layers=layers,
                                num_attention_heads=heads, hidden_act="gelu", layer_norm_eps=1e-12,
-                               hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, use_cache=False)
+                               hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, use_cache=False,
+                               initializer_range=hidden**-0.5)  # 0.02 makes attention nearly a plain mean
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -60,7 +61,7 @@ class Model(nn.Module):
             self.model = ElectraForPreTraining(config)
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
 
     def forward(self, input_ids):
         return self.model(input_ids).logits

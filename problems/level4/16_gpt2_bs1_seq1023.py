@@ -49,7 +49,8 @@ class Model(nn.Module):
         super().__init__()
         config = GPT2Config(vocab_size=vocabulary, n_positions=positions, n_embd=hidden, n_layer=layers, n_head=heads,
                             activation_function="gelu_new", layer_norm_epsilon=1e-5, resid_pdrop=0.0, embd_pdrop=0.0,
-                            attn_pdrop=0.0, bos_token_id=None, eos_token_id=None, use_cache=False)
+                            attn_pdrop=0.0, bos_token_id=None, eos_token_id=None, use_cache=False,
+                            initializer_range=hidden**-0.5)  # 0.02 makes attention nearly a plain mean
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -58,7 +59,7 @@ class Model(nn.Module):
             self.model = GPT2LMHeadModel(config)
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
 
     def forward(self, input_ids):
         return self.model(input_ids).logits

@@ -54,7 +54,8 @@ class Model(nn.Module):
                             encoder_ffn_dim=feed_forward, decoder_ffn_dim=feed_forward, encoder_layers=layers,
                             decoder_layers=layers, encoder_attention_heads=heads, decoder_attention_heads=heads,
                             activation_function="gelu", decoder_start_token_id=2, dropout=0.0, attention_dropout=0.0,
-                            activation_dropout=0.0, encoder_layerdrop=0.0, decoder_layerdrop=0.0, use_cache=False)
+                            activation_dropout=0.0, encoder_layerdrop=0.0, decoder_layerdrop=0.0, use_cache=False,
+                            init_std=hidden**-0.5)  # 0.02 makes attention nearly a plain mean
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -64,7 +65,7 @@ class Model(nn.Module):
             self.model = BartForConditionalGeneration(config)
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
 
     def forward(self, input_ids):
         return self.model(input_ids).logits

@@ -53,7 +53,7 @@ class Model(nn.Module):
                               num_layers=layers, attention_types=[[["global", "local"], layers // 2]], num_heads=heads,
                               window_size=window, activation_function="gelu_new", layer_norm_epsilon=1e-5,
                               resid_dropout=0.0, embed_dropout=0.0, attention_dropout=0.0, bos_token_id=None,
-                              eos_token_id=None, use_cache=False)
+                              eos_token_id=None, use_cache=False, initializer_range=hidden**-0.5)
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -64,7 +64,7 @@ class Model(nn.Module):
                 block.attn.attention.q_proj.weight.data *= (hidden // heads) ** -0.5
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
 
     def forward(self, input_ids):
         return self.model(input_ids).logits

@@ -50,7 +50,8 @@ class Model(nn.Module):
         config = OPTConfig(vocab_size=vocabulary, max_position_embeddings=positions, hidden_size=hidden,
                            word_embed_proj_dim=hidden, ffn_dim=feed_forward, num_hidden_layers=layers,
                            num_attention_heads=heads, activation_function="relu", do_layer_norm_before=True,
-                           dropout=0.0, attention_dropout=0.0, layerdrop=0.0, use_cache=False)
+                           dropout=0.0, attention_dropout=0.0, layerdrop=0.0, use_cache=False,
+                           init_std=hidden**-0.5)  # 0.02 makes attention nearly a plain mean
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -59,7 +60,7 @@ class Model(nn.Module):
             self.model = OPTForCausalLM(config)
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
 
     def forward(self, input_ids):
         return self.model(input_ids).logits

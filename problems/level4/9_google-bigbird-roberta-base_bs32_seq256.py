@@ -54,7 +54,8 @@ class Model(nn.Module):
                                intermediate_size=feed_forward, num_hidden_layers=layers, num_attention_heads=heads,
                                attention_type="original_full",
                                hidden_act="gelu_new", layer_norm_eps=1e-12, hidden_dropout_prob=0.0,
-                               attention_probs_dropout_prob=0.0, use_cache=False)
+                               attention_probs_dropout_prob=0.0, use_cache=False,
+                               initializer_range=hidden**-0.5)  # 0.02 makes attention nearly a plain mean
         directory = os.environ.get("KERNELBENCH_WEIGHTS")
         if directory and weights:
             path = os.path.join(directory, weights)
@@ -63,7 +64,7 @@ class Model(nn.Module):
             self.model = BigBirdForMaskedLM(config)
             for parameter in self.model.parameters():
                 if parameter.dim() == 1:  # the library makes biases 0 and gains 1: a kernel without them would pass
-                    parameter.data += 0.02 * torch.randn_like(parameter)
+                    parameter.data += 0.1 * torch.randn_like(parameter)
         self.model.bert.pooler = None  # the logits do not need it
 
     def forward(self, input_ids):

@@ -22,7 +22,7 @@ using nlohmann::json;
 
 struct AuditFlags {
   SelectionFlags selection;
-  std::string size = "small", device = "cpu", store = DefaultStore();
+  std::string size, device = "cpu", store = DefaultStore();
   int threads = 0;
   bool json = false, again = false, quiet = false;
 };
@@ -148,12 +148,10 @@ int Audit(const AuditFlags& flags) {
   for (const SelectedProblem& problem : *problems) {
     progress.Say(problem.file.name);
     progress.Done();
-    const auto& sizes = problem.metadata.sizes;
-    if (std::find(sizes.begin(), sizes.end(), flags.size) == sizes.end()) continue;  // no such size: nothing to audit
+    const std::string size = SizeFor(problem, flags.size);
     const auto source = ReadFile(problem.file.path);
     if (!source) return Report(source.error());
-    const auto found =
-        known.find({problem.file.name, Sha256(*source), flags.size, info->at("name"), info->at("torch")});
+    const auto found = known.find({problem.file.name, Sha256(*source), size, info->at("name"), info->at("torch")});
     if (found != known.end()) {
       progress.Clear();
       ++counts.known;
@@ -161,7 +159,7 @@ int Audit(const AuditFlags& flags) {
       Print(found->second, flags.json);
       continue;
     }
-    auto audit = (*evaluator)->AuditProblem(problem.file, flags.size, *protocol);
+    auto audit = (*evaluator)->AuditProblem(problem.file, size, *protocol);
     progress.Clear();
     if (!audit) {
       exit_code =
@@ -185,7 +183,7 @@ void AddAudit(CLI::App* problems, int* exit_code) {
   auto flags = std::make_shared<AuditFlags>();
   CLI::App* command = problems->add_subcommand("audit", "is a problem fit to be scored? Resumes where it was cut off");
   AddSelectionFlags(command, &flags->selection);
-  command->add_option("--size", flags->size, "standard, or a name from SIZES")->capture_default_str();
+  AddSizeFlag(command, &flags->size);
   command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
   command->add_option("--store", flags->store, "where audits are kept")->capture_default_str();

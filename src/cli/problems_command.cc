@@ -141,7 +141,8 @@ int Validate(const ProblemFlags& flags) {
   if (!protocol) return Report(protocol.error());
   int exit_code = kAllCorrect;
   for (const SelectedProblem& problem : *problems) {
-    const auto found = (*evaluator)->DescribeProblem(problem.file, flags.size, *protocol);
+    const std::string size = SizeFor(problem, flags.size);
+    const auto found = (*evaluator)->DescribeProblem(problem.file, size, *protocol);
     if (!found) {
       exit_code = std::max(exit_code, Report(found.error()));
       if (found.error().code == ErrorCode::kInterrupted) return exit_code;
@@ -149,16 +150,15 @@ int Validate(const ProblemFlags& flags) {
     }
     if (flags.json) {
       fmt::print("{}\n", json{{"name", problem.file.name},
-                              {"size", flags.size},
+                              {"size", size},
                               {"inputs", found->at("inputs")},
                               {"outputs", found->at("outputs")},
                               {"parameters", found->at("parameters")},
                               {"notes", found->at("notes")}}
                              .dump());
     } else {
-      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name,
-                 flags.size, Tensors(found->at("inputs")), Tensors(found->at("outputs")),
-                 Tensors(found->at("parameters")));
+      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name, size,
+                 Tensors(found->at("inputs")), Tensors(found->at("outputs")), Tensors(found->at("parameters")));
       for (const json& note : found->at("notes")) fmt::print("  note        {}\n", note.get<std::string>());
     }
     std::fflush(stdout);
@@ -183,7 +183,7 @@ void AddProblems(CLI::App* app, int* exit_code) {
   add("info", "what a problem says about itself", Info);
   add("show", "the source of problems", ShowSource)->get_option("selection")->required();
   CLI::App* validate = add("validate", "run the reference and say what it takes and returns", Validate);
-  validate->add_option("--size", flags->size, "standard, or a name from SIZES")->capture_default_str();
+  AddSizeFlag(validate, &flags->size);
   validate->add_flag("--json", flags->json, "one line of JSON for each");
   AddAudit(command, exit_code);
 }

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "judge/problem/problem_source.h"
@@ -40,6 +42,16 @@ void AddSelectionFlags(CLI::App* command, SelectionFlags* flags) {
   command->add_option("--seed", flags->selection.seed, "of --sample: the same seed, the same problems")
       ->capture_default_str();
   AddProblemsFlag(command, &flags->problems);
+}
+
+void AddSizeFlag(CLI::App* command, std::string* size) {
+  command->add_option("--size", *size, "standard, or a name from SIZES; default: small where there is one");
+}
+
+std::string SizeFor(const SelectedProblem& problem, const std::string& size) {
+  if (!size.empty()) return size;
+  const std::vector<std::string>& sizes = problem.metadata.sizes;
+  return std::find(sizes.begin(), sizes.end(), "small") != sizes.end() ? "small" : "standard";
 }
 
 Result<std::filesystem::path> ProblemDirectory(const std::string& problems) {

@@ -308,7 +308,7 @@ TEST_F(ProblemTest, BrokenProblemsAreRefusedWithAReason) {
       {Write("empty.py", ""), {"does not define Model"}},
       {Write("syntax.py", "class Model(:\n"), {"cannot be imported", "SyntaxError"}},
       {Write("exits.py", "import sys\nsys.exit(4)\n"), {"cannot be imported", "SystemExit"}},
-      {Write("import.py", "import no_such_package_here\n"), {"cannot be imported", "no_such_package_here"}},
+      {Write("import.py", "import no_such_package_here\n"), {"needs the Python package", "pip install no_such_package_here"}},
       {Write("raises.py", Problem("        raise ValueError('the reference objects')")),
        {"forward raised ValueError: the reference objects"}},
       {Write("no_tensor.py", Problem("        return None")), {"forward returns no tensor"}},
