@@ -55,9 +55,16 @@ def figures(path, size):
 
     class Count(TorchDispatchMode):
         flops = matrix = operators = 0
+        last = None
+
+        def question(self, tensor):
+            """Libraries ask whether all tokens count, or any is special; here, as in the inputs, all and none."""
+            return tensor.new_ones((), dtype=tensor.dtype, device="cpu").item() if self.last != "any" else False
 
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             formula = flop_registry.get(func._overloadpacket)
+            if func._overloadpacket is torch.ops.aten._local_scalar_dense and args[0].device.type == "meta":
+                return self.question(args[0])
             if formula is None and func not in (torch.ops.prim.device.default,):
                 with self:
                     decomposed = func.decompose(*args, **(kwargs or {}))
@@ -67,6 +74,7 @@ def figures(path, size):
                 out = balanced(args[0].numel(), (kwargs or {}).get("minlength", args[2] if len(args) > 2 else 0))
             else:
                 out = func(*args, **(kwargs or {}))
+            self.last = func._overloadpacket.__name__
             operands = [t.numel() for t in torch.utils._pytree.tree_leaves([args, kwargs, out]) if isinstance(t, torch.Tensor)]
             if formula is not None:
                 matrix = formula(*args, **(kwargs or {}), out_val=out)
@@ -90,9 +98,10 @@ def figures(path, size):
         inputs = module.get_inputs()
         with Count() as count:
             outputs = model(*inputs)
+    state = list({id(t): t for t in [*model.parameters(), *model.buffers()]}.values())  # tied weights once
     found = []
     trees.flatten(outputs, found, "outputs")
-    return {"input_bytes": tensor_bytes(list(inputs)), "parameter_bytes": tensor_bytes(list(model.state_dict().values())),
+    return {"input_bytes": tensor_bytes(list(inputs)), "parameter_bytes": tensor_bytes(state),
             "output_bytes": sum(t.numel() * t.element_size() for t in found), "operators": count.operators,
             "flops": count.flops, "matrix_flops": count.matrix}
 
