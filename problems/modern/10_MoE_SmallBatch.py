@@ -2,17 +2,17 @@
 
 For each token x:
 
-    l      = gate x                                                      EXPERTS logits
+    l      = router x                                                    EXPERTS logits
     chosen = the TOP_EXPERTS experts with the largest logits
     w[e]   = exp(l[e]) / sum of exp(l) over the chosen
     y      = sum over the chosen of w[e] * down_e ( silu(gate_e x) * (up_e x) )
 
-Input: x, (BATCH, SEQUENCE, HIDDEN). Output: y, the same shape. `gate` is (EXPERTS, HIDDEN). Of `gate_up_proj`,
+Input: x, (BATCH, SEQUENCE, HIDDEN). Output: y, the same shape. `router` is (EXPERTS, HIDDEN). Of `gate_up_proj`,
 (EXPERTS, 2 * INTERMEDIATE, HIDDEN), the first INTERMEDIATE rows of an expert are gate_e, the others up_e. `down_proj`
 is (EXPERTS, HIDDEN, INTERMEDIATE). Logits and w are computed in fp32, whatever the precision of x. At the standard size
 eight tokens come to an expert on average, so that reading the weights takes most of the time.
 
-A choice between two experts whose logits are equal but for rounding has no right answer. So `gate` is given by a
+A choice between two experts whose logits are equal but for rounding has no right answer. So `router` is given by a
 formula (cosines, orthogonal to each other), and get_inputs() draws a quarter more tokens than it needs and leaves out
 those whose choices are closest: in what is left 1e-2 and more lie between the logits of the last expert chosen and of
 the next.
@@ -39,11 +39,11 @@ SIZES = {
 DISTRIBUTIONS = ()
 
 
-def router(experts, hidden):
-    """The gate: rows of length 1, orthogonal, so that the logits of randn tokens are randn too."""
-    rows = torch.arange(1, experts + 1)[:, None]
-    columns = torch.arange(hidden) + 0.5
-    return math.sqrt(2 / hidden) * torch.cos(math.pi / hidden * rows * columns)
+def cosines(rows, columns):
+    """Rows of length 1, orthogonal, so that their products with a randn token are randn too."""
+    frequencies = torch.arange(1, rows + 1)[:, None]
+    places = torch.arange(columns) + 0.5
+    return math.sqrt(2 / columns) * torch.cos(math.pi / columns * frequencies * places)
 
 
 def scaled_randn(*shape):
@@ -55,19 +55,19 @@ class Model(nn.Module):
     def __init__(self, hidden, intermediate, experts, top_experts):
         super().__init__()
         self.top_experts = top_experts
-        self.gate = nn.Parameter(router(experts, hidden))
+        self.router = nn.Parameter(cosines(experts, hidden))
         self.gate_up_proj = scaled_randn(experts, 2 * intermediate, hidden)
         self.down_proj = scaled_randn(experts, hidden, intermediate)
 
     def forward(self, x):
         tokens = x.flatten(0, 1)
         wide = torch.promote_types(x.dtype, torch.float32)
-        logits, experts = F.linear(tokens.to(wide), self.gate.to(wide)).topk(self.top_experts, dim=-1)
+        logits, experts = F.linear(tokens.to(wide), self.router.to(wide)).topk(self.top_experts, dim=-1)
         weights = torch.softmax(logits, dim=-1).to(x.dtype)
 
         # Pairs (token, place among its experts), sorted by expert, so that each expert sees its tokens in one piece.
         order = experts.flatten().argsort(stable=True)
-        counts = experts.flatten().bincount(minlength=len(self.gate)).tolist()
+        counts = experts.flatten().bincount(minlength=len(self.router)).tolist()
         pieces = tokens[order // self.top_experts].split(counts)
         results = torch.cat([self.expert(e, piece) for e, piece in enumerate(pieces)])
         by_token = results[order.argsort()].unflatten(0, experts.shape)
@@ -81,7 +81,7 @@ class Model(nn.Module):
 def get_inputs():
     tokens = BATCH * SEQUENCE
     drawn = torch.randn(tokens + tokens // 4, HIDDEN)
-    best = (drawn @ router(EXPERTS, HIDDEN).T).topk(TOP_EXPERTS + 1, dim=-1).values
+    best = (drawn @ cosines(EXPERTS, HIDDEN).T).topk(TOP_EXPERTS + 1, dim=-1).values
     margins = best[:, -2] - best[:, -1]
     clearest = margins.topk(tokens).indices.sort().values
     return [drawn[clearest].view(BATCH, SEQUENCE, HIDDEN)]

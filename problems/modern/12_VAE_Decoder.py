@@ -36,7 +36,7 @@ GROUPS = 16
 
 FAMILY = "convolutional network"
 SIZES = {
-    "small": {"BATCH": 2, "FRAMES": 4, "HEIGHT": 8, "WIDTH": 8, "WIDTHS": [48, 24, 8], "BLOCKS": 1, "GROUPS": 8},
+    "small": {"BATCH": 2, "FRAMES": 4, "HEIGHT": 8, "WIDTH": 8, "WIDTHS": [48, 24, 16], "BLOCKS": 1, "GROUPS": 8},
     "odd": {"BATCH": 3, "LATENT": 5, "FRAMES": 3, "HEIGHT": 5, "WIDTH": 7, "WIDTHS": [51, 33, 15], "BLOCKS": 1,
             "GROUPS": 3},
 }

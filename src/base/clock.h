@@ -1,10 +1,11 @@
-// The judge's clock: monotonic nanoseconds.
+// The judge's clock: monotonic nanoseconds. And the date, for people.
 #ifndef BASE_CLOCK_H_
 #define BASE_CLOCK_H_
 
 #include <time.h>
 
 #include <cstdint>
+#include <string>
 
 namespace kb {
 
@@ -13,6 +14,10 @@ inline int64_t NowNs() {
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
+
+// The date and time in UTC, in a format of strftime. Nothing is measured with it.
+std::string UtcNow(const char* format);
+inline constexpr char kIso8601[] = "%Y-%m-%dT%H:%M:%SZ";
 
 }  // namespace kb
 

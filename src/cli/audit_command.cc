@@ -1,16 +1,14 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <ctime>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
 #include "store/store.h"
@@ -31,13 +29,6 @@ using AuditKey = std::tuple<std::string, std::string, std::string, std::string, 
 
 AuditKey KeyOf(const json& audit) {
   return {audit.at("problem"), audit.at("sha256"), audit.at("size"), audit.at("device"), audit.at("torch")};
-}
-
-std::string Now() {
-  const std::time_t now = std::time(nullptr);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
-  return text;
 }
 
 std::string Worst(const json& audit, const char* what) {
@@ -68,31 +59,6 @@ void Print(const json& audit, bool as_json) {
   }
   std::fflush(stdout);
 }
-
-class Progress {
- public:
-  Progress(bool shown, size_t total) : shown_(shown && isatty(STDERR_FILENO) == 1), total_(total), start_(NowNs()) {}
-  void Say(const std::string& name) {
-    if (!shown_) return;
-    const double seconds = static_cast<double>(NowNs() - start_) / 1e9;
-    const double each = done_ > 0 ? seconds / static_cast<double>(done_) : 0;
-    fmt::print(stderr, "\r\033[K[{}/{}{}] {}", done_, total_,
-               done_ > 0
-                   ? fmt::format(", {:.1f} s each, {:.0f} s left", each, each * static_cast<double>(total_ - done_))
-                   : "",
-               name);
-    std::fflush(stderr);
-  }
-  void Done() { ++done_; }
-  void Clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  bool shown_;
-  size_t total_, done_ = 0;
-  int64_t start_;
-};
 
 struct Counts {
   int passed = 0, failed = 0, broken = 0, known = 0;
@@ -125,6 +91,50 @@ std::map<AuditKey, json> Known(const Store& store) {
   return known;
 }
 
+// What one command holds while it works through its problems.
+struct Audits {
+  Evaluator* evaluator;
+  Store* store;
+  Protocol protocol;
+  std::string device, torch;
+  std::map<AuditKey, json> known;
+};
+
+// The audit of one problem, from the store or new and stored; and whether it was known.
+Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std::string& size, Audits* audits) {
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
+  const auto found = audits->known.find({problem.file.name, Sha256(source), size, audits->device, audits->torch});
+  if (found != audits->known.end()) return std::pair(found->second, true);
+  KB_ASSIGN_OR_RETURN(json audit, audits->evaluator->AuditProblem(problem.file, size, audits->protocol));
+  audit["created"] = UtcNow(kIso8601);
+  KB_RETURN_IF_ERROR(audits->store->AddAudit(audit));
+  return std::pair(std::move(audit), false);
+}
+
+int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Audits* audits) {
+  Progress progress(flags.quiet || flags.json, problems.size());
+  Counts counts;
+  int exit_code = kAllCorrect;
+  if (!flags.json) PrintHeading();
+  for (const SelectedProblem& problem : problems) {
+    progress.Say(problem.file.name);
+    const auto audit = AuditOne(problem, SizeFor(problem, flags.size), audits);
+    progress.Done();
+    progress.Clear();
+    if (!audit) {
+      const Error& error = audit.error();
+      exit_code = std::max(exit_code, Report(Error{error.code, problem.file.name + ": " + error.message}));
+      if (error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore) return exit_code;
+      ++counts.broken;
+      continue;
+    }
+    counts.known += audit->second ? 1 : 0;
+    Count(audit->first, problem.metadata, &counts);
+    Print(audit->first, flags.json);
+  }
+  return std::max(exit_code, Summarise(counts, flags.json));
+}
+
 int Audit(const AuditFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
   if (!problems) return Report(problems.error());
@@ -139,42 +149,9 @@ int Audit(const AuditFlags& flags) {
   if (!protocol) return Report(protocol.error());
   const auto info = (*evaluator)->DeviceInfo();
   if (!info) return Report(info.error());
-  const auto known = flags.again ? std::map<AuditKey, json>() : Known(*store);
-
-  Progress progress(!flags.quiet && !flags.json, problems->size());
-  Counts counts;
-  int exit_code = kAllCorrect;
-  if (!flags.json) PrintHeading();
-  for (const SelectedProblem& problem : *problems) {
-    progress.Say(problem.file.name);
-    progress.Done();
-    const std::string size = SizeFor(problem, flags.size);
-    const auto source = ReadFile(problem.file.path);
-    if (!source) return Report(source.error());
-    const auto found = known.find({problem.file.name, Sha256(*source), size, info->at("name"), info->at("torch")});
-    if (found != known.end()) {
-      progress.Clear();
-      ++counts.known;
-      Count(found->second, problem.metadata, &counts);
-      Print(found->second, flags.json);
-      continue;
-    }
-    auto audit = (*evaluator)->AuditProblem(problem.file, size, *protocol);
-    progress.Clear();
-    if (!audit) {
-      exit_code =
-          std::max(exit_code, Report(Error{audit.error().code, problem.file.name + ": " + audit.error().message}));
-      if (audit.error().code == ErrorCode::kInterrupted) return exit_code;
-      ++counts.broken;
-      continue;
-    }
-    (*audit)["created"] = Now();
-    if (const Status added = store->AddAudit(*audit); !added) return Report(added.error());
-    Count(*audit, problem.metadata, &counts);
-    Print(*audit, flags.json);
-  }
-  progress.Clear();
-  return std::max(exit_code, Summarise(counts, flags.json));
+  Audits audits{evaluator->get(), &*store, *protocol, info->at("name"), info->at("torch"), {}};
+  if (!flags.again) audits.known = Known(*store);
+  return AuditAll(*problems, flags, &audits);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -7,6 +6,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
 #include "report/terminal.h"
@@ -25,32 +25,6 @@ struct EvalFlags {
   bool json = false, no_store = false, quiet = false, verbose = false;
   int threads = 0, jobs = 0;
   std::vector<std::string> without;
-};
-
-// Progress on stderr: rewritten in place on a terminal, left out when it is not one.
-class Progress {
- public:
-  Progress(bool quiet, size_t total) : shown_(!quiet && isatty(STDERR_FILENO)), total_(total), start_(NowNs()) {}
-  ~Progress() { Clear(); }
-  void Say(const std::string& what) {
-    if (!shown_) return;
-    std::string estimate;
-    if (done_ > 0) {
-      const double each = static_cast<double>(NowNs() - start_) / 1e9 / static_cast<double>(done_);
-      estimate = fmt::format(", {:.1f} s each, {:.0f} s left", each, each * static_cast<double>(total_ - done_));
-    }
-    fmt::print(stderr, "\r\033[K[{}/{}{}] {}", done_, total_, estimate, what.substr(0, 100));
-    std::fflush(stderr);
-  }
-  void Done() { ++done_; }
-  void Clear() const {
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
-
- private:
-  bool shown_;
-  size_t total_, done_ = 0;
-  int64_t start_;
 };
 
 Result<Protocol> MakeProtocol(const EvalFlags& flags, const std::filesystem::path& directory) {

@@ -1,12 +1,10 @@
 #include "judge/evaluate.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -22,15 +20,10 @@ constexpr int kOffsetCalls = 5;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedCalls = 6;
 
-std::string UtcNow(const char* format) {
-  const std::time_t now = std::time(nullptr);
-  return fmt::format(fmt::runtime(fmt::format("{{:{}}}", format)), fmt::gmtime(now));
-}
-
 Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
   Evaluation evaluation;
   evaluation.id = fmt::format("{}-{:08x}", UtcNow("%Y%m%d-%H%M%S"), static_cast<uint32_t>(RandomBits()));
-  evaluation.created = UtcNow("%Y-%m-%dT%H:%M:%SZ");
+  evaluation.created = UtcNow(kIso8601);
   evaluation.problem = request.problem.name;
   evaluation.size = request.size;
   evaluation.device = options.device;

@@ -201,15 +201,15 @@ TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
 
 TEST_F(CandidateTest, CompilersAreBoundedToo) {
   const Verdicts failed = {"build_failed"};
-  const std::string explode = R"(
-template <int Depth, long Path> struct Tree {
-  static constexpr long value = Tree<Depth - 1, 2 * Path>::value + Tree<Depth - 1, 2 * Path + 1>::value;
-};
-template <long Path> struct Tree<0, Path> { static constexpr long value = Path; };
-static_assert(Tree<40, 1>::value != 0);
-)";
+  const std::string includes_itself_for_ever = R"(
+#if __INCLUDE_LEVEL__ < 100
+#include __FILE__
+#include __FILE__
+#endif
+#if __INCLUDE_LEVEL__ == 0
+)" + std::string(kReluNative) + "#endif\n";
   const Ended ended = Judge(
-      {{Write("templates.cpp", explode + kReluNative), failed, "5 s"},
+      {{Write("itself.cpp", includes_itself_for_ever), failed, "5 s"},
        {Write("zero.cpp", "#include \"/dev/zero\"\n" + std::string(kReluNative)), failed, ""},
        {Write("stdin.cpp", "#include \"/dev/stdin\"\n" + std::string(kReluNative)), {"correct", "build_failed"}, ""},
        {Write("store.cpp", "#include \"" + store().string() + "\"\n" + kReluNative), failed, "No such file"},

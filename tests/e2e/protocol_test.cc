@@ -46,7 +46,7 @@ class ModelNew(nn.Module):
 
     def forward(self, x):
         self.calls += 1
-        return torch.relu(x) * (1 + 1e-6 * self.calls)
+        return torch.relu(x) * (1 + 1e-6 * (self.calls % 8))
 )");
   }
 };
