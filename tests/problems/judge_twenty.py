@@ -40,7 +40,7 @@ class ModelNew(_Reference):
         y = super().forward(*inputs)
         outputs = [y] if isinstance(y, torch.Tensor) else list(y)
         i = next(i for i, t in enumerate(outputs) if t.is_floating_point())
-        t = outputs[i].clone()
+        t = outputs[i].clone(memory_format=torch.contiguous_format)
         flat = t.view(-1)
         if flat.numel() == 1:
             flat.mul_(1.001)
