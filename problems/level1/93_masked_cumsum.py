@@ -31,7 +31,7 @@ class Model(nn.Module):
 
 def get_inputs():
     x = torch.rand(ROWS, COLUMNS)
-    mask = torch.randint(0, 2, (ROWS, COLUMNS), dtype=torch.bool)
+    mask = torch.randint(0, 2, (ROWS, COLUMNS)).bool()
     return [x, mask]
 
 

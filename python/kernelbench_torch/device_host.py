@@ -111,6 +111,7 @@ class Host:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
         self.timed, self.weights, self.rng_seed = None, 0, 0
+        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch = [], [], [], []
 
     def hello(self, _):
@@ -207,15 +208,25 @@ class Host:
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
         self.end_session(request)
-        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
+        layout, arena = {**self.layout, "without": request["without"]}, 0
+        if request["module"] and self.kind != "cpu":
+            arena = self.arena_bytes()
+            layout.update(outputs_bytes=arena, arena=True)
+        self.session = self.lib.kbd_session_new(self.device, json.dumps(layout).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
-        self.copies, self.same_inputs = request["copies_outputs"], "fresh-inputs" in request["without"]
+        self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
         self.working = [shared_like(t) for t in self.problem.input_examples]
         self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
         fds = (ctypes.c_int * 4)()
         self.lib.kbd_session_fds(self.session, fds)
-        return {}, list(fds)
+        return {"arena_bytes": arena}, list(fds)
+
+    def arena_bytes(self):
+        """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides, if it all fits."""
+        outputs = self.layout["outputs_bytes"]
+        wanted = 2 * outputs + self.problem.forward_bytes + (64 << 20)
+        return max(outputs + (2 << 20), min(wanted, available_bytes(self.kind) // 3))
 
     def attach(self, request):
         self.lib.kbd_session_attach(self.session, request["pid"], os.dup(request["fds"][0]))
@@ -256,18 +267,11 @@ class Host:
         writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
             return {"us": 0.0}
-        blanks = [torch.zeros_like(t) for t in self.problem.output_examples]
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
         self.lib.kbd_baseline_begin(self.session)
-        if self.copies:
-            seed_generators(0, self.kind)
-            for to, blank in zip(self.scratch, blanks):
-                to.copy_(blank)
-        else:
-            for blank in blanks:
-                blank.zero_()
+        blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
         torch.cuda.synchronize()
-        return {"us": self.lib.kbd_baseline_end(self.session, pointers(self.scratch if self.copies else blanks)) / 1e3}
+        return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
 
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
@@ -279,8 +283,10 @@ class Host:
         self.expected = []
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
                                       pointers(self.scratch) if self.copies else None)
-        waited = self.lib.kbd_waited_ns(self.device)
+        waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
+        if self.events:
+            self.events[0].record()
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
@@ -288,11 +294,14 @@ class Host:
             outputs = self.scratch
         else:
             outputs = [t.contiguous() for t in outputs]
-        if self.kind != "cpu":
+        if self.events:
+            self.events[1].record()
             torch.cuda.synchronize()  # as a runner does before it says done
+            event_us = 1e3 * self.events[0].elapsed_time(self.events[1])
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
-        return {"us": ns / 1e3, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3, "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
+        return {"us": ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
+                "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""

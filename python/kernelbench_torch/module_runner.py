@@ -9,7 +9,7 @@ import types
 
 import torch
 
-from . import extensions, first_call, runner_library, trees
+from . import extensions, first_call, output_arena, runner_library, trees
 from .problem import seed_generators
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
 
@@ -84,29 +84,29 @@ def construct(spec, seed):
 
 
 class Runner:
-    def __init__(self, spec, segments):
-        self.spec, self.device = spec, spec["device"]
+    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places."""
+
+    def __init__(self, spec, segments, arena):
+        self.spec, self.device, self.arena = spec, spec["device"], arena
         inputs, outputs, parameters = segments
         self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
         self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
         self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
-        self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
+        self.foreign = []
+        if arena is None:
+            self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
         if not spec["may_alias"]:
             self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
                              for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
-        self.blanks = [torch.zeros_like(t) for t in self.outputs] if self.device != "cpu" else []
+        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if arena else None
 
     def empty(self):
-        """An empty call on a GPU: outputs of the problem's form are written, from memory of this process, and nothing else."""
-        seed_generators(0, self.device)
-        for to, blank in zip(self.outputs, self.blanks):
-            to.copy_(blank)
-        torch.cuda.synchronize()
+        """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
+        return self._on_gpu(0, lambda: [torch.zeros(shape, dtype=dtype, device=self.device) for dtype, shape in self.forms])
 
     def load(self):
-        self.blanks = []
         self.model_class = load_class(self.spec["source"])
 
     def prepare(self, seed):
@@ -127,16 +127,33 @@ class Runner:
         return bool(different)
 
     def forward(self, seed):
+        """One call. Returns what the report on it says beside that all is well, or None: what the last one said."""
+        if self.arena:
+            return self._on_gpu(seed, self._call)
         seed_generators(seed, self.device)
+        for to, tensor in zip(self.outputs, self._call()):
+            to.copy_(tensor)
+        return None
+
+    def _on_gpu(self, seed, call):
+        """(ns between two events around the call, offsets of the outputs)"""
+        start, end = self.events
+        seed_generators(seed, self.device)
+        with self.arena:
+            start.record()
+            placed = [self.arena.place(tensor) for tensor in call()]
+            end.record()
+        torch.cuda.synchronize()
+        return int(1e6 * start.elapsed_time(end)), [self.arena.offset(tensor) for tensor in placed]
+
+    def _call(self):
         value = self.model(*self.inputs)
         produced = [value] if isinstance(value, torch.Tensor) else self._flatten(value)
         if [(t.dtype, t.shape) for t in produced] != self.forms:
             raise WrongForm(f"outputs are {describe(produced)}, expected {describe(self.outputs)}")
-        for to, tensor in zip(self.outputs, produced):
+        for tensor in produced:
             self._check_memory(tensor)
-            to.copy_(tensor)
-        if self.device != "cpu":
-            torch.cuda.synchronize()
+        return produced
 
     def _check_memory(self, tensor):
         if tensor.layout is not torch.strided or tensor.device.type != self.device:
@@ -165,7 +182,11 @@ class Mailbox:
     def __init__(self, library, doorbell, forms):
         self._library, self._mailbox = library, library.kbr_mailbox(doorbell)
         self._argument = ctypes.c_uint64()
-        numbers = [n for dtype, shape in forms for n in (*trees.DTYPES[dtype], len(shape), *shape)]
+        numbers, self._offsets_at = [], []
+        for dtype, shape in forms:
+            numbers += [*trees.DTYPES[dtype], len(shape)]
+            self._offsets_at.append(len(numbers))
+            numbers += [0, *shape]
         self._forms = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
         self._outputs = len(forms)
 
@@ -173,7 +194,9 @@ class Mailbox:
         kind = self._library.kbr_wait(self._mailbox, ctypes.byref(self._argument))
         return kind, self._argument.value
 
-    def write(self, status=OK, copied=False, elapsed_ns=0, text=""):
+    def write(self, status=OK, copied=False, elapsed_ns=0, text="", offsets=()):
+        for place, offset in zip(self._offsets_at, offsets):
+            self._forms[place] = offset
         data = text.encode("utf-8", "replace")
         self._library.kbr_write_report(self._mailbox, status, copied, elapsed_ns, data, len(data), self._outputs, self._forms)
 
@@ -189,6 +212,7 @@ def serve(library, spec, fds):
     doorbell = library.kbr_map(fds[0])
     built = fds[4:]
     extensions.serve_finished(spec["extensions"], built[:len(spec["extensions"])])
+    arena = None if on_cpu else output_arena.OutputArena(library)
     problem = runner_library.confine(library, spec)
     if not problem and not on_cpu:  # after confinement: the driver starts threads
         problem = (library.kbr_open_gpu() or b"").decode()
@@ -198,7 +222,10 @@ def serve(library, spec, fds):
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125
-    runner = Runner(spec, [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in fds[1:4]])
+    segments = [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in fds[1:4]]
+    if arena:
+        arena.open(segments[1], spec["arena_bytes"])
+    runner = Runner(spec, segments, arena)
     mailbox = Mailbox(library, doorbell, runner.forms)
     mailbox.write()
     clean = True  # the report in the mailbox says that all is well
@@ -207,14 +234,17 @@ def serve(library, spec, fds):
         if kind == EXIT:
             return 0
         if kind == EMPTY and not on_cpu:
-            runner.empty()
+            elapsed_ns, offsets = runner.empty()
+            mailbox.write(OK, False, elapsed_ns, offsets=offsets)
         if kind != EMPTY:
             try:
                 if kind == FORWARD:
-                    runner.forward(argument)
-                    if not clean:
+                    told = runner.forward(argument)
+                    if told:
+                        mailbox.write(OK, False, told[0], offsets=told[1])
+                    elif not clean:
                         mailbox.write()
-                        clean = True
+                    clean = True
                 else:
                     start = time.perf_counter_ns()
                     copied = runner.prepare(argument) if kind == PREPARE else runner.load()

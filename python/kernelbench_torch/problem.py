@@ -85,6 +85,7 @@ class Problem:
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
         self.notes = []
+        self.forward_bytes = 0
         self._refuse_what_cannot_fit()
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
@@ -199,7 +200,12 @@ class Problem:
         self.structure, tensors = self.draw()
         first = self._run_checked(tensors)
         self._refuse(0, tensor_bytes(first))
+        if self.device != "cpu":
+            torch.cuda.reset_peak_memory_stats()
+            held = torch.cuda.memory_allocated()
         again = self._run_checked(tensors, cloned=False)
+        if self.device != "cpu":  # what a call needs beside its inputs and outputs
+            self.forward_bytes = max(0, torch.cuda.max_memory_allocated() - held - tensor_bytes(again))
         if not first:
             raise ProblemError(f"{self.path}: forward returns no tensor")
         for a, b in zip(first, again):

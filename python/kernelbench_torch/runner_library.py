@@ -10,6 +10,7 @@ _SIGNATURES = {
     "kbr_probe": (None, [_TEXT]),
     "kbr_open_gpu": (_TEXT, []),
     "kbr_map_gpu": (_POINTER, [_INT]),
+    "kbr_arena_open": (None, [_POINTER, _U64]),
     "kbr_map": (_POINTER, [_INT]),
     "kbr_mailbox": (_POINTER, [_POINTER]),
     "kbr_wait": (ctypes.c_uint32, [_POINTER, ctypes.POINTER(_U64)]),

@@ -39,6 +39,9 @@ bool Find(void* library, const char* name, Function* function) {
   X(cuModuleLoadData)         \
   X(cuModuleGetFunction)      \
   X(cuLaunchKernel)           \
+  X(cuEventCreate)            \
+  X(cuEventRecord)            \
+  X(cuEventElapsedTime)       \
   X(cuIpcGetMemHandle)        \
   X(cuIpcOpenMemHandle_v2)    \
   X(cuIpcCloseMemHandle)      \

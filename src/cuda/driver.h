@@ -54,6 +54,9 @@ struct Functions {
   int (*cuModuleGetFunction)(void** function, void* module, const char* name);
   int (*cuLaunchKernel)(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                         unsigned shared_bytes, Stream stream, void** arguments, void** extra);
+  int (*cuEventCreate)(void** event, unsigned flags);
+  int (*cuEventRecord)(void* event, Stream stream);
+  int (*cuEventElapsedTime)(float* milliseconds, void* start, void* end);
   int (*cuIpcGetMemHandle)(IpcHandle* handle, Address address);
   int (*cuIpcOpenMemHandle_v2)(Address* address, IpcHandle handle, unsigned flags);
   int (*cuIpcCloseMemHandle)(Address address);

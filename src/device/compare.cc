@@ -5,7 +5,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <tuple>
 
 #include "base/result.h"
 #include "device/mismatch_where.h"
@@ -36,10 +35,8 @@ struct Comparison {
   const ErrorBudget& budget;
   const Tolerance& tolerance;
   BlockRule rule;  // what all blocks share
-  double scale_floor = 0;
-  double cap = kInfinity;
+  WholeLimits whole;
   std::vector<BlockStats> stats;
-  const FetchOutputs* fetch = nullptr;  // where got and expected come from, if they are not here yet
 
   bool allclose() const { return tolerance.mode == Tolerance::Mode::kAllclose; }
   int64_t SizeOf(int64_t block) const { return std::min(kBlockElements, elements - block * kBlockElements); }
@@ -68,28 +65,14 @@ void GatherStats(ThreadPool& pool, Comparison& comparison) {
   });
 }
 
-// What blocks take from the whole output: the smallest magnitude, and the cap.
-void SetWholeLimits(Comparison& comparison) {
-  ErrorBudget::Moments moments;
-  for (const BlockStats& stats : comparison.stats) moments.Add(stats);
-  comparison.scale_floor = kSmallestScale * moments.Rms();
-  double spread = moments.Std();
-  bool constant = spread <= std::max(kConstantSpread, comparison.kernels.epsilon) * moments.Rms();
-  if (comparison.budget.anchors() > 0) {
-    spread = comparison.budget.OutputStd();
-    constant = comparison.budget.IsConstant();
-  }
-  if (!constant) comparison.cap = comparison.tolerance.cap * spread;
-}
-
 Limits LimitsOf(const Comparison& comparison, int64_t block) {
   if (!comparison.kernels.floating) return {0.5, 0.5};
   const Tolerance& tolerance = comparison.tolerance;
-  const double scale = std::max(comparison.stats[block].expected_rms, comparison.scale_floor);
+  const double scale = std::max(comparison.stats[block].expected_rms, comparison.whole.scale_floor);
   const double rms =
       std::max((tolerance.rms_factor + 1) * comparison.budget.BlockRms(block), tolerance.rtol_rms * scale);
   const double max = std::max((tolerance.max_factor + 1) * comparison.budget.BlockMax(block), tolerance.rtol * scale);
-  return {std::min(rms, comparison.cap), std::min(max, comparison.cap)};
+  return {std::min(rms, comparison.whole.cap), std::min(max, comparison.whole.cap)};
 }
 
 // Error over allowed error of a block; above 1 it is wrong.
@@ -132,22 +115,6 @@ BlockRule ElementRule(const Comparison& comparison, int64_t block) {
   return rule;
 }
 
-void Merge(const ElementStats& from, ElementStats& to) {
-  if (from.worst > to.worst) {
-    to.worst = from.worst;
-    to.worst_index = from.worst_index;
-    to.expected = from.expected;
-    to.got = from.got;
-  }
-  to.wrong += from.wrong;
-  to.unwritten += from.unwritten;
-  to.non_finite += from.non_finite;
-  to.error_max = std::max(to.error_max, from.error_max);
-  to.error_square += from.error_square;
-  to.compared += from.compared;
-  for (int bin = 0; bin < kHistogramBins; ++bin) to.histogram[bin] += from.histogram[bin];
-}
-
 // Second pass, only over a wrong output: every element.
 void ExamineElements(ThreadPool& pool, const Comparison& comparison, std::span<const int64_t> shape,
                      CompareResult& result) {
@@ -165,19 +132,7 @@ void ExamineElements(ThreadPool& pool, const Comparison& comparison, std::span<c
   });
   ElementStats all;
   for (const ElementStats& piece : pieces) Merge(piece, all);
-  result.wrong = all.wrong;
-  result.unwritten = all.unwritten;
-  result.non_finite = all.non_finite;
-  result.worst_index = all.worst_index;
-  result.expected = all.expected;
-  result.got = all.got;
-  result.histogram = all.histogram;
-  if (!comparison.kernels.floating) {  // whose first pass only tests for equality
-    result.worst = all.worst;
-    result.max_abs_error = all.error_max;
-    result.rms_error = static_cast<double>(std::sqrt(all.error_square / std::max<int64_t>(all.compared, 1)));
-  }
-  result.where = DescribeWhere(wrong, shape);
+  TellElements(all, wrong, shape, comparison.kernels.floating, result);
 }
 
 Comparison Begin(kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
@@ -193,6 +148,7 @@ Comparison Begin(kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudg
                         .budget = budget,
                         .tolerance = tolerance,
                         .rule = {.poison = poison},
+                        .whole = {},
                         .stats = {}};
   if (comparison.allclose()) {
     comparison.rule.allclose = true;
@@ -202,36 +158,28 @@ Comparison Begin(kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudg
   return comparison;
 }
 
-CompareResult Finish(ThreadPool& pool, Comparison& comparison, std::span<const int64_t> shape) {
-  CompareResult result;
-  result.total = comparison.elements;
-  SetWholeLimits(comparison);
-  JudgeBlocks(comparison, result);
-  if (result.ok) return result;
-  if (comparison.fetch != nullptr) std::tie(comparison.got, comparison.expected) = (*comparison.fetch)();
-  ExamineElements(pool, comparison, shape, result);
-  return result;
-}
-
 }  // namespace
 
-void ErrorBudget::Moments::Add(const BlockStats& stats) {
+void Moments::Add(const BlockStats& stats) {
   if (stats.finite == 0) return;
-  const long double n = stats.finite;
-  const long double block_mean = stats.expected_mean;
-  const long double block_square = static_cast<long double>(stats.expected_rms) * stats.expected_rms;
-  const long double shift = block_mean - mean;
-  deviation += std::max(0.0L, block_square - block_mean * block_mean) * n + shift * shift * count * n / (count + n);
-  count += n;
-  mean += shift * n / count;
-  square += block_square * n;
+  const long double n = stats.finite, mean_here = stats.expected_mean;
+  const long double mean_square = static_cast<long double>(stats.expected_rms) * stats.expected_rms;
+  Merge({n, mean_here, std::max(0.0L, mean_square - mean_here * mean_here) * n, mean_square * n});
 }
 
-double ErrorBudget::Moments::Std() const {
-  return count < 2 ? 0 : static_cast<double>(std::sqrt(deviation / (count - 1)));
+// Chan, Golub and LeVeque, "Algorithms for computing the sample variance" (1983).
+void Moments::Merge(const Moments& other) {
+  if (other.count == 0) return;
+  const long double shift = other.mean - mean, together = count + other.count;
+  deviation += other.deviation + shift * shift * count * other.count / together;
+  mean += shift * other.count / together;
+  square += other.square;
+  count = together;
 }
 
-double ErrorBudget::Moments::Rms() const { return count == 0 ? 0 : static_cast<double>(std::sqrt(square / count)); }
+double Moments::Std() const { return count < 2 ? 0 : static_cast<double>(std::sqrt(deviation / (count - 1))); }
+
+double Moments::Rms() const { return count == 0 ? 0 : static_cast<double>(std::sqrt(square / count)); }
 
 void ErrorBudget::AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dtype, int64_t elements,
                             const double* truth) {
@@ -246,27 +194,43 @@ void ErrorBudget::AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dty
       stats[block] = kernels->anchor(At(expected, first, *kernels), truth + first * kernels->components, n, {});
     }
   });
-  AddAnchorStats(dtype, elements, stats);
-}
-
-void ErrorBudget::AddAnchorStats(kb_dtype dtype, int64_t elements, std::span<const BlockStats> stats) {
-  if (anchors_ == 0) {
-    dtype_ = dtype;
-    elements_ = elements;
-    blocks_.resize(CountBlocks(elements));
-  }
-  KB_CHECK(elements == elements_ && dtype.code == dtype_.code && dtype.bits == dtype_.bits);
-  KB_CHECK(stats.size() == blocks_.size());
-  ++anchors_;
-  long double square = 0, compared = 0;
+  blocks_.resize(stats.size());
+  AnchorTotals totals;
   for (size_t block = 0; block < stats.size(); ++block) {
     blocks_[block].rms = std::max(blocks_[block].rms, stats[block].error_rms);
     blocks_[block].max = std::max(blocks_[block].max, stats[block].error_max);
-    truth_.Add(stats[block]);
-    square += static_cast<long double>(stats[block].error_rms) * stats[block].error_rms * stats[block].compared;
-    compared += stats[block].compared;
+    totals.truth.Add(stats[block]);
+    totals.error_square +=
+        static_cast<long double>(stats[block].error_rms) * stats[block].error_rms * stats[block].compared;
+    totals.compared += stats[block].compared;
   }
-  if (compared > 0) reference_rms_ = std::max(reference_rms_, static_cast<double>(std::sqrt(square / compared)));
+  AddTotals(dtype, elements, totals);
+}
+
+void ErrorBudget::AddAnchorThere(kb_dtype dtype, int64_t elements, const AnchorTotals& totals,
+                                 std::shared_ptr<Buffer> blocks) {
+  blocks_there_ = std::move(blocks);
+  AddTotals(dtype, elements, totals);
+}
+
+ErrorBudget ErrorBudget::WithBlocks(std::vector<BlockBudget> blocks) const {
+  ErrorBudget copy = *this;
+  copy.blocks_ = std::move(blocks);
+  return copy;
+}
+
+void ErrorBudget::AddTotals(kb_dtype dtype, int64_t elements, const AnchorTotals& totals) {
+  if (anchors_ == 0) {
+    dtype_ = dtype;
+    elements_ = elements;
+  }
+  KB_CHECK(elements == elements_ && dtype.code == dtype_.code && dtype.bits == dtype_.bits);
+  ++anchors_;
+  truth_.Merge(totals.truth);
+  if (totals.compared > 0) {
+    const double rms = static_cast<double>(std::sqrt(totals.error_square / totals.compared));
+    reference_rms_ = std::max(reference_rms_, rms);
+  }
 }
 
 double ErrorBudget::OutputStd() const { return truth_.Std(); }
@@ -289,17 +253,60 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
   comparison.got = got;
   comparison.expected = expected;
   GatherStats(pool, comparison);
-  return Finish(pool, comparison, shape);
+  CompareResult result;
+  result.total = comparison.elements;
+  Moments moments;
+  for (const BlockStats& stats : comparison.stats) moments.Add(stats);
+  comparison.whole = LimitsOfWhole(moments, budget, tolerance, comparison.kernels);
+  JudgeBlocks(comparison, result);
+  if (!result.ok) ExamineElements(pool, comparison, shape, result);
+  return result;
 }
 
-CompareResult CompareFromStats(ThreadPool& pool, std::vector<BlockStats> stats, const FetchOutputs& fetch,
-                               kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget,
-                               const Tolerance& tolerance, uint64_t poison) {
-  Comparison comparison = Begin(dtype, shape, budget, tolerance, poison);
-  KB_CHECK(static_cast<int64_t>(stats.size()) == CountBlocks(comparison.elements));
-  comparison.stats = std::move(stats);
-  comparison.fetch = &fetch;
-  return Finish(pool, comparison, shape);
+WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,
+                          const CompareKernels& kernels) {
+  WholeLimits whole{kSmallestScale * expected.Rms()};
+  double spread = expected.Std();
+  bool constant = spread <= std::max(kConstantSpread, kernels.epsilon) * expected.Rms();
+  if (budget.anchors() > 0) {
+    spread = budget.OutputStd();
+    constant = budget.IsConstant();
+  }
+  if (!constant) whole.cap = tolerance.cap * spread;
+  return whole;
+}
+
+void Merge(const ElementStats& from, ElementStats& to) {
+  if (from.worst > to.worst || (from.worst == to.worst && from.worst_index < to.worst_index)) {
+    to.worst = from.worst;
+    to.worst_index = from.worst_index;
+    to.expected = from.expected;
+    to.got = from.got;
+  }
+  to.wrong += from.wrong;
+  to.unwritten += from.unwritten;
+  to.non_finite += from.non_finite;
+  to.error_max = std::max(to.error_max, from.error_max);
+  to.error_square += from.error_square;
+  to.compared += from.compared;
+  for (int bin = 0; bin < kHistogramBins; ++bin) to.histogram[bin] += from.histogram[bin];
+}
+
+void TellElements(const ElementStats& all, std::span<const uint64_t> wrong, std::span<const int64_t> shape,
+                  bool floating, CompareResult& result) {
+  result.wrong = all.wrong;
+  result.unwritten = all.unwritten;
+  result.non_finite = all.non_finite;
+  result.worst_index = all.worst_index;
+  result.expected = all.expected;
+  result.got = all.got;
+  result.histogram = all.histogram;
+  if (!floating) {  // whose first pass only tests for equality
+    result.worst = all.worst;
+    result.max_abs_error = all.error_max;
+    result.rms_error = static_cast<double>(std::sqrt(all.error_square / std::max<int64_t>(all.compared, 1)));
+  }
+  result.where = DescribeWhere(wrong, shape);
 }
 
 std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape) {

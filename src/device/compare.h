@@ -13,10 +13,10 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
+#include <limits>
+#include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "device/compare_kernels.h"
@@ -24,6 +24,8 @@
 #include "kernelbench/kernel.h"
 
 namespace kb {
+
+class Buffer;  // device.h
 
 struct Tolerance {
   enum class Mode {
@@ -39,6 +41,27 @@ struct Tolerance {
   double cap = 0.1;        // anchored: no error is allowed above this many standard deviations of the output
 };
 
+// Mean and squares of many numbers, merged without cancellation.
+struct Moments {
+  long double count = 0, mean = 0, deviation = 0, square = 0;  // deviation: sum of (x - mean)^2; square: of x^2
+  void Add(const BlockStats& stats);                           // the expected components of one block
+  void Merge(const Moments& other);
+  double Std() const;
+  double Rms() const;
+};
+
+// What the reference itself errs in one block: the largest of the anchors.
+struct BlockBudget {
+  double rms = 0, max = 0;
+};
+
+// Sums over all blocks of one anchor.
+struct AnchorTotals {
+  Moments truth;
+  long double error_square = 0;
+  int64_t compared = 0;
+};
+
 // What one output (on one distribution of inputs) may err, gathered from anchors. Copyable; not for several threads at
 // once. Complex outputs count as twice as many real components, everywhere.
 class ErrorBudget {
@@ -48,8 +71,11 @@ class ErrorBudget {
   // need no budget, and are ignored.
   void AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dtype, int64_t elements, const double* truth);
 
-  // The same from sums of every block that were taken elsewhere, on the device that holds the tensors.
-  void AddAnchorStats(kb_dtype dtype, int64_t elements, std::span<const BlockStats> stats);
+  // The same where the device that holds the tensors has summed them up: the budgets of the blocks (BlockBudget[]) stay
+  // there, in `blocks`, which is that of the anchors before, brought up to date.
+  void AddAnchorThere(kb_dtype dtype, int64_t elements, const AnchorTotals& totals, std::shared_ptr<Buffer> blocks);
+  // A copy whose blocks are here.
+  ErrorBudget WithBlocks(std::vector<BlockBudget> blocks) const;
 
   int anchors() const { return anchors_; }
 
@@ -67,28 +93,20 @@ class ErrorBudget {
   // False if the reference itself errs by more than the cap allows: the network is too chaotic to be judged so.
   bool Judgeable(const Tolerance& tolerance) const;
 
-  // The largest of the anchors, of one block; 0 without anchors.
+  // Of one block, or where all of them lie if a device keeps them; 0 or null without anchors.
   double BlockRms(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].rms; }
   double BlockMax(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].max; }
   int64_t blocks() const { return static_cast<int64_t>(blocks_.size()); }
-
-  // Mean and squares of many numbers, merged block by block without cancellation.
-  struct Moments {
-    long double count = 0, mean = 0, deviation = 0, square = 0;  // deviation: sum of (x - mean)^2
-    void Add(const BlockStats& stats);
-    double Std() const;
-    double Rms() const;
-  };
+  const std::shared_ptr<Buffer>& blocks_there() const { return blocks_there_; }
 
  private:
-  struct Block {
-    double rms = 0, max = 0;
-  };
+  void AddTotals(kb_dtype dtype, int64_t elements, const AnchorTotals& totals);
 
   int anchors_ = 0;
   kb_dtype dtype_{};
   int64_t elements_ = 0;
-  std::vector<Block> blocks_;
+  std::vector<BlockBudget> blocks_;
+  std::shared_ptr<Buffer> blocks_there_;
   Moments truth_;
   double reference_rms_ = 0;
 };
@@ -127,12 +145,22 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
                       std::span<const int64_t> shape, const ErrorBudget& budget, const Tolerance& tolerance,
                       uint64_t poison);
 
-// The same, where the sums of every block (kBlockElements elements each, the last one fewer) were taken on the device
-// that holds the tensors. `fetch` copies got and expected to this process's memory; called only for a wrong output.
-using FetchOutputs = std::function<std::pair<const void*, const void*>()>;
-CompareResult CompareFromStats(ThreadPool& pool, std::vector<BlockStats> stats, const FetchOutputs& fetch,
-                               kb_dtype dtype, std::span<const int64_t> shape, const ErrorBudget& budget,
-                               const Tolerance& tolerance, uint64_t poison);
+// The parts of a comparison whose passes over the tensors run on a device.
+//
+// What all blocks take from the whole output. `expected`: the moments of the expected output.
+struct WholeLimits {
+  double scale_floor = 0;  // a block's magnitude counts as at least this much
+  double cap = std::numeric_limits<double>::infinity();
+};
+WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,
+                          const CompareKernels& kernels);
+
+// Adds up what two passes over different elements found; ends with the first of the worst elements.
+void Merge(const ElementStats& from, ElementStats& to);
+
+// Fills in what is known of a wrong output after the pass over every element. `wrong` as DescribeWhere() takes it.
+void TellElements(const ElementStats& all, std::span<const uint64_t> wrong, std::span<const int64_t> shape,
+                  bool floating, CompareResult& result);
 
 // Index along each dimension of a contiguous tensor's element.
 std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape);

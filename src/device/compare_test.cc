@@ -230,37 +230,5 @@ TEST(Compare, RmsAloneCanBeWrong) {
   EXPECT_NEAR(result.worst, std::sqrt((36 + 1) / 2.0) / 2, 1e-6);
 }
 
-// A GPU takes the sums itself and sends the outputs only of a wrong answer.
-TEST(Compare, SumsTakenElsewhereGiveTheSameVerdict) {
-  const Values expected = Normal(5000, 1, 2, 3);
-  Values wrong = expected;
-  wrong[4099] += 1;
-  const kb_dtype dtype = kF32;
-  const CompareKernels& kernels = *FindCompareKernels(dtype);
-  const int64_t shape[] = {5000};
-  for (const Values& got : {expected, wrong}) {
-    const std::vector<char> got_bytes = Encode(got, dtype), expected_bytes = Encode(expected, dtype);
-    std::vector<BlockStats> stats;
-    for (int64_t first = 0; first < 5000; first += kBlockElements) {
-      stats.push_back(kernels.masked(&got_bytes[first * 4], &expected_bytes[first * 4],
-                                     std::min<int64_t>(kBlockElements, 5000 - first), {}));
-    }
-    int fetched = 0;
-    const FetchOutputs fetch = [&] {
-      ++fetched;
-      return std::pair<const void*, const void*>(got_bytes.data(), expected_bytes.data());
-    };
-    const CompareResult there =
-        CompareFromStats(Pool(), stats, fetch, dtype, shape, {}, {}, PoisonPattern(dtype, kSecret));
-    const CompareResult here = CompareValues(got, expected, dtype);
-    EXPECT_EQ(there.ok, here.ok);
-    EXPECT_EQ(fetched, here.ok ? 0 : 1);
-    EXPECT_EQ(there.wrong, here.wrong);
-    EXPECT_EQ(there.worst_index, here.worst_index);
-    EXPECT_DOUBLE_EQ(there.worst, here.worst);
-    EXPECT_EQ(there.where, here.where);
-  }
-}
-
 }  // namespace
 }  // namespace kb

@@ -87,7 +87,7 @@ class CpuDevice : public Device {
   bool Equal(const void* a, const void* b, size_t bytes) override { return ParallelEqual(pool_, a, b, bytes); }
 
   CompareResult CompareOutput(const void* got, const void* expected, const OutputItem& form, const ErrorBudget& budget,
-                              const Tolerance& tolerance, uint64_t secret) override {
+                              const Tolerance& tolerance, uint64_t secret, bool /*examine*/) override {
     return Compare(pool_, got, expected, form.dtype, form.shape, budget, tolerance, PoisonPattern(form.dtype, secret));
   }
 
@@ -97,8 +97,9 @@ class CpuDevice : public Device {
   }
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                     bool freezes) override {
-    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), {.freezes = freezes});
+                                     bool freezes, std::function<bool(SecretReader*)> locate) override {
+    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs),
+                           {.freezes = freezes, .locate = std::move(locate)});
   }
 
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {

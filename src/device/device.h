@@ -4,6 +4,7 @@
 #define DEVICE_DEVICE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -70,6 +71,7 @@ enum class SpanEnd {
   kMalformed,   // the doorbell was rung with a wrong number
   kRanFrozen,   // it ran between calls, though it was stopped
   kNotStopped,  // it could not be stopped after the call
+  kMisplaced,   // it said that its outputs lie where they cannot
 };
 
 struct Span {
@@ -131,14 +133,16 @@ class Device {
   // See device/random_fill.h.
   virtual void FillUniform(float* to, int64_t elements, uint64_t seed) = 0;
   virtual bool Equal(const void* a, const void* b, size_t bytes) = 0;
+  // Without `examine` little more than the verdict on a wrong output is of interest.
   virtual CompareResult CompareOutput(const void* got, const void* expected, const OutputItem& form,
-                                      const ErrorBudget& budget, const Tolerance& tolerance, uint64_t secret) = 0;
+                                      const ErrorBudget& budget, const Tolerance& tolerance, uint64_t secret,
+                                      bool examine = true) = 0;
   // Adds to a budget what the reference's output lacks against the truth; see ErrorBudget::AddAnchor.
   virtual void AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dtype, int64_t elements,
                          const double* truth) = 0;
-  // Takes charge of process `pid` and freezes it, now and after every call, if `freezes`.
+  // Takes charge of process `pid` and freezes it, now and after every call, if `freezes`. `locate`: see process_link.h.
   virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                             bool freezes = true) = 0;
+                                             bool freezes = true, std::function<bool(SecretReader*)> locate = {}) = 0;
   virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
   // Nanoseconds that this process's threads have been runnable without running, so far.
   virtual int64_t WaitedNs() = 0;

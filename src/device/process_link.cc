@@ -47,6 +47,9 @@ class ProcessLink : public RunnerLink {
     const int64_t start = NowNs();
     Ring();
     span.end = options_.watch ? SpinUntil(before, start + timeout_ns) : Await(before, start + timeout_ns);
+    if (clocked && span.end == SpanEnd::kDone && options_.locate && !options_.locate(secrets_.get())) {
+      span.end = SpanEnd::kMisplaced;
+    }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
     if (!Freeze()) span.end = SpanEnd::kNotStopped;

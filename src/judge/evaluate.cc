@@ -187,16 +187,16 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
 Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& request, const json& problem,
                                                               const Built& built, StepTimes* times) {
   int64_t start = NowNs();
-  const bool copies = request.candidate.kind == CandidateKind::kModule;
+  const bool module = request.candidate.kind == CandidateKind::kModule;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "make_baseline"}, {"kind", request.protocol.baseline}}, kBaselineTimeout));
   (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
   start = NowNs();
-  KB_ASSIGN_OR_RETURN(Message reply,
-                      device_->Call({{"op", "session"}, {"copies_outputs", copies}, {"without", options_.without}},
-                                    std::chrono::seconds(60)));
+  KB_ASSIGN_OR_RETURN(
+      Message reply,
+      device_->Call({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
-                           std::move(reply.fds[3])};
+                           std::move(reply.fds[3]), reply.body.value("arena_bytes", uint64_t{0})};
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
   start = NowNs();

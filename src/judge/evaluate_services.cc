@@ -212,6 +212,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
                         StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads));
   } else {
     spec["source"] = request.candidate.source;
+    spec["arena_bytes"] = session.arena_bytes;
     spec["extensions"] = json::array();
     std::vector<std::filesystem::path> files;
     for (const auto& [key, name, file] : built.extensions) {

@@ -23,6 +23,8 @@ json SampleJson(const Round& round, double candidate) {
           {"void", round.void_reason.empty() ? json(nullptr) : json(round.void_reason)},
           {"candidate_us", candidate},
           {"baseline_us", round.baseline_us},
+          {"candidate_event_us", Positive(round.candidate_event_us)},
+          {"baseline_event_us", Positive(round.baseline_event_us)},
           {"ratio", candidate > 0 ? json(round.baseline_us / candidate) : json(nullptr)},
           {"worst", round.worst}};
 }
@@ -68,6 +70,8 @@ json Evaluation::ToJson() const {
   out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
   out["speedup_interval"] =
       measured ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
+  out["clock"] = measured ? json(clock) : json(nullptr);
+  out["outer_speedup"] = measured ? json(std::min(outer_speedup, cap)) : json(nullptr);
   out["confidence"] = measured ? json(speedup->coverage) : json(nullptr);
   out["floor"] = measured ? json(speedup->floor) : json(nullptr);
   out["headline"] = measured ? json(headline) : json(nullptr);

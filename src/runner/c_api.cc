@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "runner/arena.h"
 #include "runner/confine.h"
 #include "runner/gpu.h"
 #include "runner/mailbox.h"
@@ -30,6 +31,7 @@ std::vector<std::string> Lines(const char* text) {
 }
 
 std::optional<Gpu> gpu;  // of this runner
+Arena* arena = nullptr;  // lives as long as the process, for torch frees until its end
 
 Without WithoutOf(const char* text) {
   const std::vector<std::string> names = Lines(text);
@@ -78,6 +80,18 @@ void* kbr_map_gpu(int fd) {
   return segment ? segment->data() : nullptr;
 }
 
+void kbr_arena_open(void* base, uint64_t bytes) { arena = new Arena(reinterpret_cast<uint64_t>(base), bytes); }
+
+void* kbr_arena_alloc(size_t bytes, int, void*) {
+  if (const uint64_t address = arena->Take(bytes); address != 0) return reinterpret_cast<void*>(address);
+  const auto own = gpu->Allocate(bytes);
+  return own ? *own : nullptr;
+}
+
+void kbr_arena_free(void* memory, size_t, int, void*) {
+  if (!arena->Give(reinterpret_cast<uint64_t>(memory))) gpu->Free(memory);
+}
+
 void* kbr_map(int fd) {
   const auto segment = Segment::Map(fd);
   return segment ? segment->data() : nullptr;
@@ -101,8 +115,9 @@ void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elap
   for (int i = 0; i < outputs; ++i) {
     TensorForm form;
     form.dtype = {static_cast<uint8_t>(forms[0]), static_cast<uint8_t>(forms[1]), static_cast<uint16_t>(forms[2])};
-    form.shape.assign(forms + 4, forms + 4 + forms[3]);
-    forms += 4 + forms[3];
+    form.offset = static_cast<uint64_t>(forms[4]);
+    form.shape.assign(forms + 5, forms + 5 + forms[3]);
+    forms += 5 + forms[3];
     report.outputs.push_back(std::move(form));
   }
   static_cast<Mailbox*>(mailbox)->Write(report);

@@ -2,6 +2,7 @@
 #ifndef RUNNER_C_API_H_
 #define RUNNER_C_API_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #define KBR_EXPORT extern "C" __attribute__((visibility("default")))
@@ -23,13 +24,20 @@ KBR_EXPORT void kbr_probe(const char* outside);
 KBR_EXPORT const char* kbr_open_gpu();
 KBR_EXPORT void* kbr_map_gpu(int fd);
 
+// From now on the allocator below takes memory from `bytes` at `base`, and what does not fit there from the device.
+KBR_EXPORT void kbr_arena_open(void* base, uint64_t bytes);
+// As torch's CUDAPluggableAllocator calls them.
+KBR_EXPORT void* kbr_arena_alloc(size_t bytes, int device, void* stream);
+KBR_EXPORT void kbr_arena_free(void* memory, size_t bytes, int device, void* stream);
+
 // Maps a shared segment; null if it is empty or cannot be mapped.
 KBR_EXPORT void* kbr_map(int fd);
 
 KBR_EXPORT void* kbr_mailbox(void* doorbell);
 // Sleeps until the judge rings; returns the CallKind and stores the argument.
 KBR_EXPORT uint32_t kbr_wait(void* mailbox, uint64_t* argument);
-// Writes a report. `forms`: for each output code, bits, lanes, ndim, then its extents, all as int64.
+// Writes a report. `forms`: for each output code, bits, lanes, ndim, its offset in the arena, then its extents, all as
+// int64.
 KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elapsed_ns, const char* text,
                                  uint64_t text_size, int outputs, const int64_t* forms);
 KBR_EXPORT void kbr_answer(void* mailbox);

@@ -7,7 +7,10 @@ namespace kb::runner {
 Result<Gpu> Gpu::Open() {
   KB_ASSIGN_OR_RETURN(const cuda::Functions* driver, cuda::LoadDriver());
   KB_RETURN_IF_ERROR(cuda::UseDevice(*driver));
-  return Gpu(*driver);
+  Gpu gpu(*driver);
+  KB_RETURN_IF_ERROR(cuda::Check(*driver, driver->cuEventCreate(&gpu.start_, 0), "making an event"));
+  KB_RETURN_IF_ERROR(cuda::Check(*driver, driver->cuEventCreate(&gpu.end_, 0), "making an event"));
+  return gpu;
 }
 
 Result<Segment> Gpu::Map(int fd) const {
@@ -28,11 +31,23 @@ Result<void*> Gpu::Allocate(size_t bytes) const {
   return reinterpret_cast<void*>(address);
 }
 
+void Gpu::Free(void* memory) const { driver_->cuMemFree_v2(reinterpret_cast<cuda::Address>(memory)); }
+
 Status Gpu::Synchronize() const { return cuda::Check(*driver_, driver_->cuCtxSynchronize(), "the device"); }
 
 Status Gpu::Clear(void* memory, size_t bytes) const {
   return cuda::Check(*driver_, driver_->cuMemsetD8Async(reinterpret_cast<cuda::Address>(memory), 0, bytes, nullptr),
                      "the device");
+}
+
+void Gpu::Start() const { driver_->cuEventRecord(start_, nullptr); }
+
+void Gpu::End() const { driver_->cuEventRecord(end_, nullptr); }
+
+uint64_t Gpu::ElapsedNs() const {
+  float milliseconds = 0;
+  if (driver_->cuEventElapsedTime(&milliseconds, start_, end_) != 0 || !(milliseconds > 0)) return 0;
+  return static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
 }  // namespace kb::runner

@@ -4,6 +4,7 @@
 #define RUNNER_GPU_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "base/result.h"
 #include "cuda/driver.h"
@@ -17,16 +18,24 @@ class Gpu {
 
   // The device memory whose handle lies in the file `fd`.
   Result<Segment> Map(int fd) const;
-  // Memory of this runner's own; freed with the process.
+  // Memory of this runner's own; freed with the process at the latest.
   Result<void*> Allocate(size_t bytes) const;
+  void Free(void* memory) const;
   // Waits for everything that was started on the device; says how it failed.
   Status Synchronize() const;
   // Fills device memory with zeros.
   Status Clear(void* memory, size_t bytes) const;
 
+  // The device's own clock around what runs between these two on the legacy stream, and what blocks with it. Elapsed
+  // after Synchronize(); 0 if the device cannot tell.
+  void Start() const;
+  void End() const;
+  uint64_t ElapsedNs() const;
+
  private:
   explicit Gpu(const cuda::Functions& driver) : driver_(&driver) {}
   const cuda::Functions* driver_;
+  void *start_ = nullptr, *end_ = nullptr;  // events
 };
 
 }  // namespace kb::runner

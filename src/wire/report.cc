@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-constexpr uint32_t kMagic = 0x3152424B;  // "KBR1"
+constexpr uint32_t kMagic = 0x3252424B;  // "KBR2"
 
 template <typename T>
 void Put(std::string* out, T value) {
@@ -51,7 +51,7 @@ bool GetForm(Reader* reader, TensorForm* form) {
   for (int64_t& extent : form->shape) {
     if (!reader->Get(&extent) || extent < 0) return false;
   }
-  return true;
+  return reader->Get(&form->offset);
 }
 
 }  // namespace
@@ -67,6 +67,7 @@ std::string EncodeReport(const Report& report) {
     Put(&tail, form.dtype.lanes);
     Put(&tail, static_cast<uint8_t>(form.shape.size()));
     for (const int64_t extent : form.shape) Put(&tail, extent);
+    Put(&tail, form.offset);
   }
   std::string out;
   Put(&out, kMagic);

@@ -27,12 +27,15 @@ enum class ReportStatus : uint8_t {
 struct TensorForm {
   kb_dtype dtype{};
   std::vector<int64_t> shape;
+  uint64_t offset = 0;  // in bytes from the start of the shared outputs, where the runner places them itself
 };
 
 struct Report {
   ReportStatus status = ReportStatus::kOk;
   bool state_copied = false;  // the runner's own weights differed from the reference's and were replaced
-  uint64_t elapsed_ns = 0;    // the runner's own figure, for prepare; shown, never used
+  // The runner's own figure. For prepare: shown, never used. For a call on a GPU: between two events around it, used
+  // only as far as the judge's own clock allows.
+  uint64_t elapsed_ns = 0;
   std::string text;
   std::vector<TensorForm> outputs;
 };

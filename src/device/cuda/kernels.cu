@@ -17,24 +17,29 @@ static __device__ u64 timer() {
   return now;
 }
 
-// Fills `bytes` with a pattern of 8 bytes. `to` is 16-byte aligned.
+// Fills `bytes` with a pattern of 8 bytes. Quick if `to` is 16-byte aligned.
 extern "C" __global__ void kb_fill(u8* to, u64 bytes, u64 pattern) {
+  if (reinterpret_cast<u64>(to) % 16 != 0) {
+    for (u64 i = first_thread(); i < bytes; i += all_threads()) to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
+    return;
+  }
   ulonglong2* wide = reinterpret_cast<ulonglong2*>(to);
   const ulonglong2 pair = {pattern, pattern};
   for (u64 i = first_thread(); i < bytes / 16; i += all_threads()) wide[i] = pair;
   for (u64 i = bytes / 16 * 16 + first_thread(); i < bytes; i += all_threads()) to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
 }
 
-// Sets *different if any bit differs. Both are 16-byte aligned.
+// Sets *different if any bit differs. Quick if both are 16-byte aligned.
 extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* different) {
   const ulonglong2* x = reinterpret_cast<const ulonglong2*>(a);
   const ulonglong2* y = reinterpret_cast<const ulonglong2*>(b);
+  const u64 wide = (reinterpret_cast<u64>(a) | reinterpret_cast<u64>(b)) % 16 == 0 ? bytes / 16 : 0;
   bool differs = false;
-  for (u64 i = first_thread(); i < bytes / 16; i += all_threads()) {
+  for (u64 i = first_thread(); i < wide; i += all_threads()) {
     const ulonglong2 p = x[i], q = y[i];
     differs |= (p.x != q.x) | (p.y != q.y);
   }
-  for (u64 i = bytes / 16 * 16 + first_thread(); i < bytes; i += all_threads()) differs |= a[i] != b[i];
+  for (u64 i = wide * 16 + first_thread(); i < bytes; i += all_threads()) differs |= a[i] != b[i];
   if (differs) *different = 1;
 }
 
@@ -177,3 +182,197 @@ extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 
     if (lane == 0) out[b] = {0, 0, 0, 0, 0, 0, 0, any ? 1 : 0, 0};
   }
 }
+
+// What a block may err in the whole comparison. As in device/cuda/compare.cc, like the parts below.
+struct JudgeRule {
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap;
+  u64 poison;
+  int kind, padding;  // 0: anchored, 1: allclose, 2: bits
+};
+struct BlockBudget {
+  double rms, max;
+};
+
+// The numbers of kb::Moments, and sums of errors.
+struct TotalsPart {
+  double count, mean, deviation, square, error_square;
+  i64 compared;
+};
+struct JudgedPart {
+  double worst, error_max, error_square;
+  i64 compared, blocks_wrong;
+};
+
+#define HISTOGRAM_BINS 10
+struct ElementsPart {
+  double worst, expected, got, error_max, error_square;
+  i64 worst_index, wrong, unwritten, non_finite, compared;
+  i64 histogram[HISTOGRAM_BINS];
+};
+
+static __device__ u64 this_warp() { return first_thread() / 32; }
+static __device__ bool leads_warp() { return threadIdx.x % 32 == 0; }
+
+// Chan, Golub and LeVeque's merging of sums of squared deviations.
+static __device__ void merge_moments(TotalsPart& to, double count, double mean, double deviation, double square) {
+  if (count == 0) return;
+  const double shift = mean - to.mean, together = to.count + count;
+  to.deviation += deviation + shift * shift * to.count * count / together;
+  to.mean += shift * count / together;
+  to.square += square;
+  to.count = together;
+}
+
+// Each warp merges its share of the blocks into parts[warp].
+extern "C" __global__ void kb_totals(const BlockStats* stats, i64 blocks, TotalsPart* parts) {
+  TotalsPart sum = {0, 0, 0, 0, 0, 0};
+  for (i64 b = first_thread(); b < blocks; b += all_threads()) {
+    const BlockStats s = stats[b];
+    const double n = s.finite, mean_square = s.expected_rms * s.expected_rms;
+    merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n, mean_square * n);
+    sum.error_square += s.error_rms * s.error_rms * s.compared;
+    sum.compared += s.compared;
+  }
+  for (int step = 16; step > 0; step /= 2) {
+    const double count = __shfl_down_sync(~0u, sum.count, step), mean = __shfl_down_sync(~0u, sum.mean, step);
+    const double deviation = __shfl_down_sync(~0u, sum.deviation, step);
+    const double square = __shfl_down_sync(~0u, sum.square, step);
+    merge_moments(sum, count, mean, deviation, square);
+    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
+    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
+  }
+  if (leads_warp()) parts[this_warp()] = sum;
+}
+
+// The budget of every block grows to what this anchor's reference errs there.
+extern "C" __global__ void kb_budget(const BlockStats* stats, i64 blocks, BlockBudget* budget) {
+  for (i64 b = first_thread(); b < blocks; b += all_threads()) {
+    budget[b].rms = fmax(budget[b].rms, stats[b].error_rms);
+    budget[b].max = fmax(budget[b].max, stats[b].error_max);
+  }
+}
+
+static __device__ double ratio_of(double error, double allowed) { return error == 0 ? 0.0 : error / allowed; }
+
+// Allowed errors of one block.
+static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block, const JudgeRule& rule) {
+  const BlockBudget own = budget == nullptr ? BlockBudget{0, 0} : budget[block];
+  const double scale = fmax(stats.expected_rms, rule.scale_floor);
+  return {fmin(fmax((rule.rms_factor + 1) * own.rms, rule.rtol_rms * scale), rule.cap),
+          fmin(fmax((rule.max_factor + 1) * own.max, rule.rtol * scale), rule.cap)};
+}
+
+// Error over allowed error of every block; each warp sums its share up into parts[warp].
+extern "C" __global__ void kb_judge(const BlockStats* stats, i64 blocks, const BlockBudget* budget, JudgeRule rule,
+                                    JudgedPart* parts) {
+  JudgedPart sum = {0, 0, 0, 0, 0};
+  for (i64 b = first_thread(); b < blocks; b += all_threads()) {
+    const BlockStats s = stats[b];
+    double ratio = s.ratio_max;
+    if (rule.kind == 0) {
+      const BlockBudget limits = limits_of(s, budget, b, rule);
+      ratio = fmax(ratio_of(s.error_rms, limits.rms), ratio_of(s.error_max, limits.max));
+    }
+    if (s.mismatched != 0) ratio = __longlong_as_double(0x7ff0000000000000ll);
+    sum.blocks_wrong += !(ratio <= 1);
+    sum.worst = fmax(sum.worst, ratio);
+    sum.error_max = fmax(sum.error_max, s.error_max);
+    sum.error_square += s.error_rms * s.error_rms * s.compared;
+    sum.compared += s.compared;
+  }
+  for (int step = 16; step > 0; step /= 2) {
+    sum.worst = fmax(sum.worst, __shfl_down_sync(~0u, sum.worst, step));
+    sum.error_max = fmax(sum.error_max, __shfl_down_sync(~0u, sum.error_max, step));
+    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
+    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
+    sum.blocks_wrong += __shfl_down_sync(~0u, sum.blocks_wrong, step);
+  }
+  if (leads_warp()) parts[this_warp()] = sum;
+}
+
+static __device__ int bin_of(double ratio) {
+  const double bounds[HISTOGRAM_BINS - 1] = {1e-3, 1e-2, 0.1, 0.5, 1, 2, 10, 100, 1e4};
+  int bin = 0;
+  for (int i = 0; i < HISTOGRAM_BINS - 1; ++i) bin += ratio > bounds[i];
+  return bin;
+}
+
+static __device__ void keep_worse(ElementsPart& to, double worst, i64 index, double expected, double got) {
+  if (worst > to.worst || (worst == to.worst && index < to.worst_index)) {
+    to.worst = worst;
+    to.worst_index = index;
+    to.expected = expected;
+    to.got = got;
+  }
+}
+
+static __device__ void merge_lanes(ElementsPart& sum) {
+  for (int step = 16; step > 0; step /= 2) {
+    keep_worse(sum, __shfl_down_sync(~0u, sum.worst, step), __shfl_down_sync(~0u, sum.worst_index, step),
+               __shfl_down_sync(~0u, sum.expected, step), __shfl_down_sync(~0u, sum.got, step));
+    sum.error_max = fmax(sum.error_max, __shfl_down_sync(~0u, sum.error_max, step));
+    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
+    sum.wrong += __shfl_down_sync(~0u, sum.wrong, step);
+    sum.unwritten += __shfl_down_sync(~0u, sum.unwritten, step);
+    sum.non_finite += __shfl_down_sync(~0u, sum.non_finite, step);
+    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
+    for (int i = 0; i < HISTOGRAM_BINS; ++i) sum.histogram[i] += __shfl_down_sync(~0u, sum.histogram[i], step);
+  }
+}
+
+// Every element of a wrong output, by the rule of its block (ElementRule and ComparePair of the CPU's comparison): bit i
+// of `wrong` is set if element i is; each warp sums its share up into parts[warp].
+template <typename T>
+static __device__ void elements_of_blocks(const void* got, const void* expected, i64 n, const BlockStats* stats,
+                                          const BlockBudget* budget, const JudgeRule& rule, u32* wrong, ElementsPart* parts) {
+  const typename T::Bits* g_bits = static_cast<const typename T::Bits*>(got);
+  const typename T::Bits* e_bits = static_cast<const typename T::Bits*>(expected);
+  const int block = 1024, lane = threadIdx.x % 32;
+  const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+  ElementsPart sum = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, {}};
+  for (i64 b = static_cast<i64>(this_warp()); b * block < n; b += static_cast<i64>(all_threads() / 32)) {
+    const BlockBudget limits = limits_of(stats[b], budget, b, rule);
+    const bool only_rms =
+        ratio_of(stats[b].error_rms, limits.rms) > 1 && !(ratio_of(stats[b].error_max, limits.max) > 1);
+    const double allowed_here = only_rms ? limits.rms : limits.max, force = only_rms ? stats[b].error_max : infinity;
+    for (int group = 0; group < block && b * block + group < n; group += 32) {
+      const i64 i = b * block + group + lane;
+      bool is_wrong = false;
+      if (i < n) {
+        const typename T::Bits gb = g_bits[i], eb = e_bits[i];
+        const double g = T::value(gb), e = T::value(eb);
+        const bool both = is_finite(g) && is_finite(e);
+        const bool poisoned = gb == static_cast<typename T::Bits>(rule.poison) && gb != eb;
+        const bool same = g == e || (g != g && e != e);
+        const double error = both ? fabs(g - e) : 0.0;
+        const double allowed = rule.kind == 1 ? rule.atol + rule.rtol * fabs(e) : allowed_here;
+        const bool mismatched = !both && (!same || poisoned);
+        const double ratio = mismatched ? infinity : ratio_of(error, allowed);
+        is_wrong = mismatched || (both && (ratio > 1 || (rule.kind == 0 && error >= force)));
+        sum.unwritten += poisoned;
+        sum.non_finite += mismatched;
+        sum.wrong += is_wrong;
+        sum.compared += both;
+        sum.error_max = fmax(sum.error_max, error);
+        sum.error_square += error * error;
+        keep_worse(sum, ratio, i, e, g);
+        ++sum.histogram[bin_of(ratio)];
+      }
+      const u32 word = __ballot_sync(~0u, is_wrong);
+      if (lane == 0) wrong[(b * block + group) / 32] = word;
+    }
+  }
+  merge_lanes(sum);
+  if (leads_warp()) parts[this_warp()] = sum;
+}
+
+#define ELEMENTS(name, type)                                                                                             \
+  extern "C" __global__ void kb_elements_##name(const void* got, const void* expected, i64 n, const BlockStats* stats,   \
+                                                const BlockBudget* budget, JudgeRule rule, u32* wrong,                   \
+                                                ElementsPart* parts) {                                                   \
+    elements_of_blocks<type>(got, expected, n, stats, budget, rule, wrong, parts);                                       \
+  }
+ELEMENTS(f32, F32)
+ELEMENTS(f64, F64)
+ELEMENTS(f16, F16)
+ELEMENTS(bf16, BF16)

@@ -76,6 +76,7 @@ class RunnerProcess {
 // The descriptors of a session, as the device process hands them out.
 struct SessionFds {
   Fd doorbell, inputs, outputs, parameters;
+  uint64_t arena_bytes = 0;  // of the outputs, if the runner places them itself (GPU modules)
 };
 
 // kb-runner in a sandbox of its own. `spec`: see runner/native_main.cc.

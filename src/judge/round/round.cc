@@ -123,6 +123,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
   round.candidate_waited_us = answer.report.at("waited_us");
+  round.candidate_event_us = answer.report.at("elapsed_us");
   round.candidate_gap_us = answer.report.at("gap_us");
   KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));
   if (!checked.at("inputs_changed").empty()) {
@@ -135,6 +136,8 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", {{"op", "baseline"}}, protocol_.reference_timeout_s));
   round.baseline_us = baseline.at("us");
   round.baseline_waited_us = baseline.at("waited_us");
+  round.baseline_event_us = baseline.at("event_us");
+  if (round.baseline_event_us <= 0) round.candidate_event_us = 0;  // a device without events
   round.baseline_gap_us = baseline.at("gap_us");
 
   // 6. Compare every element.

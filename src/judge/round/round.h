@@ -39,6 +39,8 @@ struct Round {
   RoundPlan plan;
   double candidate_us = 0;  // offset not yet subtracted
   double baseline_us = 0;
+  double candidate_event_us = 0,
+         baseline_event_us = 0;  // by the device's own events (GPU); the first is the runner's word
   double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
   double candidate_gap_us = 0, baseline_gap_us = 0;        // the device was taken away just before go
   double worst = 0;                                        // error over allowed error

@@ -1,0 +1,75 @@
+"""Where a module's outputs lie on a GPU: while forward runs, torch takes memory from the shared outputs (src/runner/arena.h).
+
+So outputs need not be copied to where the judge can read them. What a candidate returns from elsewhere, such as the memory of a
+CUDA graph or a tensor made in its constructor, is copied here, inside the time that counts.
+"""
+
+import torch
+from torch.cuda.memory import CUDAPluggableAllocator
+
+
+class OutputArena:
+    """Use as a context around forward: the allocations of this thread come from the arena, as far as it reaches."""
+
+    def __init__(self, library):
+        """Before the process is confined: the library is looked up once more. `library`: as runner_library.load() gives it."""
+        self._library = library
+        self._allocator = CUDAPluggableAllocator(library._name, "kbr_arena_alloc", "kbr_arena_free")
+        self._active = False
+
+    def open(self, base, size):
+        """Once CUDA is there: the arena is `size` bytes at address `base`."""
+        self._base, self._end = base, base + size
+        self._library.kbr_arena_open(base, size)
+        self._pool = torch.cuda.MemPool(self._allocator.allocator())
+        self._keep_graphs_out()
+
+    def __enter__(self):
+        self._begin()
+        self._active = True
+
+    def __exit__(self, *_):
+        if self._active:
+            self._active = False
+            self._stop()
+
+    def place(self, tensor):
+        """The same tensor, contiguous and in the arena, or a copy that is."""
+        tensor = tensor.resolve_conj().resolve_neg().contiguous()
+        address = tensor.data_ptr()
+        if self._base <= address and address + tensor.numel() * tensor.element_size() <= self._end:
+            return tensor
+        placed = torch.empty_like(tensor)
+        if not self._base <= placed.data_ptr() < self._end and tensor.numel():
+            raise torch.OutOfMemoryError("the memory for outputs is used up by tensors that the candidate keeps")
+        return placed.copy_(tensor)
+
+    def offset(self, tensor):
+        return tensor.data_ptr() - self._base if tensor.numel() else 0
+
+    def _begin(self):
+        torch._C._cuda_beginAllocateCurrentThreadToPool(0, self._pool.id)
+
+    def _stop(self):
+        torch._C._cuda_endAllocateToPool(0, self._pool.id)
+        torch._C._cuda_releasePool(0, self._pool.id)
+
+    def _keep_graphs_out(self):
+        """The memory of a CUDA graph stays the graph's own: what is recorded in forward must not share it with later calls."""
+        arena, graph = self, torch.cuda.CUDAGraph
+        begin, end = graph.capture_begin, graph.capture_end
+
+        def capture_begin(self, *args, **kwargs):
+            if arena._active:
+                arena._active = False
+                arena._stop()
+                self._kb_left_arena = True
+            return begin(self, *args, **kwargs)
+
+        def capture_end(self):
+            end(self)
+            if getattr(self, "_kb_left_arena", False):
+                self._kb_left_arena = False
+                arena.__enter__()
+
+        graph.capture_begin, graph.capture_end = capture_begin, capture_end

@@ -1,0 +1,19 @@
+#include "device/cuda/launcher.h"
+
+#include <cstdlib>
+
+#include "device/cuda/kernels.h"
+
+namespace kb::cuda {
+
+Result<Launcher> Launcher::Create(const Functions& driver, int major, int minor, int multiprocessors) {
+  const char* nvrtc = std::getenv("KERNELBENCH_NVRTC");
+  KB_ASSIGN_OR_RETURN(const std::string image,
+                      CompileAtRunTime(kKernelSource, major, minor, nvrtc != nullptr ? nvrtc : ""));
+  Launcher launcher(driver, multiprocessors);
+  KB_RETURN_IF_ERROR(
+      Check(driver, driver.cuModuleLoadData(&launcher.module_, image.data()), "loading the device's kernels"));
+  return launcher;
+}
+
+}  // namespace kb::cuda

@@ -1,0 +1,292 @@
+#include "device/session.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/clock.h"
+#include "base/random.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+const char* EndName(SpanEnd end) {
+  static constexpr const char* kEnds[] = {"done",      "died",      "timed_out", "malformed",
+                                          "malformed", "malformed", "malformed"};
+  return kEnds[static_cast<int>(end)];
+}
+
+// What a runner did that none does; empty if nothing.
+const char* ForgeryOf(SpanEnd end) {
+  switch (end) {
+    case SpanEnd::kMalformed:
+      return "the doorbell was rung with a wrong number";
+    case SpanEnd::kRanFrozen:
+      return "the runner ran between its calls, while it was stopped";
+    case SpanEnd::kNotStopped:
+      return "the runner could not be stopped after a call";
+    case SpanEnd::kMisplaced:
+      return "the runner said that its outputs lie where they cannot";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+// JSON has no NaN and no infinities.
+json Number(double value) {
+  if (std::isnan(value)) return "nan";
+  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
+  return value;
+}
+
+json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form) {
+  json index = nullptr;
+  if (result.worst_index >= 0) index = Unravel(result.worst_index, form.shape);
+  json histogram = json::array();
+  for (size_t i = 0; i < result.histogram.size(); ++i) {
+    histogram.push_back({Number(kHistogramBounds[i]), result.histogram[i]});
+  }
+  return {{"ok", result.ok},
+          {"output", output},
+          {"shape", form.shape},
+          {"worst_index", index},
+          {"expected", Number(result.expected)},
+          {"got", Number(result.got)},
+          {"wrong", result.wrong},
+          {"total", result.total},
+          {"unwritten", result.unwritten},
+          {"non_finite", result.non_finite},
+          {"max_abs_error", Number(result.max_abs_error)},
+          {"rms_error", Number(result.rms_error)},
+          {"worst", Number(result.worst)},
+          {"blocks_wrong", result.blocks_wrong},
+          {"blocks", result.blocks},
+          {"where", result.where},
+          {"histogram", histogram}};
+}
+
+Result<std::unique_ptr<Session>> Session::Create(Device* device, const json& layout) {
+  KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
+  KB_ASSIGN_OR_RETURN(auto inputs, device->Share("kb-inputs", layout.at("inputs_bytes").get<size_t>()));
+  KB_ASSIGN_OR_RETURN(auto outputs, device->Share("kb-outputs", layout.at("outputs_bytes").get<size_t>()));
+  KB_ASSIGN_OR_RETURN(auto parameters, device->Share("kb-parameters", layout.at("parameters_bytes").get<size_t>()));
+  return std::unique_ptr<Session>(
+      new Session(device, layout, std::move(doorbell), std::move(inputs), std::move(outputs), std::move(parameters)));
+}
+
+Session::Session(Device* device, const json& layout, SharedMemory doorbell, std::unique_ptr<Buffer> inputs,
+                 std::unique_ptr<Buffer> outputs, std::unique_ptr<Buffer> parameters)
+    : device_(device),
+      doorbell_(std::move(doorbell)),
+      inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      parameters_(std::move(parameters)) {
+  Bell()->version = kDoorbellVersion;
+  without_ = layout.value("without", Without());
+  arena_ = layout.value("arena", false);
+  for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
+  for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
+  for (const json& part : layout.at("outputs")) {
+    const auto dtype = part.at("dtype").get<std::vector<int>>();
+    output_items_.push_back(
+        {outputs_->data() + part.at("offset").get<size_t>(),
+         {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
+         part.at("shape").get<std::vector<int64_t>>()});
+  }
+}
+
+void Session::Fds(int fds[4]) const {
+  fds[0] = doorbell_.fd();
+  fds[1] = inputs_->fd();
+  fds[2] = outputs_->fd();
+  fds[3] = parameters_->fd();
+}
+
+void Session::Attach(int pid, Fd pidfd) {
+  std::function<bool(SecretReader*)> locate;
+  if (arena_) locate = [this](SecretReader* secrets) { return Locate(secrets); };
+  link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"), std::move(locate));
+}
+
+void Session::SetParameters(const void* const* from) { Copy(parameter_parts_, *parameters_, from); }
+
+void Session::Present(const void* const* from) {
+  secret_ = RandomBits();
+  std::vector<CopyItem> copies;
+  for (size_t i = 0; i < input_parts_.size(); ++i) {
+    copies.push_back({inputs_->data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
+  }
+  device_->Present(copies, ToPoison(), secret_);
+}
+
+std::vector<OutputItem> Session::ToPoison() const {
+  if (!With("poison")) return {};
+  if (!arena_ || located_ || output_items_.empty()) return output_items_;
+  const kb_dtype dtype = output_items_.front().dtype;
+  const auto elements = static_cast<int64_t>(outputs_->size() / (dtype.bits / 8));
+  return {{outputs_->data(), dtype, {elements}}};
+}
+
+void Session::PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
+  std::vector<CopyItem> copies;
+  for (size_t i = 0; i < input_parts_.size(); ++i) copies.push_back({to[i], from[i], input_parts_[i].bytes});
+  std::vector<OutputItem> poisoned;
+  for (size_t i = 0; outputs != nullptr && i < output_items_.size(); ++i) {
+    poisoned.push_back({outputs[i], output_items_[i].dtype, output_items_[i].shape});
+  }
+  device_->Present(copies, poisoned, secret_);
+  baseline_gap_ns_ = device_->Watch();
+}
+
+const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
+  report_.reset();
+  const Span span = link_->Call(kind, argument, timeout_ns, clocked);
+  json result = {{"end", EndName(span.end)},
+                 {"us", static_cast<double>(span.ns) / 1e3},
+                 {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
+                 {"gap_us", static_cast<double>(span.gap_ns) / 1e3},
+                 {"report", nullptr},
+                 {"malformed", ForgeryOf(span.end)}};
+  if (span.end == SpanEnd::kDone) TakeReport(&result);
+  located_ |= kind == CallKind::kForward && span.end == SpanEnd::kDone;
+  return Keep(result);
+}
+
+// Not timed and not compared: the inputs are put in place, caches and outputs left as they are.
+const char* Session::ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
+                                    const json& settings) {
+  static const std::map<std::string, Origin> kAnonymous = {
+      {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
+  const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
+                          kAnonymous.at(settings.at("anonymous"))};
+  Copy(input_parts_, *inputs_, from);
+  const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
+  const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
+  authorship_.AddCall(profile.samples, profile.ran_ns, ns("tail_us"), rules);
+  return Keep({{"end", EndName(profile.end)},
+               {"us", static_cast<double>(profile.ran_ns) / 1e3},
+               {"stops", profile.stops},
+               {"refused", profile.refused},
+               {"authorship", authorship_.ToJson()}});
+}
+
+void Session::BaselineBegin() {
+  if (!baseline_) baseline_ = device_->MakeSecretReader(output_items_);
+  baseline_->Draw();
+  baseline_start_ = NowNs();
+}
+
+int64_t Session::BaselineEnd(const void* const* outputs) {
+  for (size_t i = 0; i < output_items_.size(); ++i) baseline_->Rebind(i, outputs[i]);
+  baseline_->Read();
+  return NowNs() - baseline_start_;
+}
+
+const char* Session::CheckInputs(const void* const* from) {
+  json changed = json::array();
+  for (size_t i = 0; i < input_parts_.size(); ++i) {
+    const Part& part = input_parts_[i];
+    if (With("input-check") && !device_->Equal(inputs_->data() + part.offset, from[i], part.bytes))
+      changed.push_back(i);
+  }
+  return Keep({{"inputs_changed", changed}, {"late", With("secret-positions") && !link_->SecretsHold()}});
+}
+
+const char* Session::CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance) {
+  static const ErrorBudget kNone;
+  json results = json::array();
+  for (size_t i = 0; i < output_items_.size(); ++i) {
+    const auto* budget = budgets[i] != nullptr ? static_cast<const ErrorBudget*>(budgets[i]) : &kNone;
+    const CompareResult result =
+        device_->CompareOutput(output_items_[i].data, expected[i], output_items_[i], *budget, tolerance, secret_);
+    results.push_back(MismatchJson(result, i, output_items_[i]));
+  }
+  return Keep({{"outputs", results}});
+}
+
+Status Session::KeepOutputs() {
+  kept_.clear();
+  std::vector<CopyItem> copies;
+  for (const OutputItem& item : output_items_) {
+    KB_ASSIGN_OR_RETURN(auto buffer, device_->Allocate(item.bytes()));
+    copies.push_back({buffer->data(), item.data, item.bytes()});
+    kept_.push_back(std::move(buffer));
+  }
+  device_->Copy(copies);
+  return {};
+}
+
+bool Session::OutputsEqualKept() {
+  if (kept_.size() != output_items_.size()) return false;
+  for (size_t i = 0; i < kept_.size(); ++i) {
+    if (!device_->Equal(kept_[i]->data(), output_items_[i].data, output_items_[i].bytes())) return false;
+  }
+  return true;
+}
+
+void Session::Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
+  std::vector<CopyItem> copies;
+  for (size_t i = 0; i < parts.size(); ++i) copies.push_back({to.data() + parts[i].offset, from[i], parts[i].bytes});
+  device_->Copy(copies);
+}
+
+// The report is copied once and decoded from the copy.
+Result<Report> Session::ReadReport() const {
+  const uint32_t size = Bell()->report_size.load();
+  if (size > kReportCapacity) return Fail(ErrorCode::kEngine, "malformed report: size");
+  const std::string bytes(reinterpret_cast<const char*>(Bell()->report), size);
+  return DecodeReport(bytes);
+}
+
+// Believes where the outputs lie, once that is inside the arena, and nothing else: what lies there is compared.
+bool Session::Locate(SecretReader* secrets) {
+  report_ = ReadReport();
+  if (!*report_) return true;  // TakeReport() says what is wrong
+  const Report& report = **report_;
+  if (report.status != ReportStatus::kOk) return true;
+  if (report.outputs.size() != output_items_.size()) return false;
+  for (size_t i = 0; i < output_items_.size(); ++i) {
+    OutputItem& item = output_items_[i];
+    const TensorForm& form = report.outputs[i];
+    const bool same = form.shape == item.shape && form.dtype.code == item.dtype.code &&
+                      form.dtype.bits == item.dtype.bits && form.dtype.lanes == item.dtype.lanes;
+    const size_t bytes = item.bytes(), element = std::max<size_t>(item.dtype.bits / 8, 1);
+    if (!same || bytes > outputs_->size() || form.offset > outputs_->size() - bytes || form.offset % element != 0) {
+      return false;
+    }
+    item.data = outputs_->data() + form.offset;
+    secrets->Rebind(i, item.data);
+  }
+  return true;
+}
+
+void Session::TakeReport(json* result) {
+  const Result<Report> report = report_ ? *report_ : ReadReport();
+  if (!report) {
+    (*result)["end"] = "malformed";
+    (*result)["malformed"] = report.error().message;
+    return;
+  }
+  json outputs = json::array();
+  for (const TensorForm& form : report->outputs) {
+    outputs.push_back({{"dtype", {form.dtype.code, form.dtype.bits, form.dtype.lanes}}, {"shape", form.shape}});
+  }
+  (*result)["report"] = {{"status", static_cast<int>(report->status)},
+                         {"state_copied", report->state_copied},
+                         {"elapsed_us", static_cast<double>(report->elapsed_ns) / 1e3},
+                         {"text", report->text},
+                         {"outputs", outputs}};
+}
+
+const char* Session::Keep(const json& value) {
+  text_ = Dump(value);
+  return text_.c_str();
+}
+
+}  // namespace kb

@@ -1,0 +1,84 @@
+// The memory shared with one runner, and the steps of a round that touch it.
+#ifndef DEVICE_SESSION_H_
+#define DEVICE_SESSION_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/barriers.h"
+#include "device/device.h"
+#include "wire/report.h"
+
+namespace kb {
+
+// JSON as c_api.h hands it out.
+std::string Dump(const nlohmann::json& value);
+nlohmann::json Number(double value);  // JSON has no NaN and no infinities
+nlohmann::json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form);
+
+// What c_api.h says of the functions with these names. Texts live until the next call.
+//
+// Outputs lie at fixed places, or, in an arena, wherever the runner's allocator has put them: then each report says
+// where, and that is checked before anything is read. What lay in the last outputs is poisoned before the next call,
+// and the whole arena until there were any.
+class Session {
+ public:
+  static Result<std::unique_ptr<Session>> Create(Device* device, const nlohmann::json& layout);
+
+  void Fds(int fds[4]) const;
+  void Attach(int pid, Fd pidfd);
+  void SetParameters(const void* const* from);
+  void Present(const void* const* from);
+  void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);
+  int64_t BaselineGapNs() const { return baseline_gap_ns_; }
+  const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
+  const char* ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
+                             const nlohmann::json& settings);
+  void BaselineBegin();
+  int64_t BaselineEnd(const void* const* outputs);
+  const char* CheckInputs(const void* const* from);
+  const char* CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance);
+  Status KeepOutputs();
+  bool OutputsEqualKept();
+
+ private:
+  struct Part {
+    size_t offset, bytes;
+  };
+
+  Session(Device* device, const nlohmann::json& layout, SharedMemory doorbell, std::unique_ptr<Buffer> inputs,
+          std::unique_ptr<Buffer> outputs, std::unique_ptr<Buffer> parameters);
+
+  bool With(const char* barrier) const { return !without_.contains(barrier); }
+  Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
+  void Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
+  std::vector<OutputItem> ToPoison() const;
+  Result<Report> ReadReport() const;
+  bool Locate(SecretReader* secrets);
+  void TakeReport(nlohmann::json* result);
+  const char* Keep(const nlohmann::json& value);
+
+  Device* device_;
+  Without without_;
+  SharedMemory doorbell_;
+  std::unique_ptr<Buffer> inputs_, outputs_, parameters_;
+  std::vector<Part> input_parts_, parameter_parts_;
+  std::vector<OutputItem> output_items_;
+  bool arena_ = false;                    // the runner places its outputs itself
+  bool located_ = false;                  // and a call of the candidate has said where
+  std::optional<Result<Report>> report_;  // of the call in progress, if it was read already
+  std::vector<std::unique_ptr<Buffer>> kept_;
+  std::unique_ptr<RunnerLink> link_;
+  std::unique_ptr<SecretReader> baseline_;
+  Authorship authorship_;
+  int64_t baseline_start_ = 0, baseline_gap_ns_ = 0;
+  uint64_t secret_ = 0;
+  std::string text_;
+};
+
+}  // namespace kb
+
+#endif  // DEVICE_SESSION_H_
