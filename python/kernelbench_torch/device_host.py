@@ -6,6 +6,7 @@ believes a runner.
 """
 
 import ctypes
+import gc
 import glob
 import json
 import math
@@ -20,6 +21,7 @@ import socket
 import struct
 import sys
 import sysconfig
+import time
 import traceback
 
 import torch
@@ -29,7 +31,7 @@ from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
 from .device_library import parsed, pointers
-from .problem import Problem, ProblemError, available_bytes, seed_generators
+from .problem import Events, Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
 
 
@@ -99,6 +101,32 @@ def start_cuda():
     os.environ.setdefault("KERNELBENCH_NVRTC", find_nvrtc())
 
 
+def multiplication_rates(kind):
+    """TFLOP/s of a large matrix product, the best of a few, by what it is computed in."""
+    if kind == "cpu":
+        return {"fp32": round(_rate(1024, torch.float32, "cpu", lambda: None), 3)}
+    rates = {"fp32": _rate(4096, torch.float32, kind, torch.cuda.synchronize)}
+    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
+        rates[name] = _rate(8192, dtype, kind, torch.cuda.synchronize)
+    kept = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    rates["tf32"] = _rate(8192, torch.float32, kind, torch.cuda.synchronize)
+    torch.backends.cuda.matmul.allow_tf32 = kept
+    return {name: round(rate, 1) for name, rate in rates.items()}
+
+
+def _rate(n, dtype, device, wait):
+    a, b = (torch.randn(n, n, dtype=dtype, device=device) for _ in range(2))
+    out, best = torch.empty_like(a), math.inf
+    for _ in range(4):
+        wait()
+        start = time.perf_counter()
+        torch.matmul(a, b, out=out)
+        wait()
+        best = min(best, time.perf_counter() - start)
+    return 2 * n**3 / best / 1e12
+
+
 class Host:
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
@@ -111,19 +139,21 @@ class Host:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
         self.timed, self.weights, self.rng_seed = None, 0, 0
-        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if kind != "cpu" else None
+        self.events = Events() if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch = [], [], [], []
 
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
+        info["rates"] = multiplication_rates(self.kind)
         return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts()}
 
     def problem_op(self, request):
-        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds")])
+        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
         if key not in self.problems:
             self.problems.clear()  # one problem at a time: its tensors may be large
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
-                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind)
+                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
+                              request["memory_bytes"])
             problem.budgets, problem.baselines = {}, {}
             self.problems[key] = problem
             self.release_memory()
@@ -269,7 +299,9 @@ class Host:
             return {"us": 0.0}
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
         self.lib.kbd_baseline_begin(self.session)
+        self.events.start()
         blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
+        self.events.end()
         torch.cuda.synchronize()
         return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
 
@@ -286,7 +318,7 @@ class Host:
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         if self.events:
-            self.events[0].record()
+            self.events.start()
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
@@ -295,9 +327,9 @@ class Host:
         else:
             outputs = [t.contiguous() for t in outputs]
         if self.events:
-            self.events[1].record()
+            self.events.end()
             torch.cuda.synchronize()  # as a runner does before it says done
-            event_us = 1e3 * self.events[0].elapsed_time(self.events[1])
+            event_us = self.events.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return {"us": ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
@@ -364,6 +396,7 @@ def main():
     fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
+    gc.freeze()  # what is imported is never garbage: collections in the middle of a call are short
     if kind == "cpu":
         limit_memory()
     channel = Channel(fd)

@@ -24,6 +24,7 @@ struct EvalFlags {
   std::map<std::string, std::string> keys;  // protocol keys set by flags
   bool json = false, no_store = false, quiet = false, verbose = false;
   int threads = 0, jobs = 0;
+  double device_memory_gb = 0;
   std::vector<std::string> without;
 };
 
@@ -72,6 +73,7 @@ int Eval(const EvalFlags& flags) {
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   options.without = {flags.without.begin(), flags.without.end()};
   options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
   options.jobs = flags.jobs;
   options.progress = [&](const std::string& line) { progress.Say(line); };
   auto evaluator = Evaluator::Create(options);
@@ -142,6 +144,10 @@ void AddEval(CLI::App* app, int* exit_code) {
       ->allow_extra_args(false);
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
   command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/evaluation.md)");
   command->add_flag("--no-store", flags->no_store, "keep nothing");

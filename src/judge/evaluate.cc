@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "judge/speed_of_light.h"
 #include "judge/static/candidate_check.h"
 
 namespace kb {
@@ -130,6 +131,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   evaluation.device_info.erase("build");
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
+  evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
     return Reject(std::move(evaluation), Verdict::kNotRun,
@@ -147,6 +149,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
                   built.timed_out ? fmt::format("the build did not end within {} s", request.protocol.build_timeout_s)
                                   : "the compiler refused it; evidence.compiler_output holds all it said");
   }
+
+  // What the answer may err: before the shared memory is there, for fp64 needs much of it.
+  KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
   KB_ASSIGN_OR_RETURN(const std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));

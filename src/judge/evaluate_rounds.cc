@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "judge/evaluate.h"
 
 namespace kb {
@@ -265,18 +266,17 @@ void AdmitVoidRounds(Evaluation* evaluation) {
 
 }  // namespace
 
-Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
-                                                        const std::vector<std::string>& distributions, StepTimes* times,
-                                                        Evaluation* evaluation) {
-  if (request.protocol.comparison != "anchored" || request.protocol.anchor_rounds == 0) return std::optional<Finding>();
-  const auto start = std::chrono::steady_clock::now();
+Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
+  const Protocol& protocol = request.protocol;
+  if (protocol.comparison != "anchored" || protocol.anchor_rounds == 0) return {};
+  const int64_t start = NowNs();
   json notes;
-  for (const std::string& name : distributions) {
-    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * request.protocol.reference_timeout_s));
+  for (const std::string& name : Planner(protocol, Planned(problem)).Distributions()) {
+    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
     KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
                                                         {"distribution", name},
-                                                        {"rounds", request.protocol.anchor_rounds},
-                                                        {"tolerance", request.protocol.ToleranceJson()}},
+                                                        {"rounds", protocol.anchor_rounds},
+                                                        {"tolerance", protocol.ToleranceJson()}},
                                                        timeout));
     if (!reply.at("judgeable")) {
       return Fail(
@@ -284,23 +284,26 @@ Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
           fmt::format(
               "{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
               "its output's standard deviation",
-              request.problem.name, request.protocol.precision, name));
+              request.problem.name, protocol.precision, name));
     }
     notes = reply.at("notes");
   }
   for (const json& note : notes) AddNote(note, evaluation);
-  (*times)["anchors"] += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  return std::optional<Finding>();
+  evaluation->engine_us["anchors"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+// Without the barrier "stress-inputs" the natural distribution is all there is.
+json Evaluator::Planned(json problem) const {
+  if (options_.without.contains("stress-inputs")) problem["distributions"] = json::array();
+  return problem;
 }
 
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
-  json planned = problem;
-  if (options_.without.contains("stress-inputs")) planned["distributions"] = json::array();
-  Planner planner(protocol, planned);
-  KB_ASSIGN_OR_RETURN(auto finding,
-                      AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
+  Planner planner(protocol, Planned(problem));
+  std::optional<Finding> finding;
   int current_weights = 0;
 
   // Runs one planned round; a finding ends the evaluation.

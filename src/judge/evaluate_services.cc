@@ -119,7 +119,8 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                                  {"sha256", sha256},
                                                  {"size", size},
                                                  {"precision", protocol.precision},
-                                                 {"weight_seeds", seeds}},
+                                                 {"weight_seeds", seeds},
+                                                 {"memory_bytes", Gigabytes(options_.device_memory_gb)}},
                                                 Seconds(protocol.reference_timeout_s)));
   loaded["sha256"] = sha256;
   (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;

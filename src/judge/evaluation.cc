@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/speed_of_light.h"
 #include "judge/stats/stats.h"
 
 namespace kb {
@@ -77,6 +78,8 @@ json Evaluation::ToJson() const {
   out["headline"] = measured ? json(headline) : json(nullptr);
   out["baseline_us"] = measured ? json(speedup->baseline_us) : json(nullptr);
   out["candidate_us"] = measured ? json(speedup->candidate_us) : json(nullptr);
+  out["speed_of_light"] =
+      measured ? SpeedOfLight(figures, device_info, protocol.precision, speedup->candidate_us) : json(nullptr);
   out["rounds"] = measured ? speedup->rounds : 0;
   return out;
 }
