@@ -113,6 +113,11 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request) {
 // The story of one evaluation.
 Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   candidate_loaded_ = false;
+  if (request.protocol.TimedByEvents() && options_.device == "cpu") {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda",
+                            request.protocol.timing));
+  }
   const int64_t start = NowNs();
   Evaluation evaluation = Begin(request, options_, sandbox_);
   StepTimes& times = evaluation.engine_us;

@@ -67,8 +67,8 @@ std::string ResultFacts(const View& view) {
   const json& light = MemberAt(raw, "speed_of_light");
   if (light.is_object()) {
     html += Pair("roofline", fmt::format("{} ({}), of which {} is reached", Time(light, "us"),
-                                               EscapeHtml(OneLine(TextAt(light, "bound"), 20)),
-                                               FormatPercent(NumberAt(light, "fraction").value_or(0))));
+                                         EscapeHtml(OneLine(TextAt(light, "bound"), 20)),
+                                         FormatPercent(NumberAt(light, "fraction").value_or(0))));
   }
   html += Pair("authorship", EscapeHtml(view.authorship));
   html += Pair("baseline, undisturbed", Time(raw, "undisturbed_baseline_us"));
