@@ -292,12 +292,14 @@ class Host:
         return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
                                            int(request["timeout_us"] * 1000), json.dumps(request["settings"]).encode()))
 
-    def empty_baseline(self, _):
-        """What an empty call costs here, where the baseline runs: it is no part of a runner's offset. On a GPU such a call
-        writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
+    def empty_baseline(self, request):
+        """What an empty call costs here, where the baseline runs, with a change of contexts before it (`interposed`) or without.
+        On a GPU such a call writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
             return {"us": 0.0}
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
+        if request["interposed"]:
+            self.lib.kbd_interpose(self.device)
         self.lib.kbd_baseline_begin(self.session)
         self.events.start()
         blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
@@ -315,6 +317,8 @@ class Host:
         self.expected = []
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
                                       pointers(self.scratch) if self.copies else None)
+        if self.kind != "cpu":
+            self.lib.kbd_interpose(self.device)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         if self.events:
@@ -347,6 +351,7 @@ class Host:
                                              json.dumps(request["tolerance"]).encode()))
         for output in result["outputs"]:
             output["dtype"] = str(self.expected[output["output"]].dtype).removeprefix("torch.")
+        result["late"] = not self.lib.kbd_secrets_hold(self.session)
         return result
 
     def keep_outputs(self, _):
@@ -376,7 +381,7 @@ def answer(host, request, fds):
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
-            return {"problem_error": f"out of memory while running the reference: {error}"}, []
+            return {"problem_error": f"out of memory while running the reference: {error}", "out_of_memory": True}, []
         return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
                 "traceback": traceback.format_exc()}, []
     finally:

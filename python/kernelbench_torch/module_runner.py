@@ -43,7 +43,7 @@ def view(base, spec, device):
 def is_out_of_memory(error):
     # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
     said = str(error).lower()
-    return isinstance(error, MemoryError) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
 
 
 def new_module(source):

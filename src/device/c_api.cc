@@ -66,6 +66,8 @@ void kbd_evict(void* device, const void* data, int64_t bytes) {
   static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));
 }
 
+void kbd_interpose(void* device) { static_cast<DeviceHandle*>(device)->device->Interpose(); }
+
 void* kbd_budget_new() { return new ErrorBudget; }
 void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }
 void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
@@ -136,6 +138,7 @@ int64_t kbd_baseline_end(void* session, const void* const* outputs) {
 const char* kbd_check_inputs(void* session, const void* const* inputs) {
   return static_cast<Session*>(session)->CheckInputs(inputs);
 }
+int kbd_secrets_hold(void* session) { return static_cast<Session*>(session)->SecretsHold(); }
 const char* kbd_compare(void* session, const void* const* expected, void* const* budgets, const char* tolerance) {
   return static_cast<Session*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
 }

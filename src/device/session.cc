@@ -195,7 +195,7 @@ const char* Session::CheckInputs(const void* const* from) {
     if (With("input-check") && !device_->Equal(inputs_->data() + part.offset, from[i], part.bytes))
       changed.push_back(i);
   }
-  return Keep({{"inputs_changed", changed}, {"late", With("secret-positions") && !link_->SecretsHold()}});
+  return Keep({{"inputs_changed", changed}, {"late", !SecretsHold()}});
 }
 
 const char* Session::CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance) {

@@ -169,7 +169,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   candidate_loaded_ = true;
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
   if (!finding) {
-    KB_ASSIGN_OR_RETURN(finding, RunRounds(request, problem, &rounds, &evaluation));
+    auto ran = RunRounds(request, problem, &rounds, &evaluation);
+    if (!ran && !LeftNoMemory(ran.error())) return tl::make_unexpected(ran.error());
+    finding = ran ? std::move(*ran)
+                  : Finding{Verdict::kOutOfMemory, "it left too little of the device's memory: " + ran.error().message,
+                            "", nullptr};
   }
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
@@ -220,7 +224,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
 // under the conditions of a round: fresh memory contents, caches flushed.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  std::vector<double> baseline, offset;
+  std::vector<double> baseline, offset, change;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
   for (int i = 0; i <= kOffsetCalls; ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
@@ -230,22 +234,42 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     const auto* told = std::get_if<Rounds::Answer>(&answer);
     if (told == nullptr)
       return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
-    KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
-    if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
+    KB_ASSIGN_OR_RETURN(const double here, EmptyBaseline(false));
+    KB_ASSIGN_OR_RETURN(const double interposed, EmptyBaseline(true));
+    if (i == 0) continue;
+    offset.push_back(told->us - here);
+    change.push_back(interposed - here);
   }
+  // Other load makes some calls longer, nothing makes one shorter.
+  const auto low_quartile = [](std::vector<double>& values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 4];
+  };
+  evaluation->offset_us = low_quartile(offset);
+  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
+  evaluation->baseline_offset_us = std::max(0.0, low_quartile(change));
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     evaluation->device_shared |= alone.at("gap_us") > 0;
-    if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
+    if (i == 0) continue;  // the first call after another program's warms up
+    baseline.push_back(evaluation->WithoutBaselineOffset(alone.at("us")));
   }
-  std::sort(offset.begin(), offset.end());
-  evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
-  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
   if (baseline.empty()) return {};
   evaluation->undisturbed_us = Median(baseline);
   evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
   return {};
+}
+
+// The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.
+bool Evaluator::LeftNoMemory(const Error& error) const {
+  return options_.device != "cpu" && error.code == ErrorCode::kUnavailable;
+}
+
+Result<double> Evaluator::EmptyBaseline(bool interposed) {
+  KB_ASSIGN_OR_RETURN(const json told,
+                      device_->Ask({{"op", "empty_baseline"}, {"interposed", interposed}}, std::chrono::seconds(60)));
+  return told.at("us").get<double>();
 }
 
 Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -236,6 +237,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 // there.
 std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<Request>& requests) {
   std::vector<std::function<void()>> jobs;
+  std::set<std::string> asked;
   for (const Request& request : requests) {
     if (!request.candidate.rejection.empty()) continue;
     const CompileLimits limits = LimitsOf(request.protocol);
@@ -255,6 +257,7 @@ std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<R
     if (!wanted) continue;
     const TorchBuildFacts torch = BuildFactsOf(device_->info());
     for (const ExtensionRequest& extension : *wanted) {
+      if (!asked.insert(extension.key).second) continue;  // two candidates may want the same
       jobs.push_back([this, extension, torch, limits] { (void)builder_->BuildExtension(extension, torch, limits); });
     }
   }

@@ -36,6 +36,10 @@ double Evaluation::CandidateUs(const Round& round) const {
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
+double Evaluation::WithoutBaselineOffset(double span_us) const {
+  return WithoutOffset(span_us, baseline_offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
+}
+
 json Evaluation::ToJson() const {
   json samples = json::array();
   for (const Round& round : rounds) samples.push_back(SampleJson(round, CandidateUs(round)));
@@ -59,6 +63,7 @@ json Evaluation::ToJson() const {
               {"baseline", protocol.baseline},
               {"undisturbed_baseline_us", Positive(undisturbed_us)},
               {"offset_us", Positive(offset_us)},
+              {"baseline_offset_us", Positive(baseline_offset_us)},
               {"prepare_us", Positive(prepare_us)},
               {"samples", std::move(samples)},
               {"isolation", isolation},

@@ -33,7 +33,8 @@ struct Evaluation {
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
   double undisturbed_us = 0, undisturbed_spread = 0;
   double offset_us = 0, offset_spread_us = 0;
-  bool device_shared = false;  // something else used the device even before loading
+  double baseline_offset_us = 0;  // what a change of contexts costs the baseline (GPU)
+  bool device_shared = false;     // something else used the device even before loading
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
@@ -46,6 +47,7 @@ struct Evaluation {
 
   // A round's candidate time without the offset.
   double CandidateUs(const Round& round) const;
+  double WithoutBaselineOffset(double span_us) const;
 
   nlohmann::json ToJson() const;
 };

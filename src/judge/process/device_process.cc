@@ -146,6 +146,7 @@ Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds 
                                                 status ? status->Describe() : "it closed its socket"));
   }
   if (reply->body.contains("device_error")) return Fail(ErrorCode::kUnavailable, reply->body["device_error"]);
+  if (reply->body.contains("out_of_memory")) return Fail(ErrorCode::kUnavailable, reply->body["problem_error"]);
   if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
   return std::move(*reply);
 }

@@ -146,7 +146,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
       Step("compare",
            {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
            kStepTimeout));
-  if (checked.at("late")) {
+  if (checked.at("late") || compared.at("late")) {
     return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
                    nullptr};
   }
