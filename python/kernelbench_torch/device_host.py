@@ -140,7 +140,7 @@ class Host:
         self.problems, self.problem, self.session = {}, None, None
         self.timed, self.weights, self.rng_seed = None, 0, 0
         self.events = Events() if kind != "cpu" else None
-        self.inputs, self.working, self.expected, self.scratch = [], [], [], []
+        self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
 
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
@@ -245,6 +245,8 @@ class Host:
         self.session = self.lib.kbd_session_new(self.device, json.dumps(layout).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
+        self.module = request["module"]
+        self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
         self.working = [shared_like(t) for t in self.problem.input_examples]
         self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
@@ -292,36 +294,33 @@ class Host:
         return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
                                            int(request["timeout_us"] * 1000), json.dumps(request["settings"]).encode()))
 
-    def empty_baseline(self, request):
-        """What an empty call costs here, where the baseline runs, with a change of contexts before it (`interposed`) or without.
-        On a GPU such a call writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
+    def empty_baseline(self, _):
+        """What an empty call costs here, where the baseline runs: it is no part of a runner's offset. On a GPU such a call
+        writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
             return {"us": 0.0}
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
-        if request["interposed"]:
-            self.lib.kbd_interpose(self.device)
+        if not self.module:
+            return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)
-        self.events.start()
+        seed_generators(0, self.kind)
         blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
-        self.events.end()
         torch.cuda.synchronize()
         return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
 
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
-    def baseline(self, _):
+    def baseline(self, request):
         """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position."""
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
                                       pointers(self.scratch) if self.copies else None)
-        if self.kind != "cpu":
-            self.lib.kbd_interpose(self.device)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
-        if self.events:
+        if request["events"]:
             self.events.start()
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
@@ -330,9 +329,11 @@ class Host:
             outputs = self.scratch
         else:
             outputs = [t.contiguous() for t in outputs]
-        if self.events:
+        if request["events"]:
             self.events.end()
+        if self.kind != "cpu":
             torch.cuda.synchronize()  # as a runner does before it says done
+        if request["events"]:
             event_us = self.events.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
@@ -365,7 +366,7 @@ class Host:
     def end_session(self, _):
         if self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.inputs, self.working, self.expected, self.scratch = None, [], [], [], []
+        self.session, self.inputs, self.working, self.expected, self.scratch, self.blanks = None, [], [], [], [], []
         return {}
 
 

@@ -100,7 +100,7 @@ class Runner:
             self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
                              for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
-        self.events = Events() if arena else None
+        self.events = Events() if arena and spec["events"] else None
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
@@ -138,12 +138,14 @@ class Runner:
     def _on_gpu(self, seed, call):
         """(ns between two events around the call, offsets of the outputs)"""
         with self.arena:
-            self.events.start()
+            if self.events:
+                self.events.start()
             seed_generators(seed, self.device)
             placed = [self.arena.place(tensor) for tensor in call()]
-            self.events.end()
+            if self.events:
+                self.events.end()
         torch.cuda.synchronize()
-        return int(1e3 * self.events.elapsed_us()), [self.arena.offset(tensor) for tensor in placed]
+        return int(1e3 * self.events.elapsed_us()) if self.events else 0, [self.arena.offset(tensor) for tensor in placed]
 
     def _call(self):
         value = self.model(*self.inputs)

@@ -66,8 +66,6 @@ void kbd_evict(void* device, const void* data, int64_t bytes) {
   static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));
 }
 
-void kbd_interpose(void* device) { static_cast<DeviceHandle*>(device)->device->Interpose(); }
-
 void* kbd_budget_new() { return new ErrorBudget; }
 void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }
 void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
@@ -130,6 +128,7 @@ const char* kbd_profile(void* session, const void* const* inputs, uint64_t argum
                         const char* settings) {
   return static_cast<Session*>(session)->ProfileForward(inputs, argument, timeout_ns, nlohmann::json::parse(settings));
 }
+int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<Session*>(session)->Empty(outputs); }
 int64_t kbd_baseline_gap(void* session) { return static_cast<Session*>(session)->BaselineGapNs(); }
 void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
 int64_t kbd_baseline_end(void* session, const void* const* outputs) {

@@ -59,8 +59,8 @@ KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uin
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
 // `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
-// Between that and the baseline's clock: another context has the device for a moment (GPU), as before a runner's call.
-KBD_EXPORT void kbd_interpose(void* device);
+// After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
+KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
 // Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
 KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
 // The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).

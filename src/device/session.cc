@@ -182,6 +182,14 @@ void Session::BaselineBegin() {
   baseline_start_ = NowNs();
 }
 
+int64_t Session::Empty(void* const* outputs) {
+  std::vector<OutputItem> items = output_items_;
+  for (size_t i = 0; i < items.size(); ++i) items[i].data = outputs[i];
+  BaselineBegin();
+  device_->Clear(items);
+  return BaselineEnd(outputs);
+}
+
 int64_t Session::BaselineEnd(const void* const* outputs) {
   for (size_t i = 0; i < output_items_.size(); ++i) baseline_->Rebind(i, outputs[i]);
   baseline_->Read();

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kOffsetCalls = 5;
+constexpr int kOffsetCalls = 5, kGpuOffsetCalls = 11;        // a GPU's is longer than many kernels
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedCalls = 6;
 
@@ -224,9 +224,10 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
 // under the conditions of a round: fresh memory contents, caches flushed.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  std::vector<double> baseline, offset, change;
+  std::vector<double> baseline, offset;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  for (int i = 0; i <= kOffsetCalls; ++i) {  // the first waits for the runner to be ready
+  const bool gpu = options_.device != "cpu";
+  for (int i = 0; i <= (gpu ? kGpuOffsetCalls : kOffsetCalls); ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
     KB_RETURN_IF_ERROR(device_->Ask({{"op", "present"}}, std::chrono::seconds(60)));
     evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -234,26 +235,18 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     const auto* told = std::get_if<Rounds::Answer>(&answer);
     if (told == nullptr)
       return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
-    KB_ASSIGN_OR_RETURN(const double here, EmptyBaseline(false));
-    KB_ASSIGN_OR_RETURN(const double interposed, EmptyBaseline(true));
-    if (i == 0) continue;
-    offset.push_back(told->us - here);
-    change.push_back(interposed - here);
+    KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
+    if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
   }
-  // Other load makes some calls longer, nothing makes one shorter.
-  const auto low_quartile = [](std::vector<double>& values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 4];
-  };
-  evaluation->offset_us = low_quartile(offset);
+  std::sort(offset.begin(), offset.end());
+  // On a CPU other load makes some calls longer, and nothing makes one shorter.
+  evaluation->offset_us = gpu ? Median(offset) : offset[offset.size() / 4];
   evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
-  evaluation->baseline_offset_us = std::max(0.0, low_quartile(change));
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     evaluation->device_shared |= alone.at("gap_us") > 0;
-    if (i == 0) continue;  // the first call after another program's warms up
-    baseline.push_back(evaluation->WithoutBaselineOffset(alone.at("us")));
+    if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
   }
   if (baseline.empty()) return {};
   evaluation->undisturbed_us = Median(baseline);
@@ -264,12 +257,6 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
 // The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.
 bool Evaluator::LeftNoMemory(const Error& error) const {
   return options_.device != "cpu" && error.code == ErrorCode::kUnavailable;
-}
-
-Result<double> Evaluator::EmptyBaseline(bool interposed) {
-  KB_ASSIGN_OR_RETURN(const json told,
-                      device_->Ask({{"op", "empty_baseline"}, {"interposed", interposed}}, std::chrono::seconds(60)));
-  return told.at("us").get<double>();
 }
 
 Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,

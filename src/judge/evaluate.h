@@ -93,7 +93,6 @@ class Evaluator {
   Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
-  Result<double> EmptyBaseline(bool interposed);
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                       Evaluation* evaluation);

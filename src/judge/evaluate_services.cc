@@ -208,6 +208,7 @@ json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
 Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
                                                               const Built& built, const SessionFds& session) {
   json spec = RunnerSpec(request, problem);
+  spec["events"] = request.protocol.TimedByEvents();
   std::unique_ptr<RunnerProcess> runner;
   if (request.candidate.kind == CandidateKind::kNative) {
     KB_ASSIGN_OR_RETURN(runner,

@@ -36,10 +36,6 @@ double Evaluation::CandidateUs(const Round& round) const {
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
-double Evaluation::WithoutBaselineOffset(double span_us) const {
-  return WithoutOffset(span_us, baseline_offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
-}
-
 json Evaluation::ToJson() const {
   json samples = json::array();
   for (const Round& round : rounds) samples.push_back(SampleJson(round, CandidateUs(round)));
@@ -63,7 +59,6 @@ json Evaluation::ToJson() const {
               {"baseline", protocol.baseline},
               {"undisturbed_baseline_us", Positive(undisturbed_us)},
               {"offset_us", Positive(offset_us)},
-              {"baseline_offset_us", Positive(baseline_offset_us)},
               {"prepare_us", Positive(prepare_us)},
               {"samples", std::move(samples)},
               {"isolation", isolation},
@@ -76,8 +71,6 @@ json Evaluation::ToJson() const {
   out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
   out["speedup_interval"] =
       measured ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
-  out["clock"] = measured ? json(clock) : json(nullptr);
-  out["outer_speedup"] = measured ? json(std::min(outer_speedup, cap)) : json(nullptr);
   out["confidence"] = measured ? json(speedup->coverage) : json(nullptr);
   out["floor"] = measured ? json(speedup->floor) : json(nullptr);
   out["headline"] = measured ? json(headline) : json(nullptr);

@@ -33,21 +33,17 @@ struct Evaluation {
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
   double undisturbed_us = 0, undisturbed_spread = 0;
   double offset_us = 0, offset_spread_us = 0;
-  double baseline_offset_us = 0;  // what a change of contexts costs the baseline (GPU)
-  bool device_shared = false;     // something else used the device even before loading
+  bool device_shared = false;  // something else used the device even before loading
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
   std::string headline;
-  std::string clock = "outer";  // what gives the point estimate: "outer", or "events" inside the outer clock's interval
-  double outer_speedup = 0;     // the point estimate of the outer clock alone
   nlohmann::json figures = nlohmann::json::object();  // bytes and flops of the problem (speed_of_light.h)
   nlohmann::json authorship;                          // null unless it was asked for and there is something to tell
   StepTimes engine_us;
 
   // A round's candidate time without the offset.
   double CandidateUs(const Round& round) const;
-  double WithoutBaselineOffset(double span_us) const;
 
   nlohmann::json ToJson() const;
 };

@@ -93,7 +93,8 @@ Values Numbers(uint32_t seed) { return Normal(kElements / 2 * 2, 0.5, 2, seed); 
 TEST_F(DeviceTest, TellsTheSameOfFloatingOutputs) {
   for (const kb_dtype dtype : {kF32, kF64, kF16, kBf16, kC64, kC128}) {
     for (const auto mode : {Tolerance::Mode::kAnchored, Tolerance::Mode::kAllclose}) {
-      SCOPED_TRACE(testing::Message() << int{dtype.code} << " " << int{dtype.bits} << " mode " << static_cast<int>(mode));
+      SCOPED_TRACE(testing::Message() << int{dtype.code} << " " << int{dtype.bits} << " mode "
+                                      << static_cast<int>(mode));
       const Tolerance tolerance{.mode = mode, .atol = 1e-3, .rtol = 1e-3, .rtol_rms = 1e-3};
       const Values expected = Numbers(1);
       Values few = expected, small = expected, odd = expected;

@@ -6,19 +6,14 @@
 // exported. The runner is a stopped process while inputs are put in place, but a wait armed on the device could still
 // fire: so the device is watched for longer than a time slice before each call, and a step in the watch's timer tells.
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <random>
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "cuda/driver.h"
 #include "device/cuda/compare.h"
-#include "device/cuda/interposer.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
 #include "device/process_link.h"
@@ -39,13 +34,6 @@ constexpr int64_t kPositions = 4096;
 // Work of another process waits for at most a time slice, 2.2 ms where it was measured; a step of the timer without any
 // is 0.1 us, and changing contexts takes 300.
 constexpr uint64_t kWatchNs = 3'000'000, kSuspiciousNs = 20'000;
-
-// A program of this installation: it lies where this library does.
-std::string SiblingOfThisLibrary(const char* name) {
-  Dl_info info{};
-  dladdr(reinterpret_cast<const void*>(&MakeCudaDevice), &info);
-  return std::filesystem::path(info.dli_fname).parent_path() / name;
-}
 
 class CudaSecretReader : public SecretReader {
  public:
@@ -135,9 +123,7 @@ class CudaDevice : public Device {
     KB_ASSIGN_OR_RETURN(Launcher kernels, Launcher::Create(*driver, major, minor, multiprocessors));
     KB_ASSIGN_OR_RETURN(auto scratch,
                         DeviceBuffer::Create(*driver, 2 * static_cast<size_t>(std::max(l2, 1 << 20)), nullptr));
-    KB_ASSIGN_OR_RETURN(auto interposer, cuda::Interposer::Start(SiblingOfThisLibrary("kb-interposer")));
-    std::unique_ptr<CudaDevice> device(
-        new CudaDevice(*driver, std::move(kernels), std::move(scratch), std::move(interposer), threads));
+    std::unique_ptr<CudaDevice> device(new CudaDevice(*driver, std::move(kernels), std::move(scratch), threads));
     int version = 0;
     driver->cuDriverGetVersion(&version);
     device->info_ = {{"name", name},
@@ -195,10 +181,12 @@ class CudaDevice : public Device {
     return gaps[0] > kSuspiciousNs ? static_cast<int64_t>(gaps[0]) : 0;
   }
 
-  void Interpose() override {
-    if (interposer_.Use()) return;
-    std::fprintf(stderr, "device process: kb-interposer cannot use the device\n");
-    std::_Exit(3);
+  void Clear(std::span<const OutputItem> outputs) override {
+    for (const OutputItem& output : outputs) {
+      if (output.bytes() > 0)
+        Must(driver_, driver_.cuMemsetD8Async(At(output.data), 0, output.bytes(), nullptr), "clearing");
+    }
+    Must(driver_, driver_.cuStreamSynchronize(nullptr), "clearing");
   }
 
   void Evict(const void*, size_t) override {}  // Flush() empties the L2
@@ -237,15 +225,13 @@ class CudaDevice : public Device {
   int64_t WaitedNs() override { return RunDelayNs(0); }
 
  private:
-  CudaDevice(const Functions& driver, Launcher kernels, std::unique_ptr<Buffer> scratch, cuda::Interposer interposer,
-             int threads)
+  CudaDevice(const Functions& driver, Launcher kernels, std::unique_ptr<Buffer> scratch, int threads)
       : driver_(driver),
         kernels_(std::move(kernels)),
         scratch_(std::move(scratch)),
         pool_(threads),
         comparer_(driver, &kernels_, &pool_),
-        flag_(driver, 16),
-        interposer_(std::move(interposer)) {}
+        flag_(driver, 16) {}
 
   // Bytes a second that a copy touches (read and written both count), the best of a few.
   double CopyRate() {
@@ -270,7 +256,6 @@ class CudaDevice : public Device {
   ThreadPool pool_;
   cuda::Comparer comparer_;
   Pinned flag_;
-  cuda::Interposer interposer_;
   nlohmann::json info_;
 };
 

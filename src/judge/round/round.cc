@@ -133,7 +133,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   }
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
-  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", {{"op", "baseline"}}, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", BaselineRequest(), protocol_.reference_timeout_s));
   round.baseline_us = baseline.at("us");
   round.baseline_waited_us = baseline.at("waited_us");
   round.baseline_event_us = baseline.at("event_us");
@@ -178,8 +178,6 @@ Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
               timeout_s + kStepTimeout);
 }
 
-Result<json> Rounds::BaselineAlone() {
-  return Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s);
-}
+Result<json> Rounds::BaselineAlone() { return Step("undisturbed", BaselineRequest(), protocol_.reference_timeout_s); }
 
 }  // namespace kb

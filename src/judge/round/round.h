@@ -80,6 +80,7 @@ class Rounds {
   Result<nlohmann::json> BaselineAlone();
 
  private:
+  nlohmann::json BaselineRequest() const { return {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}}; }
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
 
   DeviceProcess* device_;
