@@ -188,6 +188,8 @@ class Host:
             budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
             for budget, a, b in zip(budgets, expected, truth):
                 code, bits, _ = trees.DTYPES[a.dtype]
+                if budget and problem.errors_wander:
+                    self.lib.kbd_budget_pool(budget)
                 if budget:
                     self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
             done += 1

@@ -13,6 +13,7 @@ _SIGNATURES = {
     "kbd_budget_new": (_POINTER, []),
     "kbd_budget_free": (None, [_POINTER]),
     "kbd_budget_add": (None, [_POINTER, _POINTER, ctypes.c_int, ctypes.c_int, _I64, _POINTER, _POINTER]),
+    "kbd_budget_pool": (None, [_POINTER]),
     "kbd_budget_judgeable": (ctypes.c_int, [_POINTER, _TEXT]),
     "kbd_budget_info": (_TEXT, [_POINTER, _POINTER]),
     "kbd_judge": (_TEXT, [_POINTER, _POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.POINTER(_I64), _POINTER, _POINTER, _TEXT]),

@@ -4,6 +4,7 @@ A file may also declare
     SIZES            {"small": {"N": 512}, ...}: named variants that override module-level constants
     DISTRIBUTIONS    names from distributions.py under which the task still makes sense
     NEEDS_TORCH_RNG  True if the answer depends on torch's generator; refuses native candidates
+    ERRORS_WANDER    why the reference's error in one place says little about the next time: then all blocks share one budget
     reference_fp64   the same as Model.forward in fp64, for modules that cannot simply be cast: f(model, *inputs)
 """
 
@@ -110,6 +111,7 @@ class Problem:
         self.module = load_module(path, size)
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
+        self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
         self.forward_bytes, self.models = 0, []
         self._refuse_what_cannot_fit()

@@ -74,6 +74,7 @@ void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elem
   static_cast<DeviceHandle*>(device)->device->AddAnchor(static_cast<ErrorBudget*>(budget), expected, dtype, elements,
                                                         truth);
 }
+void kbd_budget_pool(void* budget) { static_cast<ErrorBudget*>(budget)->Pool(); }
 int kbd_budget_judgeable(void* budget, const char* tolerance) {
   return static_cast<ErrorBudget*>(budget)->Judgeable(kb::ReadTolerance(tolerance));
 }

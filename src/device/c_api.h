@@ -23,6 +23,8 @@ KBD_EXPORT void kbd_budget_free(void* budget);
 // `expected`: contiguous, of the given DLPack dtype; `truth`: contiguous fp64.
 KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
                                const double* truth);
+// Every block may err as the worst does (ErrorBudget::Pool).
+KBD_EXPORT void kbd_budget_pool(void* budget);
 // `tolerance`: {"mode", "atol", "rtol", "rtol_rms", "rms_factor", "max_factor", "cap"}.
 KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
 

@@ -39,19 +39,21 @@ class DeviceTest : public testing::Test {
 
   // Both sides' comparison of the same outputs, anchored on `reference` against `truth` if these are given.
   static void ExpectSame(const Values& got, const Values& expected, kb_dtype dtype, const Tolerance& tolerance,
-                         const Values& reference = {}, const Values& truth = {}) {
+                         const Values& reference = {}, const Values& truth = {}, bool pooled = false) {
     const std::vector<char> g = Encode(got, dtype), e = Encode(expected, dtype);
-    ExpectSameBytes(g, e, dtype, tolerance, reference, truth);
+    ExpectSameBytes(g, e, dtype, tolerance, reference, truth, pooled);
   }
 
   static void ExpectSameBytes(const std::vector<char>& g, const std::vector<char>& e, kb_dtype dtype,
-                              const Tolerance& tolerance, const Values& reference = {}, const Values& truth = {}) {
+                              const Tolerance& tolerance, const Values& reference = {}, const Values& truth = {},
+                              bool pooled = false) {
     const OutputItem form{nullptr, dtype, {static_cast<int64_t>(g.size() / ElementSize(dtype))}};
     const OnDevice g_there(g.data(), g.size()), e_there(e.data(), e.size());
     ErrorBudget here, there;
     if (!reference.empty()) {
       const std::vector<char> r = Encode(reference, dtype);
       const OnDevice r_there(r.data(), r.size()), t_there(truth.data(), truth.size() * sizeof(double));
+      if (pooled) here.Pool(), there.Pool();
       for (int anchor = 0; anchor < 2; ++anchor) {
         cpu_->AddAnchor(&here, r.data(), dtype, form.elements(), truth.data());
         gpu_->AddAnchor(&there, r_there.data(), dtype, form.elements(), reinterpret_cast<double*>(t_there.data()));
@@ -120,7 +122,9 @@ TEST_F(DeviceTest, KeepsTheSameBudget) {
     far[i] += i > 300'000 ? 9 * noise[i] : 0;
   }
   for (const kb_dtype dtype : {kF32, kF64, kC64}) {
-    for (const Values& got : {near, far}) ExpectSame(got, reference, dtype, {}, reference, truth);
+    for (const bool pooled : {false, true}) {
+      for (const Values& got : {near, far}) ExpectSame(got, reference, dtype, {}, reference, truth, pooled);
+    }
   }
 }
 

@@ -223,7 +223,7 @@ extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 
 
 // What a block may err in the whole comparison. As in device/cuda/compare.cc, like the parts below.
 struct JudgeRule {
-  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap;
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap, pooled_rms, pooled_max;
   u64 poison;
   int kind, padding;  // 0: anchored, 1: allclose, 2: bits
 };
@@ -233,7 +233,7 @@ struct BlockBudget {
 
 // The numbers of kb::Moments, and sums of errors.
 struct TotalsPart {
-  double count, mean, deviation, square, error_square;
+  double count, mean, deviation, square, error_square, worst_rms, worst_max;
   i64 compared;
 };
 struct JudgedPart {
@@ -263,15 +263,19 @@ static __device__ void merge_moments(TotalsPart& to, double count, double mean, 
 
 // Each warp merges its share of the blocks into parts[warp].
 extern "C" __global__ void kb_totals(const BlockStats* stats, i64 blocks, TotalsPart* parts) {
-  TotalsPart sum = {0, 0, 0, 0, 0, 0};
+  TotalsPart sum = {0, 0, 0, 0, 0, 0, 0, 0};
   for (i64 b = first_thread(); b < blocks; b += all_threads()) {
     const BlockStats s = stats[b];
     const double n = s.finite, mean_square = s.expected_rms * s.expected_rms;
     merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n, mean_square * n);
     sum.error_square += s.error_rms * s.error_rms * s.compared;
     sum.compared += s.compared;
+    sum.worst_rms = fmax(sum.worst_rms, s.error_rms);
+    sum.worst_max = fmax(sum.worst_max, s.error_max);
   }
   for (int step = 16; step > 0; step /= 2) {
+    sum.worst_rms = fmax(sum.worst_rms, __shfl_down_sync(~0u, sum.worst_rms, step));
+    sum.worst_max = fmax(sum.worst_max, __shfl_down_sync(~0u, sum.worst_max, step));
     const double count = __shfl_down_sync(~0u, sum.count, step), mean = __shfl_down_sync(~0u, sum.mean, step);
     const double deviation = __shfl_down_sync(~0u, sum.deviation, step);
     const double square = __shfl_down_sync(~0u, sum.square, step);
@@ -296,8 +300,8 @@ static __device__ double ratio_of(double error, double allowed) { return error =
 static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block, const JudgeRule& rule) {
   const BlockBudget own = budget == nullptr ? BlockBudget{0, 0} : budget[block];
   const double scale = fmax(stats.expected_rms, rule.scale_floor);
-  return {fmin(fmax((rule.rms_factor + 1) * own.rms, rule.rtol_rms * scale), rule.cap),
-          fmin(fmax((rule.max_factor + 1) * own.max, rule.rtol * scale), rule.cap)};
+  return {fmin(fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), rule.rtol_rms * scale), rule.cap),
+          fmin(fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), rule.rtol * scale), rule.cap)};
 }
 
 // Error over allowed error of every block; each warp sums its share up into parts[warp].

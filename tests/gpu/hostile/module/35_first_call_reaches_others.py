@@ -21,8 +21,9 @@ def reaches_others():
             pass
         for file in ("mem", "environ", "maps", "fd/3", "root/etc/passwd"):
             try:
-                os.close(os.open(f"/proc/{pid}/{file}", os.O_RDONLY))
-                return True
+                fd = os.open(f"/proc/{pid}/{file}", os.O_RDONLY)
+                if os.pread(fd, 1, 0x400000 if file == "mem" else 0):  # what has ended opens and holds nothing
+                    return True
             except OSError:
                 pass
     return False

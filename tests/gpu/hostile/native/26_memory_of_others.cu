@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -43,7 +44,11 @@ static bool Attack() {
   for (const int pid : Others()) {
     const std::string directory = "/proc/" + std::to_string(pid);
     for (const char* file : {"/mem", "/environ", "/maps", "/fd/3", "/root/etc/passwd", "/exe"}) {
-      if (open((directory + file).c_str(), O_RDONLY) >= 0) return true;
+      char byte = 0;  // what has no memory, like a process that has ended, opens and holds nothing
+      const int fd = open((directory + file).c_str(), O_RDONLY);
+      if (fd < 0 || pread(fd, &byte, 1, std::string(file) == "/mem" ? 0x400000 : 0) != 1) continue;
+      std::fprintf(stderr, "read %s%s\n", directory.c_str(), file);
+      return true;
     }
     char byte = 0;
     iovec here{&byte, 1}, there{reinterpret_cast<void*>(0x400000), 1};

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <kernelbench/kernel.h>
 
+#include <cstdio>
+
 static __global__ void Relu(const float* x, float* y, int64_t n) {
   const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < n) y[i] = x[i] <= 0 ? 0.0f : x[i];
@@ -27,7 +29,9 @@ static bool Attack() {
         "/sys/power/state", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/module/nvidia/uevent",
         "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "/dev/mem", "/dev/kmsg", "/etc/ld.so.cache",
         "/usr/bin/env", "/proc/self/exe"}) {
-    if (open(path, O_WRONLY) >= 0) return true;
+    if (open(path, O_WRONLY) < 0) continue;
+    std::fprintf(stderr, "opened %s\n", path);
+    return true;
   }
   return false;
 }
