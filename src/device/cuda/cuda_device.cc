@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "cuda/driver.h"
+#include "cuda/nvrtc.h"
 #include "device/cuda/kernels.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
