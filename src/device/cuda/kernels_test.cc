@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cuda/driver.h"
+#include "cuda/nvrtc.h"
 
 namespace kb {
 namespace {
