@@ -31,7 +31,7 @@ from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
 from .device_library import parsed, pointers
-from .problem import Events, Problem, ProblemError, available_bytes, seed_generators
+from .problem import Arrival, Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
 
 
@@ -139,7 +139,7 @@ class Host:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
         self.timed, self.weights, self.rng_seed = None, 0, 0
-        self.events = Events() if kind != "cpu" else None
+        self.arrival = Arrival() if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
 
     def hello(self, _):
@@ -323,7 +323,7 @@ class Host:
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         if request["events"]:
-            self.events.start()
+            self.arrival.begin(True)
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
@@ -332,11 +332,11 @@ class Host:
         else:
             outputs = [t.contiguous() for t in outputs]
         if request["events"]:
-            self.events.end()
+            self.arrival.end()
         if self.kind != "cpu":
             torch.cuda.synchronize()  # as a runner does before it says done
         if request["events"]:
-            event_us = self.events.elapsed_us()
+            event_us = self.arrival.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return {"us": ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,

@@ -10,7 +10,7 @@ import types
 import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
-from .problem import Events, seed_generators
+from .problem import Arrival, seed_generators
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -100,7 +100,7 @@ class Runner:
             self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
                              for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
-        self.events = Events() if arena and spec["events"] else None
+        self.arrival, self.timed = (Arrival(), spec["events"]) if arena else (None, False)
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
@@ -138,14 +138,13 @@ class Runner:
     def _on_gpu(self, seed, call):
         """(ns between two events around the call, offsets of the outputs)"""
         with self.arena:
-            if self.events:
-                self.events.start()
+            self.arrival.begin(self.timed)
             seed_generators(seed, self.device)
             placed = [self.arena.place(tensor) for tensor in call()]
-            if self.events:
-                self.events.end()
+            if self.timed:
+                self.arrival.end()
         torch.cuda.synchronize()
-        return int(1e3 * self.events.elapsed_us()) if self.events else 0, [self.arena.offset(tensor) for tensor in placed]
+        return int(1e3 * self.arrival.elapsed_us()) if self.timed else 0, [self.arena.offset(tensor) for tensor in placed]
 
     def _call(self):
         value = self.model(*self.inputs)

@@ -80,17 +80,18 @@ def seed_generators(seed, device):
         torch.cuda.default_generators[0].manual_seed(seed)
 
 
-class Events:
-    """The device's own clock around a call on a GPU."""
+class Arrival:
+    """The beginning of a call on a GPU, and the device's own clock around it if that is asked for (`timed`)."""
 
     def __init__(self):
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
 
-    def start(self):
+    def begin(self, timed):
         """Waits until the device has changed to this process: otherwise launches would hide behind the change."""
         self._end.record()
         self._end.synchronize()
-        self._start.record()
+        if timed:
+            self._start.record()
 
     def end(self):
         self._end.record()

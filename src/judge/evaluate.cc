@@ -239,8 +239,7 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
   }
   std::sort(offset.begin(), offset.end());
-  // On a CPU other load makes some calls longer, and nothing makes one shorter.
-  evaluation->offset_us = gpu ? Median(offset) : offset[offset.size() / 4];
+  evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
   evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {

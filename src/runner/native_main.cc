@@ -67,6 +67,7 @@ class NativeCandidate {
   // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset.
   void Empty() const {
     if (gpu_ == nullptr) return;
+    gpu_->Arrive();
     for (const kb_tensor& output : outputs_.tensors()) (void)gpu_->Clear(output.data, BytesOf(output));
     (void)gpu_->Synchronize();
   }
@@ -107,6 +108,7 @@ class NativeCandidate {
 
   // Returns nothing if all is well and there is nothing to tell: then the report of the last call still holds.
   std::optional<Report> Forward() {
+    if (gpu_ != nullptr) gpu_->Arrive();
     if (events_) gpu_->Start();
     Report report = Guarded("kb_forward", [&] {
       const int code = forward_(&call_);
