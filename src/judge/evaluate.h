@@ -100,6 +100,10 @@ class Evaluator {
                                            Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,
                         Evaluation* evaluation);
+  // Both put down evaluation->authorship and return why there is no class, or "": on the CPU and on a GPU.
+  Result<std::string> SampleCalls(const Request& request, const nlohmann::json& problem, const Built& built,
+                                  Rounds* rounds, Evaluation* evaluation);
+  Result<std::string> TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation);
   void Say(const std::string& line) const {
     if (options_.progress) options_.progress(line);
   }
