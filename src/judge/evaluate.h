@@ -58,6 +58,9 @@ class Evaluator {
 
   // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
+  // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
+  Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
   // What the device process told about its device; it is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
 

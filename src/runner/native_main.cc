@@ -24,6 +24,7 @@
 #include "runner/mailbox.h"
 #include "runner/memory.h"
 #include "runner/probes.h"
+#include "runner/stand_in.h"
 
 namespace kb::runner {
 namespace {
@@ -74,8 +75,7 @@ class NativeCandidate {
     (void)gpu_->Synchronize();
   }
 
-  Report Load(int kernel_fd) {
-    const std::string path = fmt::format("/proc/self/fd/{}", kernel_fd);
+  Report Load(const std::string& path) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return Problem(ReportStatus::kLoadFailed, fmt::format("dlopen: {}", dlerror()));
     forward_ = reinterpret_cast<Function>(dlsym(library, "kb_forward"));
@@ -231,7 +231,7 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
         candidate.Empty();
         break;
       case CallKind::kLoad:
-        mailbox.Write(candidate.Load(fds.at("kernel")));
+        mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fds.at("kernel"))));
         break;
       case CallKind::kPrepare:
         mailbox.Write(candidate.Prepare());
@@ -249,7 +249,31 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
   }
 }
 
+// One call on made-up inputs, each tensor in memory of its own, under NVIDIA's compute-sanitizer. Its parts in this
+// process connect to it when the GPU is opened, so that comes before confinement here.
+int ServeSanitizer(const char* path) {
+  const auto text = ReadFile(path);
+  if (!text) return Stop(text.error());
+  json spec = json::parse(*text);
+  auto gpu = Gpu::Open();
+  if (!gpu) return Stop(gpu.error());
+  for (const char* kind : {"inputs", "parameters", "outputs"}) {
+    const bool fill = std::string_view(kind) != "outputs";
+    if (const Status furnished = Furnish(*gpu, fill, &spec[kind]); !furnished) return Stop(furnished.error());
+  }
+  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
+  const Segment everything = Segment::Of(nullptr);
+  NativeCandidate candidate(spec, &*gpu, everything, everything, everything);
+  Report report = candidate.Load(spec.at("kernel"));
+  if (report.status == ReportStatus::kOk) report = candidate.Prepare();
+  if (report.status == ReportStatus::kOk) report = candidate.Forward().value_or(report);
+  if (report.status == ReportStatus::kOk) return 0;
+  std::fprintf(stderr, "kernelbench: %s\n", report.text.c_str());
+  return 1;
+}
+
 int Main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--sanitize") return ServeSanitizer(argv[2]);
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
   const auto has = [&](std::initializer_list<const char*> names) {
