@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A/A: the reference as its own candidate. How often does the 95% interval, systematic floor included, contain 1?
 
-    bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36,...] [--size small] [--device cuda]
+    bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda]
+
+A problem may name its own size behind an @.
 """
 
 import argparse
@@ -23,9 +25,10 @@ def main():
     files = problem_files()
     rows, inside, total, first = [], 0, 0, None
     with tempfile.TemporaryDirectory() as directory:
-        for name in arguments.problems.split(","):
+        for entry in arguments.problems.split(","):
+            name, _, size = entry.partition("@")
             candidate = self_candidate(files[name], directory)
-            results = evaluate(name, [candidate] * arguments.runs, "--size", arguments.size, "--protocol", arguments.protocol,
+            results = evaluate(name, [candidate] * arguments.runs, "--size", size or arguments.size, "--protocol", arguments.protocol,
                                "--threads", arguments.threads, "--device", arguments.device)
             first = first or results[0]
             wrong = [r for r in results if r["verdict"] != "correct"]
@@ -33,7 +36,7 @@ def main():
                 raise SystemExit(f"{name}: {wrong[0]['verdict']}: {wrong[0]['reason']}")
             hits = sum(low <= 1 <= high for low, high in (r["speedup_interval"] for r in results))
             speedups = [r["speedup"] for r in results]
-            rows.append((name, statistics.median(r["baseline_us"] for r in results), statistics.median(speedups),
+            rows.append((entry, statistics.median(r["baseline_us"] for r in results), statistics.median(speedups),
                          min(speedups), max(speedups), statistics.median(r["rounds"] for r in results),
                          statistics.median((r["speedup_interval"][1] - r["speedup_interval"][0]) / 2 for r in results), hits))
             inside, total = inside + hits, total + len(results)

@@ -1,4 +1,5 @@
-"""Judges the bundled examples and holds the verdicts against examples/expected.json. Needs only the standard library."""
+"""Judges the bundled examples and holds the verdicts against examples/expected.json, or where there is a GPU for it against
+examples/expected_cuda.json. Needs only the standard library."""
 import argparse
 import json
 import os
@@ -14,10 +15,20 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 KERNELBENCH = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench"
 EXAMPLES = ROOT / "examples"
 ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
+EXPECTED = {"cpu": "expected.json", "cuda": "expected_cuda.json"}
+GPU_MEMORY = 128e9  # bytes; the largest problems at the size standard need about that much
+# Prints why the examples for a GPU cannot be judged here, or nothing.
+GPU_PROBE = f"""
+import torch
+if not torch.cuda.is_available():
+    print("PyTorch cannot use it")
+elif torch.cuda.get_device_properties(0).total_memory < {GPU_MEMORY}:
+    print("the examples for it need {GPU_MEMORY / 1e9:.0f} GB of memory")
+"""
 
 
 class Row:
-    """One line of expected.json, and what became of it."""
+    """One line of expected.json or expected_cuda.json, and what became of it."""
 
     def __init__(self, line):
         self.candidate, self.problem, self.size = line["candidate"], line["problem"], line["size"]
@@ -70,6 +81,32 @@ def duration(seconds):
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
 
 
+def has_driver():
+    """NVIDIA's, under WSL too. Asking PyTorch takes seconds, which only such machines have to wait."""
+    return any(os.path.exists(path) for path in ("/dev/nvidiactl", "/proc/driver/nvidia/version", "/dev/dxg"))
+
+
+def find_nvcc():
+    """nvcc from where kernelbench would take it, or None."""
+    home = os.environ.get("CUDA_HOME")
+    own = f"{home}/bin/nvcc" if home else ""
+    return shutil.which(own) or shutil.which("nvcc") or shutil.which("/usr/local/cuda/bin/nvcc")
+
+
+def choose_device():
+    if not has_driver():
+        return "cpu"
+    python = os.environ.get("KERNELBENCH_PYTHON") or sys.executable
+    probe = subprocess.run([python, "-c", GPU_PROBE], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    obstacle = "PyTorch cannot be asked" if probe.returncode != 0 else probe.stdout.strip()
+    if not obstacle and not find_nvcc():
+        obstacle = "there is no nvcc (install the CUDA toolkit or set CUDA_HOME)"
+    if not obstacle:
+        return "cuda"
+    print(f"An NVIDIA GPU is left alone: {obstacle}", flush=True)
+    return "cpu"
+
+
 def group(rows):
     """Rows of one problem and size share a device process, a baseline and a call of kernelbench."""
     groups = {}
@@ -78,11 +115,11 @@ def group(rows):
     return groups
 
 
-def judge(problem, size, rows, store, jobs, progress):
+def judge(problem, size, rows, device, store, jobs, progress):
     """Fills in the evaluations of `rows`; returns what kernelbench said if it failed to give some of them a verdict."""
     progress.say(f"{problem} ({size})")
     waiting = {row.path: row for row in rows}
-    command = [KERNELBENCH, "eval", problem, *waiting, "--size", size, "--device", "cpu", "--protocol", "quick", "--json",
+    command = [KERNELBENCH, "eval", problem, *waiting, "--size", size, "--device", device, "--protocol", "quick", "--json",
                "--store", store, "--jobs", str(jobs)]
     with tempfile.TemporaryFile("w+", errors="replace") as said:
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
@@ -156,16 +193,18 @@ def shown(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=0)
-    jobs = parser.parse_args().jobs
+    parser.add_argument("--device", choices=sorted(EXPECTED), help="default: cuda where those examples can be judged")
+    arguments = parser.parse_args()
+    jobs, device = arguments.jobs, arguments.device or choose_device()
     store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or ROOT / "build" / "quickstart" / "evaluations.sqlite")
     os.makedirs(os.path.dirname(store), exist_ok=True)
-    rows = [Row(line) for line in json.loads((EXAMPLES / "expected.json").read_text())]
+    rows = [Row(line) for line in json.loads((EXAMPLES / EXPECTED[device]).read_text())]
 
-    print(f"Judging {len(rows)} examples on the CPU", flush=True)
+    print(f"Judging {len(rows)} examples on the {'CPU' if device == 'cpu' else 'GPU'}", flush=True)
     start, progress, failures = time.monotonic(), Progress(len(rows)), []
     try:
         for (problem, size), members in group(rows).items():
-            said = judge(problem, size, members, store, jobs, progress)
+            said = judge(problem, size, members, device, store, jobs, progress)
             if said:
                 failures.append(f"{problem} ({size}): {said}")
     except KeyboardInterrupt:
@@ -183,8 +222,9 @@ def main():
     print("\nNext:")
     if reported:
         print(f"  open {shown(ROOT / 'report.html')} in a browser")
-    print(f"  judge a kernel of your own: {shown(KERNELBENCH)} eval 1/36 my_kernel.cpp --size small"
-          f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / 'fused.cpp')})")
+    suffix, flags = (".cpp", "--size small") if device == "cpu" else (".cu", "--device cuda")
+    print(f"  judge a kernel of your own: {shown(KERNELBENCH)} eval 1/36 my_kernel{suffix} {flags}"
+          f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / ('fused' + suffix))})")
     if any(row.evaluation is None for row in rows) or not reported:
         return FAILED
     return ALL_EXPECTED if all(row.expected for row in rows) else NOT_ALL_EXPECTED

@@ -12,6 +12,7 @@ COLUMNS = 32768
 DIM = 1
 
 FAMILY = "scan"
+ERRORS_WANDER = "a rounding is carried on along the row, so whole blocks err alike, in another place each time"
 SIZES = {
     "small": {"ROWS": 512, "COLUMNS": 4096},
     "odd": {"ROWS": 509, "COLUMNS": 4099},

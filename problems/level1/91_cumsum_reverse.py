@@ -18,6 +18,7 @@ SIZES = {
 # As drawn, a sum is about half its number of terms; with mean 0 it says nothing of the next one.
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 FAMILY = "scan"
+ERRORS_WANDER = "a rounding is carried on along the row, so whole blocks err alike, in another place each time"
 
 
 class Model(nn.Module):

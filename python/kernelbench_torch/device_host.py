@@ -6,6 +6,7 @@ believes a runner.
 """
 
 import ctypes
+import gc
 import glob
 import json
 import math
@@ -20,6 +21,7 @@ import socket
 import struct
 import sys
 import sysconfig
+import time
 import traceback
 
 import torch
@@ -29,7 +31,7 @@ from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
 from .device_library import parsed, pointers
-from .problem import Problem, ProblemError, available_bytes, seed_generators
+from .problem import Events, Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
 
 
@@ -108,6 +110,32 @@ def start_cuda():
     os.environ.setdefault("KERNELBENCH_NVRTC", find_nvrtc())
 
 
+def multiplication_rates(kind):
+    """TFLOP/s of a large matrix product, the best of a few, by what it is computed in."""
+    if kind == "cpu":
+        return {"fp32": round(_rate(1024, torch.float32, "cpu", lambda: None), 3)}
+    rates = {"fp32": _rate(4096, torch.float32, kind, torch.cuda.synchronize)}
+    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
+        rates[name] = _rate(8192, dtype, kind, torch.cuda.synchronize)
+    kept = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    rates["tf32"] = _rate(8192, torch.float32, kind, torch.cuda.synchronize)
+    torch.backends.cuda.matmul.allow_tf32 = kept
+    return {name: round(rate, 1) for name, rate in rates.items()}
+
+
+def _rate(n, dtype, device, wait):
+    a, b = (torch.randn(n, n, dtype=dtype, device=device) for _ in range(2))
+    out, best = torch.empty_like(a), math.inf
+    for _ in range(4):
+        wait()
+        start = time.perf_counter()
+        torch.matmul(a, b, out=out)
+        wait()
+        best = min(best, time.perf_counter() - start)
+    return 2 * n**3 / best / 1e12
+
+
 class Host:
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
@@ -120,20 +148,22 @@ class Host:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session = {}, None, None
         self.timed, self.weights, self.rng_seed = None, 0, 0
-        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if kind != "cpu" else None
-        self.inputs, self.working, self.expected, self.scratch = [], [], [], []
+        self.events = Events() if kind != "cpu" else None
+        self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
 
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
+        info["rates"] = multiplication_rates(self.kind)
         profiler = "" if self.kind == "cpu" else find_cupti()
         return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts(), "profiler": profiler}
 
     def problem_op(self, request):
-        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds")])
+        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
         if key not in self.problems:
             self.problems.clear()  # one problem at a time: its tensors may be large
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
-                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind)
+                              lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
+                              request["memory_bytes"])
             problem.budgets, problem.baselines = {}, {}
             self.problems[key] = problem
             self.release_memory()
@@ -168,6 +198,8 @@ class Host:
             budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
             for budget, a, b in zip(budgets, expected, truth):
                 code, bits, _ = trees.DTYPES[a.dtype]
+                if budget and problem.errors_wander:
+                    self.lib.kbd_budget_pool(budget)
                 if budget:
                     self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
             done += 1
@@ -225,6 +257,8 @@ class Host:
         self.session = self.lib.kbd_session_new(self.device, json.dumps(layout).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
+        self.module = request["module"]
+        self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
         self.working = [shared_like(t) for t in self.problem.input_examples]
         self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
@@ -278,7 +312,10 @@ class Host:
         if self.kind == "cpu":
             return {"us": 0.0}
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
+        if not self.module:
+            return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)
+        seed_generators(0, self.kind)
         blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
         torch.cuda.synchronize()
         return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
@@ -286,7 +323,7 @@ class Host:
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
-    def baseline(self, _):
+    def baseline(self, request):
         """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position."""
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
@@ -295,8 +332,8 @@ class Host:
                                       pointers(self.scratch) if self.copies else None)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
-        if self.events:
-            self.events[0].record()
+        if request["events"]:
+            self.events.start()
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
@@ -304,10 +341,12 @@ class Host:
             outputs = self.scratch
         else:
             outputs = [t.contiguous() for t in outputs]
-        if self.events:
-            self.events[1].record()
+        if request["events"]:
+            self.events.end()
+        if self.kind != "cpu":
             torch.cuda.synchronize()  # as a runner does before it says done
-            event_us = 1e3 * self.events[0].elapsed_time(self.events[1])
+        if request["events"]:
+            event_us = self.events.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return {"us": ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
@@ -325,6 +364,7 @@ class Host:
                                              json.dumps(request["tolerance"]).encode()))
         for output in result["outputs"]:
             output["dtype"] = str(self.expected[output["output"]].dtype).removeprefix("torch.")
+        result["late"] = not self.lib.kbd_secrets_hold(self.session)
         return result
 
     def keep_outputs(self, _):
@@ -338,7 +378,7 @@ class Host:
     def end_session(self, _):
         if self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.inputs, self.working, self.expected, self.scratch = None, [], [], [], []
+        self.session, self.inputs, self.working, self.expected, self.scratch, self.blanks = None, [], [], [], [], []
         return {}
 
 
@@ -354,7 +394,7 @@ def answer(host, request, fds):
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
         if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
-            return {"problem_error": f"out of memory while running the reference: {error}"}, []
+            return {"problem_error": f"out of memory while running the reference: {error}", "out_of_memory": True}, []
         return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
                 "traceback": traceback.format_exc()}, []
     finally:
@@ -374,6 +414,7 @@ def main():
     fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(threads)
     torch.set_grad_enabled(False)
+    gc.freeze()  # what is imported is never garbage: collections in the middle of a call are short
     if kind == "cpu":
         limit_memory()
     channel = Channel(fd)

@@ -10,7 +10,7 @@ import types
 import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
-from .problem import seed_generators
+from .problem import Events, seed_generators
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -43,7 +43,7 @@ def view(base, spec, device):
 def is_out_of_memory(error):
     # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
     said = str(error).lower()
-    return isinstance(error, MemoryError) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
 
 
 def new_module(source):
@@ -100,7 +100,7 @@ class Runner:
             self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
                              for i, s in enumerate(spec["inputs"])]
         self.model_class = self.model = None
-        self.events = [torch.cuda.Event(enable_timing=True) for _ in range(2)] if arena else None
+        self.events = Events() if arena and spec["events"] else None
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
@@ -137,14 +137,15 @@ class Runner:
 
     def _on_gpu(self, seed, call):
         """(ns between two events around the call, offsets of the outputs)"""
-        start, end = self.events
-        seed_generators(seed, self.device)
         with self.arena:
-            start.record()
+            if self.events:
+                self.events.start()
+            seed_generators(seed, self.device)
             placed = [self.arena.place(tensor) for tensor in call()]
-            end.record()
+            if self.events:
+                self.events.end()
         torch.cuda.synchronize()
-        return int(1e6 * start.elapsed_time(end)), [self.arena.offset(tensor) for tensor in placed]
+        return int(1e3 * self.events.elapsed_us()) if self.events else 0, [self.arena.offset(tensor) for tensor in placed]
 
     def _call(self):
         value = self.model(*self.inputs)

@@ -4,6 +4,7 @@ A file may also declare
     SIZES            {"small": {"N": 512}, ...}: named variants that override module-level constants
     DISTRIBUTIONS    names from distributions.py under which the task still makes sense
     NEEDS_TORCH_RNG  True if the answer depends on torch's generator; refuses native candidates
+    ERRORS_WANDER    why the reference's error in one place says little about the next time: then all blocks share one budget
     reference_fp64   the same as Model.forward in fp64, for modules that cannot simply be cast: f(model, *inputs)
 """
 
@@ -58,6 +59,10 @@ def tensor_bytes(value):
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
+def readable(size):
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
+
+
 def available_bytes(device="cpu"):
     """Memory of the device that can still be taken."""
     if device != "cpu":
@@ -75,17 +80,40 @@ def seed_generators(seed, device):
         torch.cuda.default_generators[0].manual_seed(seed)
 
 
+class Events:
+    """The device's own clock around a call on a GPU."""
+
+    def __init__(self):
+        self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def start(self):
+        """Waits until the device has changed to this process: otherwise launches would hide behind the change."""
+        self._end.record()
+        self._end.synchronize()
+        self._start.record()
+
+    def end(self):
+        self._end.record()
+
+    def elapsed_us(self):
+        """After synchronizing."""
+        return 1e3 * self._start.elapsed_time(self._end)
+
+
 class Problem:
     """A problem at one size and precision on one device, with one reference module for each weight seed."""
 
-    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu"):
-        """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU."""
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0):
+        """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU.
+        `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free."""
+        self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
         self.module = load_module(path, size)
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
+        self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
-        self.forward_bytes = 0
+        self.forward_bytes, self.models = 0, []
         self._refuse_what_cannot_fit()
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
@@ -186,26 +214,35 @@ class Problem:
                 inputs = list(self.module.get_inputs())
         except Exception:
             return  # a module that cannot run there is tried for real
-        self._refuse(tensor_bytes(inputs), 0)
+        self._refuse(tensor_bytes(inputs), 0, 0)
 
-    def _refuse(self, input_bytes, output_bytes):
-        # Inputs: private, shared, in fp64. Outputs: expected, copied, shared, in fp64 and its cast.
-        needed, free = 4 * input_bytes + 7 * output_bytes, available_bytes(self.device)
-        if needed > free:
-            raise ProblemError(f"{self.path} at this size needs {needed / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free; "
+    def _refuse(self, input_bytes, output_bytes, forward_bytes):
+        """In a round there are private, shared and working inputs, expected outputs and two in the arena, and what both sides'
+        forward needs besides; before, drawn inputs and the same in fp64, outputs in both, and what forward needs in fp64."""
+        session = 3 * input_bytes + 4 * output_bytes + 2 * forward_bytes
+        anchor = 3 * input_bytes + 4 * output_bytes + 3 * forward_bytes
+        needed = max(session, anchor) + self._weight_bytes()
+        if needed > self.free_bytes:
+            raise ProblemError(f"{self.path} at this size needs {readable(needed)}, {readable(self.free_bytes)} are free; "
                                "choose a smaller --size")
+
+    def _weight_bytes(self):
+        """Every set of weights, the current one shared, in the candidate and in fp64."""
+        if not self.models:
+            return 0
+        return (len(self.models) + 4) * tensor_bytes(list(self.models[0].state_dict().values()))
 
     def _describe(self):
         """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
         self.structure, tensors = self.draw()
         first = self._run_checked(tensors)
-        self._refuse(0, tensor_bytes(first))
         if self.device != "cpu":
             torch.cuda.reset_peak_memory_stats()
             held = torch.cuda.memory_allocated()
         again = self._run_checked(tensors, cloned=False)
         if self.device != "cpu":  # what a call needs beside its inputs and outputs
             self.forward_bytes = max(0, torch.cuda.max_memory_allocated() - held - tensor_bytes(again))
+        self._refuse(tensor_bytes(tensors), tensor_bytes(first), self.forward_bytes)
         if not first:
             raise ProblemError(f"{self.path}: forward returns no tensor")
         for a, b in zip(first, again):

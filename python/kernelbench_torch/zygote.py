@@ -10,6 +10,7 @@ parameters, the finished extensions in the order of spec["extensions"], and what
 "capture" and "prepare": result.
 """
 
+import gc
 import json
 import os
 import resource
@@ -77,6 +78,7 @@ def main():
     namespaces = int(sys.argv[3])
     torch.set_grad_enabled(False)
     warm_up()
+    gc.freeze()  # as in the device process; and pages that are never looked at stay shared
     channel.send({"ready": True})
     while (message := channel.receive()) is not None:
         request, fds = message

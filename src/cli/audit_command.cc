@@ -22,6 +22,7 @@ struct AuditFlags {
   SelectionFlags selection;
   std::string size, device = "cpu", store = DefaultStore();
   int threads = 0;
+  double device_memory_gb = 0;
   bool json = false, again = false, quiet = false;
 };
 
@@ -143,6 +144,7 @@ int Audit(const AuditFlags& flags) {
   EvaluatorOptions options;
   options.device = flags.device;
   options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
   auto evaluator = Evaluator::Create(options);
   if (!evaluator) return Report(evaluator.error());
   const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
@@ -163,6 +165,10 @@ void AddAudit(CLI::App* problems, int* exit_code) {
   AddSizeFlag(command, &flags->size);
   command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
   command->add_option("--store", flags->store, "where audits are kept")->capture_default_str();
   command->add_flag("--again", flags->again, "also what was audited before");
   command->add_flag("--json", flags->json, "one line of JSON for each (docs/problems.md)");

@@ -26,6 +26,7 @@ struct EvalFlags {
   std::map<std::string, std::string> keys;  // protocol keys set by flags
   bool json = false, no_store = false, quiet = false, verbose = false;
   int threads = 0, jobs = 0;
+  double device_memory_gb = 0;
   std::vector<std::string> without;
   std::string sanitize;  // the tool, or empty: judge
 };
@@ -36,6 +37,7 @@ EvaluatorOptions OptionsOf(const EvalFlags& flags) {
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   options.without = {flags.without.begin(), flags.without.end()};
   options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
   options.jobs = flags.jobs;
   return options;
 }
@@ -153,6 +155,10 @@ void AddEval(CLI::App* app, int* exit_code) {
       ->allow_extra_args(false);
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
   command
       ->add_option("--sanitize", flags->sanitize,

@@ -41,6 +41,7 @@ bool Find(void* library, const char* name, Function* function) {
   X(cuLaunchKernel)           \
   X(cuEventCreate)            \
   X(cuEventRecord)            \
+  X(cuEventSynchronize)       \
   X(cuEventElapsedTime)       \
   X(cuIpcGetMemHandle)        \
   X(cuIpcOpenMemHandle_v2)    \

@@ -56,6 +56,7 @@ struct Functions {
                         unsigned shared_bytes, Stream stream, void** arguments, void** extra);
   int (*cuEventCreate)(void** event, unsigned flags);
   int (*cuEventRecord)(void* event, Stream stream);
+  int (*cuEventSynchronize)(void* event);
   int (*cuEventElapsedTime)(float* milliseconds, void* start, void* end);
   int (*cuIpcGetMemHandle)(IpcHandle* handle, Address address);
   int (*cuIpcOpenMemHandle_v2)(Address* address, IpcHandle handle, unsigned flags);

@@ -74,6 +74,7 @@ void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elem
   static_cast<DeviceHandle*>(device)->device->AddAnchor(static_cast<ErrorBudget*>(budget), expected, dtype, elements,
                                                         truth);
 }
+void kbd_budget_pool(void* budget) { static_cast<ErrorBudget*>(budget)->Pool(); }
 int kbd_budget_judgeable(void* budget, const char* tolerance) {
   return static_cast<ErrorBudget*>(budget)->Judgeable(kb::ReadTolerance(tolerance));
 }
@@ -128,6 +129,7 @@ const char* kbd_profile(void* session, const void* const* inputs, uint64_t argum
                         const char* settings) {
   return static_cast<Session*>(session)->ProfileForward(inputs, argument, timeout_ns, nlohmann::json::parse(settings));
 }
+int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<Session*>(session)->Empty(outputs); }
 int64_t kbd_baseline_gap(void* session) { return static_cast<Session*>(session)->BaselineGapNs(); }
 void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
 int64_t kbd_baseline_end(void* session, const void* const* outputs) {
@@ -136,6 +138,7 @@ int64_t kbd_baseline_end(void* session, const void* const* outputs) {
 const char* kbd_check_inputs(void* session, const void* const* inputs) {
   return static_cast<Session*>(session)->CheckInputs(inputs);
 }
+int kbd_secrets_hold(void* session) { return static_cast<Session*>(session)->SecretsHold(); }
 const char* kbd_compare(void* session, const void* const* expected, void* const* budgets, const char* tolerance) {
   return static_cast<Session*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
 }

@@ -23,6 +23,8 @@ KBD_EXPORT void kbd_budget_free(void* budget);
 // `expected`: contiguous, of the given DLPack dtype; `truth`: contiguous fp64.
 KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
                                const double* truth);
+// Every block may err as the worst does (ErrorBudget::Pool).
+KBD_EXPORT void kbd_budget_pool(void* budget);
 // `tolerance`: {"mode", "atol", "rtol", "rtol_rms", "rms_factor", "max_factor", "cap"}.
 KBD_EXPORT int kbd_budget_judgeable(void* budget, const char* tolerance);
 
@@ -59,6 +61,8 @@ KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uin
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
 // `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
+// After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
+KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
 // Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
 KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
 // The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).
@@ -68,6 +72,9 @@ KBD_EXPORT void kbd_baseline_begin(void* session);
 KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
 // Step 4: {"inputs_changed": [index...], "late": bool}; late: the secret positions no longer hold what was read.
 KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs);
+// Whether the secret positions still hold what was read inside the clock: to be asked after the comparison, for what
+// was compared is then what had been there in time.
+KBD_EXPORT int kbd_secrets_hold(void* session);
 // Step 6: {"outputs": [mismatch...]}; `budgets` one for each output, null: tolerance only.
 KBD_EXPORT const char* kbd_compare(void* session, const void* const* expected, void* const* budgets,
                                    const char* tolerance);

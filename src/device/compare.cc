@@ -203,6 +203,8 @@ void ErrorBudget::AddAnchor(ThreadPool& pool, const void* expected, kb_dtype dty
     totals.error_square +=
         static_cast<long double>(stats[block].error_rms) * stats[block].error_rms * stats[block].compared;
     totals.compared += stats[block].compared;
+    totals.worst.rms = std::max(totals.worst.rms, stats[block].error_rms);
+    totals.worst.max = std::max(totals.worst.max, stats[block].error_max);
   }
   AddTotals(dtype, elements, totals);
 }
@@ -227,6 +229,7 @@ void ErrorBudget::AddTotals(kb_dtype dtype, int64_t elements, const AnchorTotals
   KB_CHECK(elements == elements_ && dtype.code == dtype_.code && dtype.bits == dtype_.bits);
   ++anchors_;
   truth_.Merge(totals.truth);
+  worst_ = {std::max(worst_.rms, totals.worst.rms), std::max(worst_.max, totals.worst.max)};
   if (totals.compared > 0) {
     const double rms = static_cast<double>(std::sqrt(totals.error_square / totals.compared));
     reference_rms_ = std::max(reference_rms_, rms);

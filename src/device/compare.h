@@ -11,6 +11,7 @@
 #ifndef DEVICE_COMPARE_H_
 #define DEVICE_COMPARE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -60,6 +61,7 @@ struct AnchorTotals {
   Moments truth;
   long double error_square = 0;
   int64_t compared = 0;
+  BlockBudget worst;  // of all blocks
 };
 
 // What one output (on one distribution of inputs) may err, gathered from anchors. Copyable; not for several threads at
@@ -77,6 +79,11 @@ class ErrorBudget {
   // A copy whose blocks are here.
   ErrorBudget WithBlocks(std::vector<BlockBudget> blocks) const;
 
+  // From now on every block may err as the worst of all blocks does, for outputs whose errors wander: where one
+  // rounding is carried on, as in a running sum, what an anchor's block errs says little about the same block of the
+  // next round.
+  void Pool() { pooled_ = true; }
+
   int anchors() const { return anchors_; }
 
   // Of the truth, over all elements of all anchors; 0 without anchors. A standard deviation of n - 1, since a scalar
@@ -93,9 +100,11 @@ class ErrorBudget {
   // False if the reference itself errs by more than the cap allows: the network is too chaotic to be judged so.
   bool Judgeable(const Tolerance& tolerance) const;
 
-  // Of one block, or where all of them lie if a device keeps them; 0 or null without anchors.
-  double BlockRms(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].rms; }
-  double BlockMax(int64_t block) const { return blocks_.empty() ? 0 : blocks_[block].max; }
+  // Of one block, or where all of them lie if a device keeps them; 0 or null without anchors. Pooled() is what every
+  // block has at least.
+  double BlockRms(int64_t block) const { return std::max(Pooled().rms, blocks_.empty() ? 0 : blocks_[block].rms); }
+  double BlockMax(int64_t block) const { return std::max(Pooled().max, blocks_.empty() ? 0 : blocks_[block].max); }
+  BlockBudget Pooled() const { return pooled_ ? worst_ : BlockBudget(); }
   int64_t blocks() const { return static_cast<int64_t>(blocks_.size()); }
   const std::shared_ptr<Buffer>& blocks_there() const { return blocks_there_; }
 
@@ -109,6 +118,8 @@ class ErrorBudget {
   std::shared_ptr<Buffer> blocks_there_;
   Moments truth_;
   double reference_rms_ = 0;
+  BlockBudget worst_;
+  bool pooled_ = false;
 };
 
 // The keys of the `mismatch` object of docs/evaluation.md; a right output fills in what it can.

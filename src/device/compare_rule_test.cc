@@ -40,6 +40,20 @@ TEST(ErrorBudget, KeepsTheLargestOfTheAnchors) {
   EXPECT_FALSE(CompareValues(got, truth, kF64, budget).ok);
 }
 
+// A running sum: a whole block errs alike, and an anchor may show it as exact by chance.
+TEST(ErrorBudget, PooledBlocksMayErrAsTheWorst) {
+  const Values truth = Normal(4096, 0, 1, 15);
+  Values reference = truth, got = truth;
+  for (size_t i = 1024; i < 2048; ++i) reference[i] += 0.01;  // the anchor errs here
+  for (size_t i = 0; i < 1024; ++i) got[i] += 0.02;           // and the candidate there
+  ErrorBudget budget = Anchored(reference, truth, kF64);
+  EXPECT_FALSE(CompareValues(got, truth, kF64, budget).ok);
+  budget.Pool();
+  EXPECT_TRUE(CompareValues(got, truth, kF64, budget).ok);
+  for (size_t i = 0; i < 1024; ++i) got[i] += 0.02;
+  EXPECT_FALSE(CompareValues(got, truth, kF64, budget).ok);
+}
+
 TEST(ErrorBudget, CapKeepsChaosFromPassing) {
   const Values truth = Normal(4096, 0, 1, 15);
   const ErrorBudget noisy = Anchored(Plus(truth, Normal(4096, 0, 0.5, 16)), truth);

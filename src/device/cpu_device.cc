@@ -78,6 +78,8 @@ class CpuDevice : public Device {
 
   int64_t Watch() override { return 0; }  // other load on the cores: WaitedNs()
 
+  void Clear(std::span<const OutputItem>) override { KB_CHECK(false && "empty calls do nothing on a CPU"); }
+
   void Evict(const void* data, size_t bytes) override {
     if (by_line_) EvictLines(pool_, data, bytes);
   }

@@ -128,6 +128,8 @@ class Device {
   // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
   // was taken away meanwhile. 0 at once where there is nothing to hold.
   virtual int64_t Watch() = 0;
+  // Writes zeros and waits for it: the work of an empty call (GPU).
+  virtual void Clear(std::span<const OutputItem> outputs) = 0;
   // Makes memory that the next call will write as cold as Present() makes its inputs; nothing if Flush() does that.
   virtual void Evict(const void* data, size_t bytes) = 0;
   // See device/random_fill.h.

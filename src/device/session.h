@@ -38,8 +38,10 @@ class Session {
   const char* ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
                              const nlohmann::json& settings);
   void BaselineBegin();
+  int64_t Empty(void* const* outputs);
   int64_t BaselineEnd(const void* const* outputs);
   const char* CheckInputs(const void* const* from);
+  bool SecretsHold() { return !With("secret-positions") || link_->SecretsHold(); }
   const char* CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance);
   Status KeepOutputs();
   bool OutputsEqualKept();

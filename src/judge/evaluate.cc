@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "judge/speed_of_light.h"
 #include "judge/static/candidate_check.h"
 
 namespace kb {
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kOffsetCalls = 5;
+constexpr int kOffsetCalls = 5, kGpuOffsetCalls = 11;        // a GPU's is longer than many kernels
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedCalls = 6;
 
@@ -112,6 +113,11 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request) {
 // The story of one evaluation.
 Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   candidate_loaded_ = false;
+  if (request.protocol.TimedByEvents() && options_.device == "cpu") {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda",
+                            request.protocol.timing));
+  }
   const int64_t start = NowNs();
   Evaluation evaluation = Begin(request, options_, sandbox_);
   StepTimes& times = evaluation.engine_us;
@@ -130,6 +136,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
+  evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
     return Reject(std::move(evaluation), Verdict::kNotRun,
@@ -148,6 +155,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
                                   : "the compiler refused it; evidence.compiler_output holds all it said");
   }
 
+  // What the answer may err: before the shared memory is there, for fp64 needs much of it.
+  KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
+
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
   KB_ASSIGN_OR_RETURN(const std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
   Rounds rounds(&*device_, request.protocol, &times);
@@ -159,7 +169,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   candidate_loaded_ = true;
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
   if (!finding) {
-    KB_ASSIGN_OR_RETURN(finding, RunRounds(request, problem, &rounds, &evaluation));
+    auto ran = RunRounds(request, problem, &rounds, &evaluation);
+    if (!ran && !LeftNoMemory(ran.error())) return tl::make_unexpected(ran.error());
+    finding = ran ? std::move(*ran)
+                  : Finding{Verdict::kOutOfMemory, "it left too little of the device's memory: " + ran.error().message,
+                            "", nullptr};
   }
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
@@ -212,7 +226,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   std::vector<double> baseline, offset;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  for (int i = 0; i <= kOffsetCalls; ++i) {  // the first waits for the runner to be ready
+  const bool gpu = options_.device != "cpu";
+  for (int i = 0; i <= (gpu ? kGpuOffsetCalls : kOffsetCalls); ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
     KB_RETURN_IF_ERROR(device_->Ask({{"op", "present"}}, std::chrono::seconds(60)));
     evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -223,19 +238,25 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
     if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
   }
+  std::sort(offset.begin(), offset.end());
+  // On a CPU other load makes some calls longer, and nothing makes one shorter.
+  evaluation->offset_us = gpu ? Median(offset) : offset[offset.size() / 4];
+  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     evaluation->device_shared |= alone.at("gap_us") > 0;
     if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
   }
-  std::sort(offset.begin(), offset.end());
-  evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
-  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
   if (baseline.empty()) return {};
   evaluation->undisturbed_us = Median(baseline);
   evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
   return {};
+}
+
+// The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.
+bool Evaluator::LeftNoMemory(const Error& error) const {
+  return options_.device != "cpu" && error.code == ErrorCode::kUnavailable;
 }
 
 Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,

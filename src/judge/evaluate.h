@@ -29,6 +29,7 @@ struct EvaluatorOptions {
   Without without;                                   // barriers taken away, to prove what they hold
   int threads = 0;                                   // cores for either side; 0: all that this process may use
   int jobs = 0;                                      // parallel builds; 0: as many as cores
+  double device_memory_gb = 0;                       // plan with at most this much of the device's; 0: what is free
   std::function<void(const std::string&)> progress;  // one line for people, or empty
 };
 
@@ -94,11 +95,12 @@ class Evaluator {
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, StepTimes* times);
+  bool LeftNoMemory(const Error& error) const;
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                       Evaluation* evaluation);
-  Result<std::optional<Finding>> AnchorBudgets(const Request& request, const std::vector<std::string>& distributions,
-                                               StepTimes* times, Evaluation* evaluation);
+  Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
+  nlohmann::json Planned(nlohmann::json problem) const;
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "judge/evaluate.h"
 
 namespace kb {
@@ -19,6 +20,7 @@ constexpr double kCpuFloor = 0.08;
 constexpr double kCudaFloor = 0.02;
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
 constexpr double kCudaWarmingUs = 40;
+constexpr const char* kBaselineTaken = "something else used the device before the baseline";
 constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
 // Wake-ups alone keep threads from running this long, and undisturbed baselines on one CPU differ by this much.
 constexpr double kWaitedAlwaysUs = 300;
@@ -89,7 +91,7 @@ class Planner {
 std::string VoidReason(const Round& round, const Protocol& protocol, const Evaluation& evaluation) {
   const auto lost = [&](double waited, double span) { return waited > kWaitedAlwaysUs + protocol.load_slack * span; };
   if (round.candidate_gap_us > 0) return kDeviceTaken;
-  if (round.baseline_gap_us > 0) return "something else used the device before the baseline";
+  if (round.baseline_gap_us > 0) return kBaselineTaken;
   if (lost(round.candidate_waited_us, round.candidate_us)) return "other load during the candidate";
   if (lost(round.baseline_waited_us, round.baseline_us)) return "other load during the baseline";
   if (evaluation.undisturbed_us <= 0) return "";
@@ -155,35 +157,25 @@ void ChooseHeadline(Evaluation* evaluation) {
   }
 }
 
-// On a GPU events around each call give the ratio far more precisely than the outer clock, whose span holds two changes
-// of contexts; but the candidate's are the runner's word. So they decide where in the outer clock's interval the
-// speedup lies, and nothing else.
-void RefineByEvents(Evaluation* evaluation) {
-  Speedup& outer = *evaluation->speedup;
-  evaluation->outer_speedup = outer.speedup;
+// KernelBench's way, for comparison: events around each call, of which the candidate's are its own word.
+void TimeByEvents(Evaluation* evaluation) {
   std::vector<TimedRound> timed;
   for (const Round& round : evaluation->rounds) {
     const bool natural = round.plan.distribution == "natural";
-    const bool fits = evaluation->headline == "stressed" ? !natural : round.plan.distribution == evaluation->headline;
-    if (!fits || !round.void_reason.empty()) continue;
-    if (!(round.candidate_event_us > 0) || !(round.baseline_event_us > 0)) return;
+    if (!natural || !round.void_reason.empty() || !(round.candidate_event_us > 0) || !(round.baseline_event_us > 0))
+      continue;
     timed.push_back({round.plan.index, round.candidate_event_us, round.baseline_event_us, round.plan.scored});
   }
   if (timed.empty()) return;
   EstimateOptions options;
   options.statistic = evaluation->protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
   options.confidence = evaluation->protocol.confidence;
-  const Speedup events = Estimate(timed, options);
-  if (events.speedup < outer.low || events.speedup > outer.high) {
-    evaluation->notes.push_back(
-        fmt::format("timing_mismatch: {:.2f}x by events, outside of [{:.2f}, {:.2f}] by the outer clock, which counts",
-                    events.speedup, outer.low, outer.high));
-    return;
-  }
-  evaluation->clock = "events";
-  outer.speedup = events.speedup;
-  outer.candidate_us = events.candidate_us;
-  outer.baseline_us = events.baseline_us;
+  options.floor = kCudaFloor;
+  evaluation->notes.push_back(
+      fmt::format("timing_by_candidate: timing={} believes the candidate's own events; the judge's clock says {:.2f}x",
+                  evaluation->protocol.timing, evaluation->speedup->speedup));
+  evaluation->headline = "natural";
+  evaluation->speedup = Estimate(timed, options);
 }
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
@@ -250,7 +242,7 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
 void AdmitVoidRounds(Evaluation* evaluation) {
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty()) continue;
-    if (round.void_reason.starts_with("baseline")) {
+    if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
       round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
       AddNote("baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts",
               evaluation);
@@ -265,18 +257,17 @@ void AdmitVoidRounds(Evaluation* evaluation) {
 
 }  // namespace
 
-Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
-                                                        const std::vector<std::string>& distributions, StepTimes* times,
-                                                        Evaluation* evaluation) {
-  if (request.protocol.comparison != "anchored" || request.protocol.anchor_rounds == 0) return std::optional<Finding>();
-  const auto start = std::chrono::steady_clock::now();
+Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
+  const Protocol& protocol = request.protocol;
+  if (protocol.comparison != "anchored" || protocol.anchor_rounds == 0) return {};
+  const int64_t start = NowNs();
   json notes;
-  for (const std::string& name : distributions) {
-    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * request.protocol.reference_timeout_s));
+  for (const std::string& name : Planner(protocol, Planned(problem)).Distributions()) {
+    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
     KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
                                                         {"distribution", name},
-                                                        {"rounds", request.protocol.anchor_rounds},
-                                                        {"tolerance", request.protocol.ToleranceJson()}},
+                                                        {"rounds", protocol.anchor_rounds},
+                                                        {"tolerance", protocol.ToleranceJson()}},
                                                        timeout));
     if (!reply.at("judgeable")) {
       return Fail(
@@ -284,23 +275,26 @@ Result<std::optional<Finding>> Evaluator::AnchorBudgets(const Request& request,
           fmt::format(
               "{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
               "its output's standard deviation",
-              request.problem.name, request.protocol.precision, name));
+              request.problem.name, protocol.precision, name));
     }
     notes = reply.at("notes");
   }
   for (const json& note : notes) AddNote(note, evaluation);
-  (*times)["anchors"] += std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  return std::optional<Finding>();
+  evaluation->engine_us["anchors"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+// Without the barrier "stress-inputs" the natural distribution is all there is.
+json Evaluator::Planned(json problem) const {
+  if (options_.without.contains("stress-inputs")) problem["distributions"] = json::array();
+  return problem;
 }
 
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
-  json planned = problem;
-  if (options_.without.contains("stress-inputs")) planned["distributions"] = json::array();
-  Planner planner(protocol, planned);
-  KB_ASSIGN_OR_RETURN(auto finding,
-                      AnchorBudgets(request, planner.Distributions(), &evaluation->engine_us, evaluation));
+  Planner planner(protocol, Planned(problem));
+  std::optional<Finding> finding;
   int current_weights = 0;
 
   // Runs one planned round; a finding ends the evaluation.
@@ -358,7 +352,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);
   AddTimingNotes(problem, evaluation);
-  RefineByEvents(evaluation);
+  if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;
 }
 

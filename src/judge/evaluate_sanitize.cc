@@ -74,6 +74,7 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
     return out;
   }
   SanitizedRun run{sanitizer, tool, RunnerSpec(request, problem), built.kernel, {}, built.first_call, options_.threads};
+  run.spec["events"] = false;
   run.spec["source"] = request.candidate.source;
   run.spec["extensions"] = json::array();
   for (const auto& [key, name, file] : built.extensions) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -119,7 +120,8 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                                  {"sha256", sha256},
                                                  {"size", size},
                                                  {"precision", protocol.precision},
-                                                 {"weight_seeds", seeds}},
+                                                 {"weight_seeds", seeds},
+                                                 {"memory_bytes", Gigabytes(options_.device_memory_gb)}},
                                                 Seconds(protocol.reference_timeout_s)));
   loaded["sha256"] = sha256;
   (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -211,6 +213,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
     readable.push_back(std::filesystem::path(profiler).parent_path().string());
   }
+  spec["events"] = request.protocol.TimedByEvents();
   std::unique_ptr<RunnerProcess> runner;
   if (request.candidate.kind == CandidateKind::kNative) {
     KB_ASSIGN_OR_RETURN(runner,
@@ -240,6 +243,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 // there.
 std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<Request>& requests) {
   std::vector<std::function<void()>> jobs;
+  std::set<std::string> asked;
   for (const Request& request : requests) {
     if (!request.candidate.rejection.empty()) continue;
     const CompileLimits limits = LimitsOf(request.protocol);
@@ -259,6 +263,7 @@ std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<R
     if (!wanted) continue;
     const TorchBuildFacts torch = BuildFactsOf(device_->info());
     for (const ExtensionRequest& extension : *wanted) {
+      if (!asked.insert(extension.key).second) continue;  // two candidates may want the same
       jobs.push_back([this, extension, torch, limits] { (void)builder_->BuildExtension(extension, torch, limits); });
     }
   }

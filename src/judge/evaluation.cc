@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/speed_of_light.h"
 #include "judge/stats/stats.h"
 
 namespace kb {
@@ -70,13 +71,13 @@ json Evaluation::ToJson() const {
   out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
   out["speedup_interval"] =
       measured ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
-  out["clock"] = measured ? json(clock) : json(nullptr);
-  out["outer_speedup"] = measured ? json(std::min(outer_speedup, cap)) : json(nullptr);
   out["confidence"] = measured ? json(speedup->coverage) : json(nullptr);
   out["floor"] = measured ? json(speedup->floor) : json(nullptr);
   out["headline"] = measured ? json(headline) : json(nullptr);
   out["baseline_us"] = measured ? json(speedup->baseline_us) : json(nullptr);
   out["candidate_us"] = measured ? json(speedup->candidate_us) : json(nullptr);
+  out["speed_of_light"] =
+      measured ? SpeedOfLight(figures, device_info, protocol.precision, speedup->candidate_us) : json(nullptr);
   out["rounds"] = measured ? speedup->rounds : 0;
   return out;
 }

@@ -38,9 +38,8 @@ struct Evaluation {
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
   std::string headline;
-  std::string clock = "outer";  // what gives the point estimate: "outer", or "events" inside the outer clock's interval
-  double outer_speedup = 0;     // the point estimate of the outer clock alone
-  nlohmann::json authorship;    // null unless it was asked for and there is something to tell
+  nlohmann::json figures = nlohmann::json::object();  // bytes and flops of the problem (speed_of_light.h)
+  nlohmann::json authorship;                          // null unless it was asked for and there is something to tell
   StepTimes engine_us;
 
   // A round's candidate time without the offset.

@@ -64,6 +64,12 @@ std::string ResultFacts(const View& view) {
   }
   if (view.candidate_us) html += Pair("candidate", FormatTime(view.candidate_us));
   if (view.baseline_us) html += Pair("baseline", FormatTime(view.baseline_us) + " (" + EscapeHtml(view.baseline) + ")");
+  const json& light = MemberAt(raw, "speed_of_light");
+  if (light.is_object()) {
+    html += Pair("roofline", fmt::format("{} ({}), of which {} is reached", Time(light, "us"),
+                                         EscapeHtml(OneLine(TextAt(light, "bound"), 20)),
+                                         FormatPercent(NumberAt(light, "fraction").value_or(0))));
+  }
   html += Pair("authorship", EscapeHtml(view.authorship));
   html += Pair("baseline, undisturbed", Time(raw, "undisturbed_baseline_us"));
   html += Pair("offset of a call", Time(raw, "offset_us"));

@@ -167,6 +167,12 @@ std::string Describe(const json& evaluation, const TerminalOptions& options) {
   const auto times = fmt::format("baseline ({}) {}, candidate {}, {} rounds", OneLine(view.baseline, 40),
                                  FormatTime(view.baseline_us), FormatTime(view.candidate_us), text("rounds"));
   if (view.candidate_us) Line(out, "times", times);
+  const json& light = MemberAt(evaluation, "speed_of_light");
+  if (light.is_object()) {
+    Line(out, "roofline",
+         fmt::format("{} ({}), of which {} is reached", FormatTime(NumberAt(light, "us")),
+                     OneLine(TextAt(light, "bound"), 20), FormatPercent(NumberAt(light, "fraction").value_or(0))));
+  }
   Line(out, "authorship", OneLine(view.authorship, 100));
   Line(out, "prepare", FormatTime(NumberAt(evaluation, "prepare_us")));
   Line(out, "undisturbed", FormatTime(NumberAt(evaluation, "undisturbed_baseline_us")));

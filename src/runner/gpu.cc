@@ -47,7 +47,11 @@ Status Gpu::Clear(void* memory, size_t bytes) const {
                      "the device");
 }
 
-void Gpu::Start() const { driver_->cuEventRecord(start_, nullptr); }
+void Gpu::Start() const {
+  driver_->cuEventRecord(end_, nullptr);
+  driver_->cuEventSynchronize(end_);
+  driver_->cuEventRecord(start_, nullptr);
+}
 
 void Gpu::End() const { driver_->cuEventRecord(end_, nullptr); }
 

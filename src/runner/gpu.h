@@ -29,8 +29,9 @@ class Gpu {
   // Fills device memory with zeros.
   Status Clear(void* memory, size_t bytes) const;
 
-  // The device's own clock around what runs between these two on the legacy stream, and what blocks with it. Elapsed
-  // after Synchronize(); 0 if the device cannot tell.
+  // The device's own clock around what runs between these two on the legacy stream, and what blocks with it. Start()
+  // waits until the device has changed to this process: otherwise launches would hide behind the change. Elapsed after
+  // Synchronize(); 0 if the device cannot tell.
   void Start() const;
   void End() const;
   uint64_t ElapsedNs() const;

@@ -43,6 +43,7 @@ class NativeCandidate {
   NativeCandidate(const json& spec, const Gpu* gpu, const Segment& inputs, const Segment& outputs,
                   const Segment& parameters)
       : gpu_(gpu),
+        events_(gpu != nullptr && spec.at("events")),
         inputs_(spec.at("inputs"), inputs, gpu ? KB_CUDA : KB_CPU),
         outputs_(spec.at("outputs"), outputs, gpu ? KB_CUDA : KB_CPU),
         parameters_(spec.at("parameters"), parameters, gpu ? KB_CUDA : KB_CPU),
@@ -69,9 +70,7 @@ class NativeCandidate {
   // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset.
   void Empty() const {
     if (gpu_ == nullptr) return;
-    gpu_->Start();
     for (const kb_tensor& output : outputs_.tensors()) (void)gpu_->Clear(output.data, BytesOf(output));
-    gpu_->End();
     (void)gpu_->Synchronize();
   }
 
@@ -110,14 +109,14 @@ class NativeCandidate {
 
   // Returns nothing if all is well and there is nothing to tell: then the report of the last call still holds.
   std::optional<Report> Forward() {
-    if (gpu_ != nullptr) gpu_->Start();
+    if (events_) gpu_->Start();
     Report report = Guarded("kb_forward", [&] {
       const int code = forward_(&call_);
-      if (gpu_ != nullptr) gpu_->End();
+      if (events_) gpu_->End();
       return code;
     });
     if (report.status != ReportStatus::kOk) return report;
-    if (gpu_ == nullptr) return std::nullopt;
+    if (!events_) return std::nullopt;
     report.elapsed_ns = gpu_->ElapsedNs();
     return report;
   }
@@ -176,6 +175,7 @@ class NativeCandidate {
   }
 
   const Gpu* gpu_;
+  bool events_;  // calls are timed by the device too
   TensorTable inputs_, outputs_, parameters_;
   std::vector<kb_scalar> scalars_, init_;
   std::vector<TensorForm> outputs_form_;

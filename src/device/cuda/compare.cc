@@ -11,6 +11,7 @@ namespace kb::cuda {
 // What kernels.cu takes to judge a block; the same there.
 struct JudgeRule {
   double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap;
+  double pooled_rms, pooled_max;  // what every block's budget is at least
   uint64_t poison;
   int32_t kind, padding;
 };
@@ -23,7 +24,7 @@ constexpr int64_t kMostMergers = 1 << 16;  // threads that merge sums of blocks:
 
 // What a warp sums up; the same in kernels.cu.
 struct TotalsPart {
-  double count, mean, deviation, square, error_square;
+  double count, mean, deviation, square, error_square, worst_rms, worst_max;
   int64_t compared;
 };
 
@@ -78,6 +79,8 @@ CompareResult Comparer::Compare(const void* got, const void* expected, const Out
                        .atol = allclose ? tolerance.atol : 0,
                        .scale_floor = whole.scale_floor,
                        .cap = whole.cap,
+                       .pooled_rms = budget.Pooled().rms,
+                       .pooled_max = budget.Pooled().max,
                        .poison = poison,
                        .kind = !form->floating ? kBits
                                : allclose      ? kAllclose
@@ -135,6 +138,8 @@ AnchorTotals Comparer::Totals(int64_t blocks) {
     totals.truth.Merge({parts[i].count, parts[i].mean, parts[i].deviation, parts[i].square});
     totals.error_square += parts[i].error_square;
     totals.compared += parts[i].compared;
+    totals.worst.rms = std::max(totals.worst.rms, parts[i].worst_rms);
+    totals.worst.max = std::max(totals.worst.max, parts[i].worst_max);
   }
   return totals;
 }

@@ -181,6 +181,14 @@ class CudaDevice : public Device {
     return gaps[0] > kSuspiciousNs ? static_cast<int64_t>(gaps[0]) : 0;
   }
 
+  void Clear(std::span<const OutputItem> outputs) override {
+    for (const OutputItem& output : outputs) {
+      if (output.bytes() > 0)
+        Must(driver_, driver_.cuMemsetD8Async(At(output.data), 0, output.bytes(), nullptr), "clearing");
+    }
+    Must(driver_, driver_.cuStreamSynchronize(nullptr), "clearing");
+  }
+
   void Evict(const void*, size_t) override {}  // Flush() empties the L2
 
   // Inputs are drawn on the device by PyTorch.

@@ -106,51 +106,85 @@ struct F16 {
 static __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 static __device__ double root(double sum, int count) { return count == 0 ? 0.0 : sqrt(sum / count); }
 
+// Sums in progress over one block.
+struct BlockSums {
+  double error_square, square, sum, error_max, ratio_max;
+  int compared, finite, mismatched;
+};
+
+// kAnchor: what is not finite on one side only is left out on both. kAllclose: with the ratio of allclose, a division.
+template <typename T, typename E, bool kAnchor, bool kAllclose>
+static __device__ __forceinline__ void add_pair(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
+                                                double rtol, u64 poison) {
+  const double g = T::value(gb), e = E::value(eb);
+  const bool both = is_finite(g) && is_finite(e);
+  const bool use = kAnchor ? both : is_finite(e);
+  const double error = both ? fabs(g - e) : 0.0;
+  const double value = use ? e : 0.0;
+  sums.error_square += error * error;
+  sums.square += value * value;
+  sums.sum += value;
+  sums.error_max = fmax(sums.error_max, error);
+  if (kAllclose) {
+    const double ratio = error / (atol + rtol * fabs(value));
+    sums.ratio_max = ratio > sums.ratio_max ? ratio : sums.ratio_max;
+  }
+  sums.compared += both;
+  sums.finite += use;
+  if (!both) {
+    const bool unwritten = !kAnchor && gb == static_cast<typename T::Bits>(poison) && static_cast<u64>(eb) != poison;
+    const bool same = g == e || (g != g && e != e);
+    sums.mismatched += unwritten || !same;
+  }
+}
+
+// One block of components [first, end): 16 bytes a lane at a time if everything is aligned and whole.
+template <typename T, typename E, bool kAnchor, bool kAllclose>
+static __device__ BlockSums sums_of_block(const void* got, const void* expected, i64 first, i64 end, double atol, double rtol,
+                                          u64 poison) {
+  const typename T::Bits* g = static_cast<const typename T::Bits*>(got) + first;
+  const typename E::Bits* e = static_cast<const typename E::Bits*>(expected) + first;
+  const int lane = threadIdx.x % 32, n = static_cast<int>(end - first);
+  constexpr int kWide = 16 / sizeof(typename T::Bits);
+  const bool aligned = (reinterpret_cast<u64>(g) | reinterpret_cast<u64>(e)) % 16 == 0;
+  BlockSums sums = {0, 0, 0, 0, 0, 0, 0, 0};
+  int i = 0;
+  if (sizeof(typename T::Bits) == sizeof(typename E::Bits) && aligned) {
+#pragma unroll 4
+    for (; i + 32 * kWide <= n; i += 32 * kWide) {
+      const uint4 g_wide = __ldcs(reinterpret_cast<const uint4*>(g + i) + lane);
+      const uint4 e_wide = __ldcs(reinterpret_cast<const uint4*>(e + i) + lane);
+      const typename T::Bits* g_bits = reinterpret_cast<const typename T::Bits*>(&g_wide);
+      const typename E::Bits* e_bits = reinterpret_cast<const typename E::Bits*>(&e_wide);
+#pragma unroll
+      for (int k = 0; k < kWide; ++k) add_pair<T, E, kAnchor, kAllclose>(sums, g_bits[k], e_bits[k], atol, rtol, poison);
+    }
+  }
+  for (i += lane; i < n; i += 32) add_pair<T, E, kAnchor, kAllclose>(sums, g[i], e[i], atol, rtol, poison);
+  return sums;
+}
+
 // Sums over each block of `block` components: a warp takes a block at a time.
-template <typename T, typename E, bool kAnchor>
+template <typename T, typename E, bool kAnchor, bool kAllclose>
 static __device__ void stats_of_blocks(const void* got, const void* expected, i64 n, int block, double atol, double rtol,
                                        u64 poison, BlockStats* out) {
-  const typename T::Bits* g_bits = static_cast<const typename T::Bits*>(got);
-  const typename E::Bits* e_bits = static_cast<const typename E::Bits*>(expected);
-  const int lane = threadIdx.x % 32;
   const i64 blocks = (n + block - 1) / block;
   for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
-    double error_square = 0, square = 0, sum = 0, error_max = 0, ratio_max = 0;
-    int compared = 0, finite = 0, mismatched = 0;
     const i64 end = (b + 1) * block < n ? (b + 1) * block : n;
-    for (i64 i = b * block + lane; i < end; i += 32) {
-      const typename T::Bits gb = g_bits[i];
-      const typename E::Bits eb = e_bits[i];
-      const double g = T::value(gb), e = E::value(eb);
-      const bool both = is_finite(g) && is_finite(e);
-      const bool use = kAnchor ? both : is_finite(e);
-      const bool unwritten = !kAnchor && gb == static_cast<typename T::Bits>(poison) && static_cast<u64>(eb) != poison;
-      const bool same = g == e || (g != g && e != e);
-      const double error = both ? fabs(g - e) : 0.0;
-      const double value = use ? e : 0.0;
-      error_square += error * error;
-      square += value * value;
-      sum += value;
-      error_max = fmax(error_max, error);
-      const double ratio = error / (atol + rtol * fabs(value));
-      ratio_max = ratio > ratio_max ? ratio : ratio_max;
-      compared += both;
-      finite += use;
-      mismatched += !both && (unwritten || !same);
-    }
+    BlockSums sums = sums_of_block<T, E, kAnchor, kAllclose>(got, expected, b * block, end, atol, rtol, poison);
     for (int step = 16; step > 0; step /= 2) {
-      error_square += __shfl_down_sync(~0u, error_square, step);
-      square += __shfl_down_sync(~0u, square, step);
-      sum += __shfl_down_sync(~0u, sum, step);
-      error_max = fmax(error_max, __shfl_down_sync(~0u, error_max, step));
-      ratio_max = fmax(ratio_max, __shfl_down_sync(~0u, ratio_max, step));
-      compared += __shfl_down_sync(~0u, compared, step);
-      finite += __shfl_down_sync(~0u, finite, step);
-      mismatched += __shfl_down_sync(~0u, mismatched, step);
+      sums.error_square += __shfl_down_sync(~0u, sums.error_square, step);
+      sums.square += __shfl_down_sync(~0u, sums.square, step);
+      sums.sum += __shfl_down_sync(~0u, sums.sum, step);
+      sums.error_max = fmax(sums.error_max, __shfl_down_sync(~0u, sums.error_max, step));
+      sums.ratio_max = fmax(sums.ratio_max, __shfl_down_sync(~0u, sums.ratio_max, step));
+      sums.compared += __shfl_down_sync(~0u, sums.compared, step);
+      sums.finite += __shfl_down_sync(~0u, sums.finite, step);
+      sums.mismatched += __shfl_down_sync(~0u, sums.mismatched, step);
     }
-    if (lane == 0) {
-      out[b] = {root(error_square, compared), error_max, ratio_max, root(square, finite),
-                finite == 0 ? 0.0 : sum / finite, compared, finite, mismatched, 0};
+    if (threadIdx.x % 32 == 0) {
+      out[b] = {root(sums.error_square, sums.compared), sums.error_max, sums.ratio_max, root(sums.square, sums.finite),
+                sums.finite == 0 ? 0.0 : sums.sum / sums.finite, sums.compared, sums.finite, sums.mismatched, 0};
     }
   }
 }
@@ -158,11 +192,15 @@ static __device__ void stats_of_blocks(const void* got, const void* expected, i6
 #define STATS(name, type)                                                                                             \
   extern "C" __global__ void kb_stats_##name(const void* got, const void* expected, i64 n, int block, double atol,    \
                                              double rtol, u64 poison, BlockStats* out) {                              \
-    stats_of_blocks<type, type, false>(got, expected, n, block, atol, rtol, poison, out);                             \
+    if (atol > 0 || rtol > 0) {                                                                                       \
+      stats_of_blocks<type, type, false, true>(got, expected, n, block, atol, rtol, poison, out);                     \
+    } else {                                                                                                          \
+      stats_of_blocks<type, type, false, false>(got, expected, n, block, 0, 0, poison, out);                          \
+    }                                                                                                                 \
   }                                                                                                                   \
   extern "C" __global__ void kb_anchor_##name(const void* got, const void* expected, i64 n, int block, double, double, \
                                               u64, BlockStats* out) {                                                 \
-    stats_of_blocks<type, F64, true>(got, expected, n, block, 0, 0, 0, out);                                          \
+    stats_of_blocks<type, F64, true, false>(got, expected, n, block, 0, 0, 0, out);                                   \
   }
 STATS(f32, F32)
 STATS(f64, F64)
@@ -185,7 +223,7 @@ extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 
 
 // What a block may err in the whole comparison. As in device/cuda/compare.cc, like the parts below.
 struct JudgeRule {
-  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap;
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap, pooled_rms, pooled_max;
   u64 poison;
   int kind, padding;  // 0: anchored, 1: allclose, 2: bits
 };
@@ -195,7 +233,7 @@ struct BlockBudget {
 
 // The numbers of kb::Moments, and sums of errors.
 struct TotalsPart {
-  double count, mean, deviation, square, error_square;
+  double count, mean, deviation, square, error_square, worst_rms, worst_max;
   i64 compared;
 };
 struct JudgedPart {
@@ -225,15 +263,19 @@ static __device__ void merge_moments(TotalsPart& to, double count, double mean, 
 
 // Each warp merges its share of the blocks into parts[warp].
 extern "C" __global__ void kb_totals(const BlockStats* stats, i64 blocks, TotalsPart* parts) {
-  TotalsPart sum = {0, 0, 0, 0, 0, 0};
+  TotalsPart sum = {0, 0, 0, 0, 0, 0, 0, 0};
   for (i64 b = first_thread(); b < blocks; b += all_threads()) {
     const BlockStats s = stats[b];
     const double n = s.finite, mean_square = s.expected_rms * s.expected_rms;
     merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n, mean_square * n);
     sum.error_square += s.error_rms * s.error_rms * s.compared;
     sum.compared += s.compared;
+    sum.worst_rms = fmax(sum.worst_rms, s.error_rms);
+    sum.worst_max = fmax(sum.worst_max, s.error_max);
   }
   for (int step = 16; step > 0; step /= 2) {
+    sum.worst_rms = fmax(sum.worst_rms, __shfl_down_sync(~0u, sum.worst_rms, step));
+    sum.worst_max = fmax(sum.worst_max, __shfl_down_sync(~0u, sum.worst_max, step));
     const double count = __shfl_down_sync(~0u, sum.count, step), mean = __shfl_down_sync(~0u, sum.mean, step);
     const double deviation = __shfl_down_sync(~0u, sum.deviation, step);
     const double square = __shfl_down_sync(~0u, sum.square, step);
@@ -258,8 +300,8 @@ static __device__ double ratio_of(double error, double allowed) { return error =
 static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block, const JudgeRule& rule) {
   const BlockBudget own = budget == nullptr ? BlockBudget{0, 0} : budget[block];
   const double scale = fmax(stats.expected_rms, rule.scale_floor);
-  return {fmin(fmax((rule.rms_factor + 1) * own.rms, rule.rtol_rms * scale), rule.cap),
-          fmin(fmax((rule.max_factor + 1) * own.max, rule.rtol * scale), rule.cap)};
+  return {fmin(fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), rule.rtol_rms * scale), rule.cap),
+          fmin(fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), rule.rtol * scale), rule.cap)};
 }
 
 // Error over allowed error of every block; each warp sums its share up into parts[warp].

@@ -74,18 +74,21 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
 }
 
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads) {
-  std::vector<std::string> environment = {fmt::format("PYTHONPATH={}", installation.python.string()),
-                                          "PYTHONDONTWRITEBYTECODE=1",
-                                          "PYTHONUNBUFFERED=1",
-                                          "PYTHONSAFEPATH=1",  // nothing is imported from the working directory
-                                          "LANG=C.UTF-8",
-                                          fmt::format("OMP_NUM_THREADS={}", threads),
-                                          fmt::format("MKL_NUM_THREADS={}", threads),
-                                          "OPENBLAS_NUM_THREADS=1",
-                                          "GOMP_SPINCOUNT=5000",
-                                          "MALLOC_MMAP_MAX_=0",
-                                          "MALLOC_TRIM_THRESHOLD_=1000000000000",
-                                          "MALLOC_TOP_PAD_=67108864"};
+  std::vector<std::string> environment = {
+      fmt::format("PYTHONPATH={}", installation.python.string()),
+      "PYTHONDONTWRITEBYTECODE=1",
+      "PYTHONUNBUFFERED=1",
+      "PYTHONSAFEPATH=1",  // nothing is imported from the working directory
+      "LANG=C.UTF-8",
+      "USER=candidate",  // torch.compile asks for a name; the sandbox knows no users
+      "LOGNAME=candidate",
+      fmt::format("OMP_NUM_THREADS={}", threads),
+      fmt::format("MKL_NUM_THREADS={}", threads),
+      "OPENBLAS_NUM_THREADS=1",
+      "GOMP_SPINCOUNT=5000",
+      "MALLOC_MMAP_MAX_=0",
+      "MALLOC_TRIM_THRESHOLD_=1000000000000",
+      "MALLOC_TOP_PAD_=67108864"};
   if (device == "cpu") {
     environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=cores"});
   } else {
@@ -146,6 +149,7 @@ Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds 
                                                 status ? status->Describe() : "it closed its socket"));
   }
   if (reply->body.contains("device_error")) return Fail(ErrorCode::kUnavailable, reply->body["device_error"]);
+  if (reply->body.contains("out_of_memory")) return Fail(ErrorCode::kUnavailable, reply->body["problem_error"]);
   if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
   return std::move(*reply);
 }

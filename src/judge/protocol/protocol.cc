@@ -30,7 +30,8 @@ const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
       {{"precision", "fp32, fp16 or bf16"}, &Protocol::precision},
       {{"baseline", "what the candidate is measured against (docs/evaluation.md)"}, &Protocol::baseline},
-      {{"timing", "timing method: outer"}, &Protocol::timing},
+      {{"timing", "outer; or KernelBench's: host_time, cuda_event, do_bench, do_bench_impl (docs/evaluation.md)"},
+       &Protocol::timing},
       {{"static_check", "refuse what static analysis finds (true, false)"}, &Protocol::static_check},
       {{"static", "rule=error, rule=warning or rule=off, separated by commas (docs/static.md)"},
        &Protocol::static_rules},
@@ -226,7 +227,8 @@ Status Protocol::Validate() const {
        "backend is cuda, triton, tilelang, cute, thunderkittens, hip or cpp"},
       {one_of(baseline, {"eager", "eager-fp32", "compile-default", "compile-reduce-overhead", "compile-max-autotune"}),
        "baseline is eager, eager-fp32, compile-default, compile-reduce-overhead or compile-max-autotune"},
-      {one_of(timing, {"outer"}), "timing: only outer is available on this device"},
+      {timing == "outer" || timing == "host_time" || TimedByEvents(),
+       "timing is outer, host_time, cuda_event, do_bench or do_bench_impl"},
       {one_of(comparison, {"anchored", "allclose"}), "comparison is anchored or allclose"},
       {one_of(statistic, {"median", "mean"}), "statistic is median or mean"},
       {!round_checks.empty() && std::is_sorted(round_checks.begin(), round_checks.end()) && round_checks.front() >= 1 &&

@@ -20,8 +20,10 @@ struct Protocol {
   // What is run.
   std::string precision = "fp32";  // fp32, fp16 or bf16: of the modules and of fp32 inputs
   std::string baseline = "eager";  // eager: PyTorch as it ships
-  std::string timing = "outer";    // outer: the judge's clock from go to the last secret position
-  bool static_check = true;        // refuse what static analysis finds
+  // outer and host_time: the judge's clock from go to the last secret position. KernelBench's cuda_event, do_bench and
+  // do_bench_impl: events around each call on the flushed device, the candidate's being its own word.
+  std::string timing = "outer";
+  bool static_check = true;                                               // refuse what static analysis finds
   std::map<std::string, std::string> static_rules = DefaultSeverities();  // rule: error, warning or off
   std::string backend;               // the candidate must be written in it; empty: what it seems to be written in
   bool measure = true;               // false: correctness only, no speedup
@@ -67,6 +69,7 @@ struct Protocol {
   double reference_timeout_s = 120;
   double memory_gb = 8;  // private memory of a runner or compiler
 
+  bool TimedByEvents() const { return timing == "cuda_event" || timing == "do_bench" || timing == "do_bench_impl"; }
   bool AcceptsEveryAuthorship() const;
 
   // Keys that a flag changed.

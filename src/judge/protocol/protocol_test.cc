@@ -95,7 +95,7 @@ TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
       {"round_checks", "20,10"}, {"half_width", "0"},
       {"weight_seeds", "0"},     {"rtol", "-1"},
       {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
-      {"statistic", "mode"},     {"timing", "cuda_event"},
+      {"statistic", "mode"},     {"timing", "sundial"},
       {"confidence", "1"},       {"profile_ms", "-1"},
       {"accept_authorship", ""}, {"accept_authorship", "custom,human"},
   };

@@ -136,7 +136,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   }
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
-  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", {{"op", "baseline"}}, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", BaselineRequest(), protocol_.reference_timeout_s));
   round.baseline_us = baseline.at("us");
   round.baseline_waited_us = baseline.at("waited_us");
   round.baseline_event_us = baseline.at("event_us");
@@ -149,7 +149,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
       Step("compare",
            {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
            kStepTimeout));
-  if (checked.at("late")) {
+  if (checked.at("late") || compared.at("late")) {
     return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
                    nullptr};
   }
@@ -191,8 +191,6 @@ Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
               timeout_s + kStepTimeout);
 }
 
-Result<json> Rounds::BaselineAlone() {
-  return Step("undisturbed", {{"op", "baseline"}}, protocol_.reference_timeout_s);
-}
+Result<json> Rounds::BaselineAlone() { return Step("undisturbed", BaselineRequest(), protocol_.reference_timeout_s); }
 
 }  // namespace kb

@@ -84,6 +84,7 @@ class Rounds {
 
  private:
   Status DrawForProfile();
+  nlohmann::json BaselineRequest() const { return {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}}; }
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
 
   DeviceProcess* device_;

@@ -20,8 +20,9 @@ constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
 // What the NVIDIA driver opens, of which a machine has some.
 constexpr const char* kGpuFiles[] = {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
-// It also names its threads (/proc/self/task/*/comm), and does not start where it may not.
-constexpr const char* kGpuWrites = "/proc";
+// It also names its threads (/proc/self/task/*/comm), and does not start where it may not. What else lies below /proc
+// belongs to others, or to the machine: a runner of root's could write its settings.
+constexpr const char* kGpuWrites = "/proc/self/task";
 
 // A read-only system, what `spec` names, and a private bounded /tmp.
 void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices, std::vector<std::string>* argv) {

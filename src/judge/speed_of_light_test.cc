@@ -1,0 +1,44 @@
+#include "judge/speed_of_light.h"
+
+#include <gtest/gtest.h>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+const json kMatmul = {
+    {"input_bytes", 8e6}, {"parameter_bytes", 0}, {"output_bytes", 4e6}, {"flops", 2e9}, {"matrix_flops", 2e9}};
+const json kDevice = {{"copy_gb_s", 1000}, {"rates", {{"fp32", 10}, {"tf32", 100}, {"fp16", 200}}}};
+
+TEST(SpeedOfLight, IsTheLongerOfMemoryAndCompute) {
+  const json fp32 = SpeedOfLight(kMatmul, kDevice, "fp32", 400);
+  EXPECT_DOUBLE_EQ(fp32.at("memory_us"), 12);
+  EXPECT_DOUBLE_EQ(fp32.at("compute_us"), 200);
+  EXPECT_EQ(fp32.at("bound"), "compute");
+  EXPECT_DOUBLE_EQ(fp32.at("fraction"), 0.5);
+  const json fp16 = SpeedOfLight(kMatmul, kDevice, "fp16", 20);
+  EXPECT_DOUBLE_EQ(fp16.at("memory_us"), 6);
+  EXPECT_DOUBLE_EQ(fp16.at("us"), 10);
+  const json slow = SpeedOfLight(kMatmul, {{"copy_gb_s", 10}, {"rates", {{"fp32", 10}}}}, "fp32", 2400);
+  EXPECT_EQ(slow.at("bound"), "memory");
+  EXPECT_DOUBLE_EQ(slow.at("fraction"), 0.5);
+}
+
+TEST(SpeedOfLight, SaysNothingWithoutFigures) {
+  EXPECT_TRUE(SpeedOfLight(json::object(), kDevice, "fp32", 1).is_null());
+  EXPECT_TRUE(SpeedOfLight(kMatmul, json::object(), "fp32", 1).is_null());
+  const json memory = SpeedOfLight(kMatmul, {{"copy_gb_s", 1000}}, "fp32", 24);
+  EXPECT_TRUE(memory.at("compute_us").is_null());
+  EXPECT_DOUBLE_EQ(memory.at("fraction"), 0.5);
+}
+
+TEST(SpeedOfLight, FindsTheFiguresOfAProblem) {
+  const std::filesystem::path problems = KB_PROBLEMS;
+  EXPECT_EQ(MeasuredFigures(problems / "level1/19_ReLU.py", "1/19", "standard").at("input_bytes"), 6442450944);
+  EXPECT_TRUE(MeasuredFigures(problems / "v3/level1/none.py", "v3:1/999", "standard").empty());
+  EXPECT_TRUE(MeasuredFigures("/tmp/mine.py", "/tmp/mine.py", "standard").empty());
+}
+
+}  // namespace
+}  // namespace kb

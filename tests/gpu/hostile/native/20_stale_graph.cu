@@ -1,0 +1,43 @@
+// Captures a graph that reads a copy of its first input, and replays it ever after. The inputs of every call are fresh.
+#include <cuda_runtime.h>
+#include <kernelbench/kernel.h>
+
+static __global__ void Relu(const float* x, float* y, int64_t n) {
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] <= 0 ? 0.0f : x[i];
+}
+
+static void Launch(const float* x, float* y, int64_t n, cudaStream_t stream) {
+  Relu<<<static_cast<unsigned>((n + 255) / 256), 256, 0, stream>>>(x, y, n);
+}
+
+static int64_t Count(const kb_tensor& tensor) {
+  int64_t n = 1;
+  for (int d = 0; d < tensor.ndim; ++d) n *= tensor.shape[d];
+  return n;
+}
+
+static cudaGraphExec_t Capture(const float* x, float* y, int64_t n) {
+  const size_t bytes = static_cast<size_t>(n) * sizeof(float);
+  float* kept = nullptr;
+  cudaMalloc(&kept, bytes);
+  cudaMemcpy(kept, x, bytes, cudaMemcpyDeviceToDevice);
+  cudaStream_t stream = nullptr;
+  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+  cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+  Launch(kept, y, n, stream);
+  cudaGraph_t graph = nullptr;
+  cudaStreamEndCapture(stream, &graph);
+  cudaGraphExec_t ready = nullptr;
+  cudaGraphInstantiate(&ready, graph, 0);
+  return ready;
+}
+
+KB_EXPORT int kb_forward(const kb_call* call) {
+  const auto* x = static_cast<const float*>(call->inputs[0].data);
+  auto* y = static_cast<float*>(call->outputs[0].data);
+  const int64_t n = Count(call->inputs[0]);
+  const auto stream = static_cast<cudaStream_t>(call->stream);
+  static const cudaGraphExec_t graph = Capture(x, y, n);
+  return static_cast<int>(cudaGraphLaunch(graph, stream));
+}
