@@ -59,6 +59,16 @@ std::vector<std::string> ToolArguments(const SanitizedRun& run) {
   return argv;
 }
 
+// The tool's own folder and, beside a bin/, the one that it is started from; not what lies around them.
+void ShowTool(const fs::path& sanitizer, SandboxSpec* box) {
+  std::error_code ignored;
+  for (const fs::path& tool : {sanitizer, fs::canonical(sanitizer, ignored)}) {
+    const fs::path folder = tool.parent_path(), beside = folder.parent_path() / "compute-sanitizer";
+    if (folder.has_relative_path()) box->read_only.push_back(folder);
+    if (folder.filename() == "bin" && fs::is_directory(beside, ignored)) box->read_only.push_back(beside);
+  }
+}
+
 }  // namespace
 
 const std::vector<std::string>& SanitizerTools() {
@@ -103,10 +113,7 @@ Result<Completed> RunSanitized(const Installation& installation, const Sandbox& 
   SandboxSpec box;
   Files files(&box);
   box.tmp_bytes = kTmpBytes;
-  std::error_code ignored;
-  for (const fs::path& tool : {run.sanitizer, fs::canonical(run.sanitizer, ignored)}) {
-    if (!tool.empty()) box.read_only.push_back(tool.parent_path().parent_path());
-  }
+  ShowTool(run.sanitizer, &box);
   box.read_only.push_back(installation.libexec);
   box.environment = TensorEnvironment(installation, "cuda", run.threads);
   box.argv = ToolArguments(run);
