@@ -45,7 +45,7 @@ patchelf            patchelf
 
 readonly TORCH_WANTED="torch==2.13.0"
 # Python packages that only tests need: level 4 of the benchmark, and the dataset as Parquet.
-readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow)
+readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow nvidia-cuda-nvrtc==13.0.88)
 readonly CPU_INDEX=https://download.pytorch.org/whl/cpu
 readonly SETUP_FAILED=3
 
@@ -310,8 +310,15 @@ setup_python() {
 
 # What tests need beside PyTorch. Only the project's own .venv is added to; another Python is its owner's affair.
 setup_test_python() {
+  install_test_packages
+  # The tests of what NVRTC compiles take this one where the toolkit has none.
+  KERNELBENCH_NVRTC=$("$KERNELBENCH_PYTHON" -c 'import glob, nvidia; print(*glob.glob(f"{list(nvidia.__path__)[0]}/*/lib/libnvrtc.so.1?")[:1])')
+  export KERNELBENCH_NVRTC
+}
+
+install_test_packages() {
   local log=$KB_ROOT/build/setup-test-python.log
-  if "$KERNELBENCH_PYTHON" -c 'import importlib.util as u, sys; sys.exit(not (u.find_spec("transformers") and u.find_spec("pyarrow")))'; then
+  if "$KERNELBENCH_PYTHON" -c 'import importlib.util as u, sys; sys.exit(not (u.find_spec("transformers") and u.find_spec("pyarrow") and u.find_spec("nvidia")))'; then
     return
   fi
   [[ $KERNELBENCH_PYTHON == "$KB_ROOT/.venv/bin/python" ]] ||

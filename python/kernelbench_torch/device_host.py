@@ -70,7 +70,7 @@ def build_facts():
     standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
     return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
             "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
-            "standard": standard.group(1) if standard else "c++17"}
+            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc()}
 
 
 def shared_like(tensor):

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <mutex>
-#include <vector>
 
 namespace kb::cuda {
 namespace {
@@ -73,38 +72,6 @@ Result<const Functions*> Load() {
   return &functions;
 }
 
-// NVRTC's functions, as far as they are needed.
-struct Nvrtc {
-  int (*nvrtcCreateProgram)(void** program, const char* source, const char* name, int headers, const char* const* texts,
-                            const char* const* names);
-  int (*nvrtcCompileProgram)(void* program, int options, const char* const* texts);
-  int (*nvrtcGetCUBINSize)(void* program, size_t* size);
-  int (*nvrtcGetCUBIN)(void* program, char* text);
-  int (*nvrtcGetProgramLogSize)(void* program, size_t* size);
-  int (*nvrtcGetProgramLog)(void* program, char* text);
-  int (*nvrtcDestroyProgram)(void** program);
-};
-
-Result<Nvrtc> LoadNvrtc(const std::string& given) {
-  std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so"};
-  if (!given.empty()) names.insert(names.begin(), given);
-  void* library = nullptr;
-  for (const std::string& name : names) {
-    if (library == nullptr) library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-  }
-  Nvrtc nvrtc{};
-  const bool found = library != nullptr && Find(library, "nvrtcCreateProgram", &nvrtc.nvrtcCreateProgram) &&
-                     Find(library, "nvrtcCompileProgram", &nvrtc.nvrtcCompileProgram) &&
-                     Find(library, "nvrtcGetCUBINSize", &nvrtc.nvrtcGetCUBINSize) &&
-                     Find(library, "nvrtcGetCUBIN", &nvrtc.nvrtcGetCUBIN) &&
-                     Find(library, "nvrtcGetProgramLogSize", &nvrtc.nvrtcGetProgramLogSize) &&
-                     Find(library, "nvrtcGetProgramLog", &nvrtc.nvrtcGetProgramLog) &&
-                     Find(library, "nvrtcDestroyProgram", &nvrtc.nvrtcDestroyProgram);
-  if (found) return nvrtc;
-  return Fail(ErrorCode::kUnavailable,
-              "no NVRTC: PyTorch for CUDA brings it (libnvrtc.so.12 or .13), and so does the CUDA toolkit");
-}
-
 }  // namespace
 
 Status Check(const Functions& driver, int code, const char* what) {
@@ -129,31 +96,6 @@ Status UseDevice(const Functions& driver) {
   KB_RETURN_IF_ERROR(Check(driver, driver.cuDeviceGet(&device, 0), "finding the device"));
   KB_RETURN_IF_ERROR(Check(driver, driver.cuDevicePrimaryCtxRetain(&context, device), "opening the device"));
   return Check(driver, driver.cuCtxSetCurrent(context), "using the device");
-}
-
-Result<std::string> CompileAtRunTime(const std::string& source, int major, int minor, const std::string& library) {
-  KB_ASSIGN_OR_RETURN(const Nvrtc nvrtc, LoadNvrtc(library));
-  void* program = nullptr;
-  if (nvrtc.nvrtcCreateProgram(&program, source.c_str(), "kernels.cu", 0, nullptr, nullptr) != 0) {
-    return Fail(ErrorCode::kEngine, "NVRTC takes no program");
-  }
-  const std::string target = fmt::format("--gpu-architecture=sm_{}{}", major, minor);
-  const char* options[] = {target.c_str(), "--std=c++17", "--fmad=false"};
-  const int code = nvrtc.nvrtcCompileProgram(program, 3, options);
-  std::string text;
-  size_t size = 0;
-  if (code == 0 && nvrtc.nvrtcGetCUBINSize(program, &size) == 0) {
-    text.resize(size);
-    if (nvrtc.nvrtcGetCUBIN(program, text.data()) != 0) text.clear();
-  } else if (nvrtc.nvrtcGetProgramLogSize(program, &size) == 0) {
-    text.resize(size);
-    nvrtc.nvrtcGetProgramLog(program, text.data());
-    nvrtc.nvrtcDestroyProgram(&program);
-    return Fail(ErrorCode::kEngine, "NVRTC refuses the device library's kernels: " + text);
-  }
-  nvrtc.nvrtcDestroyProgram(&program);
-  if (text.empty()) return Fail(ErrorCode::kEngine, "NVRTC made no machine code");
-  return text;
 }
 
 }  // namespace kb::cuda

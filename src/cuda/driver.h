@@ -1,5 +1,4 @@
-// The CUDA driver and the runtime compiler, found when they are needed: one binary runs with and without them, and
-// building it needs no CUDA toolkit.
+// The CUDA driver, found when it is needed: one binary runs with and without it, and building it needs no CUDA toolkit.
 //
 // The types and constants below are those of the driver's stable C ABI. Every call that fails yields an Error with the
 // driver's own name for it.
@@ -73,10 +72,6 @@ Status UseDevice(const Functions& driver);
 
 // `code` of a driver call as an Error: "what: CUDA_ERROR_... (text)".
 Status Check(const Functions& driver, int code, const char* what);
-
-// Compiles CUDA C++ to machine code for the given compute capability with NVRTC. `library`: its path, or empty: looked
-// for under its usual names.
-Result<std::string> CompileAtRunTime(const std::string& source, int major, int minor, const std::string& library);
 
 }  // namespace kb::cuda
 

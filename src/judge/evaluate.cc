@@ -147,7 +147,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   int64_t step = NowNs();
   KB_ASSIGN_OR_RETURN(const Built built, Build(request, problem));
   times["build"] += static_cast<double>(NowNs() - step) / 1e3;
-  evaluation.device_info["compiler"] = builder_->compiler().version;
+  evaluation.device_info["compiler"] = built.compiler.empty() ? builder_->compiler().version : built.compiler;
   if (!built.log.empty()) evaluation.evidence["compiler_output"] = built.log;
   if (!built.ok) {
     return Reject(std::move(evaluation), Verdict::kBuildFailed,

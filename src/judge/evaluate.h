@@ -75,6 +75,7 @@ class Evaluator {
     std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
     std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
+    std::string compiler;              // what built it; empty: nothing was built
   };
 
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)

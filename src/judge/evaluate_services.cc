@@ -61,6 +61,10 @@ TorchBuildFacts BuildFactsOf(const json& device_info) {
           facts.at("library_path"), facts.at("standard"),      device_info.value("compute_capability", "")};
 }
 
+GpuBuildFacts GpuFactsOf(const json& device_info) {
+  return {device_info.value("compute_capability", ""), device_info.at("build").value("nvrtc", "")};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
@@ -147,10 +151,11 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   Built built;
   const CompileLimits limits = LimitsOf(request.protocol);
   if (request.candidate.kind == CandidateKind::kNative) {
-    KB_ASSIGN_OR_RETURN(
-        const BuildResult result,
-        builder_->BuildNative(request.candidate, device_->info().value("compute_capability", ""), limits));
-    return Built{result.ok, result.timed_out, result.log, result.artifact, {}};
+    KB_ASSIGN_OR_RETURN(const BuildResult result,
+                        builder_->BuildNative(request.candidate, GpuFactsOf(device_->info()), limits));
+    Built native{result.ok, result.timed_out, result.log, result.artifact, {}};
+    native.compiler = result.compiler;
+    return native;
   }
   built.ok = true;
   KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem));
@@ -162,6 +167,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     built.log += result.log;
     built.ok = result.ok;
     built.timed_out = result.timed_out;
+    built.compiler = result.compiler;
     if (!built.ok) break;
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
@@ -250,9 +256,8 @@ std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<R
     if (request.candidate.kind == CandidateKind::kNative) {
       // For a GPU it must be known which one, so the device process comes first.
       if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) continue;
-      const std::string capability = device_ ? device_->info().value("compute_capability", "") : "";
-      jobs.push_back(
-          [this, &request, limits, capability] { (void)builder_->BuildNative(request.candidate, capability, limits); });
+      const GpuBuildFacts gpu = device_ ? GpuFactsOf(device_->info()) : GpuBuildFacts();
+      jobs.push_back([this, &request, limits, gpu] { (void)builder_->BuildNative(request.candidate, gpu, limits); });
       continue;
     }
     if (!UsesExtensions(request.candidate)) continue;

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "cuda/nvrtc.h"
 #include "device/cuda/kernels.h"
 
 namespace kb::cuda {

@@ -48,6 +48,7 @@ std::optional<BuildResult> BuildCache::Find(const std::string& key) const {
   const auto field = [&](const char* name) { return entry.is_object() ? entry.value(name, json()) : json(); };
   if (!field("ok").is_boolean() || !field("log").is_string() || !field("seconds").is_number()) return std::nullopt;
   BuildResult result;
+  if (field("compiler").is_string()) result.compiler = entry["compiler"];
   result.ok = entry["ok"];
   result.log = entry["log"];
   result.seconds = entry["seconds"];
@@ -61,7 +62,7 @@ std::optional<BuildResult> BuildCache::Find(const std::string& key) const {
 
 Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, std::string_view artifact) const {
   if (result.timed_out || result.killed) return result;
-  json entry = {{"ok", result.ok}, {"log", result.log}, {"seconds", result.seconds}};
+  json entry = {{"ok", result.ok}, {"log", result.log}, {"seconds", result.seconds}, {"compiler", result.compiler}};
   if (result.ok) {
     result.artifact = directory_ / (key + ".so");
     entry["sha256"] = Sha256(artifact);

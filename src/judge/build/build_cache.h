@@ -19,6 +19,7 @@ struct BuildResult {
   std::string log;      // everything the compiler said
   double seconds = 0;
   bool cached = false;
+  std::string compiler;            // what built it, with its version
   std::filesystem::path artifact;  // the shared object, if ok
 };
 

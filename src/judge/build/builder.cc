@@ -34,13 +34,15 @@ Result<Builder> Builder::Create(const Installation& installation, const Sandbox*
   return Builder(installation, sandbox, std::move(cache), std::move(compiler), std::move(header));
 }
 
-Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job) const {
+Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job,
+                                           const std::string& compiler) const {
   if (auto found = cache_.Find(key)) return *found;
   KB_ASSIGN_OR_RETURN(Compiled compiled, Compile(*sandbox_, job));
   if (compiled.killed) {  // may have been no fault of the source: once more, and never kept
     KB_ASSIGN_OR_RETURN(compiled, Compile(*sandbox_, job));
   }
   BuildResult result;
+  result.compiler = compiler;
   result.ok = compiled.ok;
   result.killed = compiled.killed;
   result.timed_out = compiled.timed_out;
@@ -50,9 +52,8 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
 }
 
 // nvcc, for the one architecture that is there, with the instructions that only this one has.
-Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const std::string& capability,
-                                       const CompileLimits& limits) const {
-  KB_ASSIGN_OR_RETURN(const CompilerIdentity nvcc, FindCudaCompiler());
+Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc,
+                                           const std::string& capability, const CompileLimits& limits) const {
   const std::vector<std::string> flags = {"-O3",
                                           "-std=c++20",
                                           "-gencode",
@@ -73,12 +74,23 @@ Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const std::st
     job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
   }
   job.limits = limits;
-  return CompileCached(BuildKey(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job);
+  return CompileCached(BuildKey(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job,
+                       nvcc.version);
 }
 
-Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const std::string& capability,
+Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
+                                       const CompileLimits& limits) const {
+  KB_ASSIGN_OR_RETURN(const CompilerIdentity nvcc, FindCudaCompiler());
+  if (!gpu.with_nvcc_alone) {
+    KB_ASSIGN_OR_RETURN(std::optional<BuildResult> built, BuildWithNvrtc(candidate, nvcc, gpu, limits));
+    if (built) return *std::move(built);
+  }
+  return BuildWithNvcc(candidate, nvcc, gpu.capability, limits);
+}
+
+Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const GpuBuildFacts& gpu,
                                          const CompileLimits& limits) const {
-  if (candidate.path.extension() == ".cu") return BuildCuda(candidate, capability, limits);
+  if (candidate.path.extension() == ".cu") return BuildCuda(candidate, gpu, limits);
   const bool is_c = candidate.path.extension() == ".c";
   const std::string name = is_c ? "candidate.c" : "candidate.cpp";
   std::vector<std::string> flags = {is_c ? "-std=gnu17" : "-std=c++20",
@@ -100,7 +112,7 @@ Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const std::
   job.read_only = {installation_.include};
   job.read_only.insert(job.read_only.end(), compiler_.paths.begin(), compiler_.paths.end());
   job.limits = limits;
-  return CompileCached(BuildKey(compiler_, flags, {header_, candidate.source}), job);
+  return CompileCached(BuildKey(compiler_, flags, {header_, candidate.source}), job, compiler_.version);
 }
 
 }  // namespace kb

@@ -2,7 +2,9 @@
 #ifndef JUDGE_BUILD_BUILDER_H_
 #define JUDGE_BUILD_BUILDER_H_
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,13 @@ struct TorchBuildFacts {
   std::string capability;  // of the GPU that device code is built for: "9.0"; empty: the device is the CPU
 };
 
+// Of the GPU that a .cu candidate is built for, told by the device process.
+struct GpuBuildFacts {
+  std::string capability;        // as "9.0"
+  std::filesystem::path nvrtc;   // PyTorch's, for want of one in the toolkit; may be empty
+  bool with_nvcc_alone = false;  // for tests: also what could be built with NVRTC
+};
+
 // Of all that an artefact depends on, each field delimited.
 std::string BuildKey(const CompilerIdentity& compiler, const std::vector<std::string>& flags,
                      const std::vector<std::string>& contents);
@@ -36,8 +45,9 @@ class Builder {
  public:
   static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox);
 
-  // `capability`: of the GPU that a .cu candidate is built for, as "9.0"; not used for others.
-  Result<BuildResult> BuildNative(const Candidate& candidate, const std::string& capability,
+  // `gpu` is not used for others than .cu candidates. Those are built with NVRTC where that is certain to mean the same
+  // (cuda_split.h), and with nvcc otherwise; what does not compile is always refused in nvcc's words.
+  Result<BuildResult> BuildNative(const Candidate& candidate, const GpuBuildFacts& gpu,
                                   const CompileLimits& limits) const;
   // PyTorch's flags and semantics; the host part of its headers is precompiled once for each set of flags.
   Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
@@ -55,12 +65,18 @@ class Builder {
         compiler_(std::move(compiler)),
         header_(std::move(header)) {}
 
-  Result<BuildResult> BuildCuda(const Candidate& candidate, const std::string& capability,
+  Result<BuildResult> BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
                                 const CompileLimits& limits) const;
+  Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc,
+                                    const std::string& capability, const CompileLimits& limits) const;
+  // No result: nvcc has to do it.
+  Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
+                                                    const GpuBuildFacts& gpu, const CompileLimits& limits) const;
   Result<std::string> DeviceScript(const std::string& source, const std::vector<std::string>& command,
                                    const std::vector<std::filesystem::path>& read_only,
                                    const CompileLimits& limits) const;
-  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job) const;
+  // `compiler`: as the result records it.
+  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler) const;
   // Directory that holds the precompiled torch/extension.h for these flags; empty if it cannot be precompiled.
   Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
                                                   const CompileLimits& limits) const;

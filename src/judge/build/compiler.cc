@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 #include "base/clock.h"
@@ -181,15 +183,7 @@ std::filesystem::path ToolkitOf(const std::string& nvcc, const std::vector<std::
   return std::filesystem::path(nvcc).parent_path().parent_path();
 }
 
-}  // namespace
-
-Result<CompilerIdentity> FindCudaCompiler() {
-  const char* home = std::getenv("CUDA_HOME");
-  const char* path = std::getenv("PATH");
-  std::vector<std::string> places;
-  if (home != nullptr && *home != '\0') places.push_back(std::string(home) + "/bin/nvcc");
-  places.push_back(Resolve("nvcc", path != nullptr ? path : "/usr/bin:/bin"));
-  places.emplace_back("/usr/local/cuda/bin/nvcc");
+Result<CompilerIdentity> AskCudaCompilers(const std::vector<std::string>& places) {
   for (const std::string& place : places) {
     const std::vector<std::string> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"};
     SpawnOptions version{.argv = {place, "--version"}, .environment = environment};
@@ -200,6 +194,10 @@ Result<CompilerIdentity> FindCudaCompiler() {
     const size_t release = told->output.find("release ");
     identity.version = "nvcc " + told->output.substr(release == std::string::npos ? 0 : release);
     identity.version = identity.version.substr(0, identity.version.find('\n'));
+    if (release != std::string::npos) {
+      const size_t number = release + std::string_view("release ").size();
+      identity.release = told->output.substr(number, told->output.find_first_not_of("0123456789.", number) - number);
+    }
     identity.toolkit = ToolkitOf(place, environment);
     std::error_code ignored;
     for (const std::filesystem::path& shown :
@@ -211,6 +209,43 @@ Result<CompilerIdentity> FindCudaCompiler() {
   }
   return Fail(ErrorCode::kUnavailable,
               "no CUDA compiler: nvcc is not in PATH; install the CUDA toolkit or set CUDA_HOME");
+}
+
+}  // namespace
+
+Result<CompilerIdentity> FindCudaCompiler() {
+  const char* home = std::getenv("CUDA_HOME");
+  const char* path = std::getenv("PATH");
+  std::vector<std::string> places;
+  if (home != nullptr && *home != '\0') places.push_back(std::string(home) + "/bin/nvcc");
+  places.push_back(Resolve("nvcc", path != nullptr ? path : "/usr/bin:/bin"));
+  places.emplace_back("/usr/local/cuda/bin/nvcc");
+  // Asking takes as long as a tenth of a small build, and every build asks.
+  static std::mutex mutex;
+  static std::map<std::vector<std::string>, CompilerIdentity> known;
+  const std::lock_guard lock(mutex);
+  if (const auto found = known.find(places); found != known.end()) return found->second;
+  auto asked = AskCudaCompilers(places);
+  if (asked) known.emplace(places, *asked);
+  return asked;
+}
+
+std::optional<std::filesystem::path> FindNvrtc(const CompilerIdentity& nvcc, const std::filesystem::path& offered) {
+  if (nvcc.release.empty()) return std::nullopt;
+  const std::string major = nvcc.release.substr(0, nvcc.release.find('.'));
+  std::vector<std::filesystem::path> directories;
+  for (const char* name : {"lib64", "lib", "targets/x86_64-linux/lib"}) directories.push_back(nvcc.toolkit / name);
+  if (!offered.empty()) directories.push_back(offered.parent_path());
+  for (const std::filesystem::path& directory : directories) {
+    std::error_code ignored;
+    const std::filesystem::path library = directory / ("libnvrtc.so." + major);
+    // The library's name has no minor number, its companion's has.
+    if (std::filesystem::exists(library, ignored) &&
+        std::filesystem::exists(directory / ("libnvrtc-builtins.so." + nvcc.release), ignored)) {
+      return library;
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace kb

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,10 +50,14 @@ struct CompilerIdentity {
   std::string version;                       // first line of --version
   std::string target;                        // hash of what -march=native means here
   std::filesystem::path toolkit;             // nvcc: where include/ and lib64/ of its toolkit are
+  std::string release;                       // nvcc: "13.0"
 };
 Result<CompilerIdentity> FindCompiler();
 // nvcc of $CUDA_HOME, of PATH, or of /usr/local/cuda; an error says that there is none.
 Result<CompilerIdentity> FindCudaCompiler();
+// The NVRTC of nvcc's own release, which reads its headers: of its toolkit, or `offered` (the path of a library, or
+// empty), the one that PyTorch brings. Its path.
+std::optional<std::filesystem::path> FindNvrtc(const CompilerIdentity& nvcc, const std::filesystem::path& offered);
 
 }  // namespace kb
 

@@ -213,7 +213,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   }
   job.output = "extension.so";
   job.limits = limits;
-  return CompileCached(key, job);
+  return CompileCached(key, job, has_device_part ? nvcc.version : compiler_.version);
 }
 
 }  // namespace kb

@@ -31,13 +31,13 @@ TEST(ParallelBuilds, OfEqualAndOfDifferentCandidates) {
   std::vector<Result<BuildResult>> results(candidates.size(), BuildResult{});
   std::vector<std::thread> threads;
   for (size_t i = 0; i < candidates.size(); ++i) {
-    threads.emplace_back([&, i] { results[i] = builder->BuildNative(candidates[i], "", {}); });
+    threads.emplace_back([&, i] { results[i] = builder->BuildNative(candidates[i], {}, {}); });
   }
   for (std::thread& thread : threads) thread.join();
   for (size_t i = 0; i < results.size(); ++i) {
     ASSERT_TRUE(results[i]) << results[i].error().message;
     EXPECT_EQ(results[i]->ok, i % 3 != 0) << results[i]->log;
-    EXPECT_TRUE(builder->BuildNative(candidates[i], "", {})->cached);
+    EXPECT_TRUE(builder->BuildNative(candidates[i], {}, {})->cached);
     EXPECT_EQ(results[i]->artifact, results[i % 3]->artifact);
   }
 }

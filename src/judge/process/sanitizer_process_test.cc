@@ -46,7 +46,7 @@ TEST_F(SanitizerProcess, IsFoundWhereItIsNamed) {
 }
 
 TEST_F(SanitizerProcess, RunsTheDriverInTheSandbox) {
-  const Installation installation{KB_BINARY_DIR, directory_->path(), directory_->path(), directory_->path(),
+  const Installation installation{KB_PROGRAMS, directory_->path(), directory_->path(), directory_->path(),
                                   directory_->path()};
   auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "cuda");
   if (!sandbox) GTEST_SKIP() << sandbox.error().message;
@@ -68,7 +68,7 @@ TEST_F(SanitizerProcess, RunsTheDriverInTheSandbox) {
 }
 
 TEST_F(SanitizerProcess, NeedsNamespaces) {
-  const Installation installation{KB_BINARY_DIR, "/", "/", "/", "/"};
+  const Installation installation{KB_PROGRAMS, "/", "/", "/", "/"};
   const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {}, "cuda");
   const auto done = RunSanitized(installation, *sandbox, {}, {tool_, "memcheck"}, std::chrono::seconds(1));
   ASSERT_FALSE(done);
