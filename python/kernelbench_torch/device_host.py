@@ -87,6 +87,15 @@ def find_nvrtc():
     return found[-1] if found else ""
 
 
+def find_cupti():
+    """The profiling library that this PyTorch brings, else the toolkit's; of PyTorch's version of CUDA if there is a choice."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    places = [f"{place}/nvidia/*/lib" for place in sys.path] + [f"{home}/extras/CUPTI/lib64", f"{home}/lib64", f"{home}/lib"]
+    found = [path for place in places for path in sorted(glob.glob(f"{place}/libcupti.so.1?"))]
+    same = [path for path in found if path.endswith(f".{(torch.version.cuda or '').split('.')[0]}")]
+    return (same + found + [""])[0]
+
+
 class NoDevice(Exception):
     """The device is not there, or this PyTorch cannot use it. The text says what to do."""
 
@@ -145,7 +154,8 @@ class Host:
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
         info["rates"] = multiplication_rates(self.kind)
-        return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts()}
+        profiler = "" if self.kind == "cpu" else find_cupti()
+        return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts(), "profiler": profiler}
 
     def problem_op(self, request):
         key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])

@@ -28,7 +28,7 @@ def _use_caches():
                       TORCHINDUCTOR_COMPILE_THREADS="1")
 
 
-def _stand_in(spec, device):
+def stand_in(spec, device):
     """A tensor of the form of an input. Integers are 0, which is in range as an index."""
     dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
     tensor = torch.zeros(spec["bytes"] // dtype.itemsize, dtype=dtype, device=device)
@@ -61,7 +61,7 @@ def prepare(library, spec, result_fd):
     _record_answers(answers)
     try:
         model = module_runner.construct(spec, 1)
-        inputs = trees.unflatten(spec["structure"], [_stand_in(s, device) for s in spec["inputs"]])
+        inputs = trees.unflatten(spec["structure"], [stand_in(s, device) for s in spec["inputs"]])
         seed_generators(1, device)
         model(*inputs)
         torch.cuda.synchronize()

@@ -11,7 +11,7 @@ import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
 from .problem import Arrival, seed_generators
-from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, RAISED, WRONG_FORM
+from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -178,6 +178,14 @@ def describe(tensors):
     return ", ".join(f"{str(t.dtype).removeprefix('torch.')}{list(t.shape)}" for t in tensors) or "no tensors"
 
 
+def traced(library, runner, seed, cupti):
+    """A call on a GPU whose kernels the next report names: why it does not, or "", and what forward() returns."""
+    problem = library.kbr_trace_start(cupti.encode())
+    told = runner.forward(seed)
+    problem = problem or library.kbr_trace_stop()
+    return (problem or b"").decode("utf-8", "replace"), told
+
+
 class Mailbox:
     def __init__(self, library, doorbell, forms):
         self._library, self._mailbox = library, library.kbr_mailbox(doorbell)
@@ -245,6 +253,9 @@ def serve(library, spec, fds):
                     elif not clean:
                         mailbox.write()
                     clean = True
+                elif kind == PROFILE:
+                    said, told = traced(library, runner, argument, spec["profiler"])
+                    mailbox.write(OK, False, told[0], said, told[1])
                 else:
                     start = time.perf_counter_ns()
                     copied = runner.prepare(argument) if kind == PREPARE else runner.load()
@@ -253,7 +264,7 @@ def serve(library, spec, fds):
                 mailbox.write(WRONG_FORM, text=str(error))
                 clean = False
             except Exception as error:
-                status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind == FORWARD else LOAD_FAILED
+                status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
                 mailbox.write(status, text=traceback.format_exc())
                 clean = False
         sys.stdout.flush() if kind != FORWARD else None

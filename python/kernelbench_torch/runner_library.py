@@ -11,6 +11,8 @@ _SIGNATURES = {
     "kbr_open_gpu": (_TEXT, []),
     "kbr_map_gpu": (_POINTER, [_INT]),
     "kbr_arena_open": (None, [_POINTER, _U64]),
+    "kbr_trace_start": (_TEXT, [_TEXT]),
+    "kbr_trace_stop": (_TEXT, []),
     "kbr_map": (_POINTER, [_INT]),
     "kbr_mailbox": (_POINTER, [_POINTER]),
     "kbr_wait": (ctypes.c_uint32, [_POINTER, ctypes.POINTER(_U64)]),
@@ -19,7 +21,7 @@ _SIGNATURES = {
 }
 
 # CallKind and ReportStatus, as in src/wire.
-EMPTY, LOAD, PREPARE, FORWARD, EXIT = 1, 2, 3, 4, 5
+EMPTY, LOAD, PREPARE, FORWARD, EXIT, PROFILE = 1, 2, 3, 4, 5, 6
 OK, LOAD_FAILED, RAISED, OUT_OF_MEMORY, WRONG_FORM = 0, 1, 2, 3, 4
 
 

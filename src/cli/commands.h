@@ -29,6 +29,7 @@ bool WantsColour();
 
 // `*exit_code` is what main() returns.
 void AddEval(CLI::App* app, int* exit_code);
+void AddProfile(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);

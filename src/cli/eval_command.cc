@@ -7,8 +7,10 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
+#include "cli/sanitize.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
+#include "judge/process/sanitizer_process.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -26,7 +28,19 @@ struct EvalFlags {
   int threads = 0, jobs = 0;
   double device_memory_gb = 0;
   std::vector<std::string> without;
+  std::string sanitize;  // the tool, or empty: judge
 };
+
+EvaluatorOptions OptionsOf(const EvalFlags& flags) {
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  options.without = {flags.without.begin(), flags.without.end()};
+  options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
+  options.jobs = flags.jobs;
+  return options;
+}
 
 Result<Protocol> MakeProtocol(const EvalFlags& flags, const std::filesystem::path& directory) {
   KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, flags.protocol));
@@ -61,6 +75,9 @@ void Print(const json& evaluation, const EvalFlags& flags) {
 int Eval(const EvalFlags& flags) {
   auto requests = MakeRequests(flags);
   if (!requests) return Report(requests.error());
+  if (!flags.sanitize.empty()) {
+    return SanitizeAll(*requests, OptionsOf(flags), flags.sanitize, flags.json, flags.quiet);
+  }
   std::optional<Store> store;
   if (!flags.no_store && flags.without.empty()) {
     auto opened = Store::Open(flags.store);
@@ -68,13 +85,7 @@ int Eval(const EvalFlags& flags) {
     store.emplace(std::move(*opened));
   }
   Progress progress(flags.quiet || flags.json, requests->size());
-  EvaluatorOptions options;
-  options.device = flags.device;
-  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
-  options.without = {flags.without.begin(), flags.without.end()};
-  options.threads = flags.threads;
-  options.device_memory_gb = flags.device_memory_gb;
-  options.jobs = flags.jobs;
+  EvaluatorOptions options = OptionsOf(flags);
   options.progress = [&](const std::string& line) { progress.Say(line); };
   auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
@@ -149,6 +160,13 @@ void AddEval(CLI::App* app, int* exit_code) {
                    "GB of the device's memory to plan with at most; 0: what is free")
       ->check(CLI::Range(0.0, 1e6));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--sanitize", flags->sanitize,
+                   "do not judge, but run once under compute-sanitizer: memcheck (as bare --sanitize), racecheck, "
+                   "initcheck, synccheck; needs --device cuda and the CUDA toolkit")
+      ->expected(0, 1)
+      ->default_str("memcheck")
+      ->check(CLI::IsMember(SanitizerTools()));
   command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/evaluation.md)");
   command->add_flag("--no-store", flags->no_store, "keep nothing");
   command->add_flag("--quiet", flags->quiet, "no progress");

@@ -110,7 +110,9 @@ nlohmann::json Authorship::ToJson() const {
               {"library", share(library)},
               {"python", share(Count(Origin::kPython))},
               {"other", share(Count(Origin::kOther))},
-              {"samples", all}};
+              {"samples", all},
+              {"kernels", nullptr},  // of a GPU
+              {"kernels_span_us", nullptr}};
   if (all < kLeastSamples) {
     out["why"] = fmt::format("only {} samples, {} are needed", all, kLeastSamples);
   } else if (custom + library == 0) {

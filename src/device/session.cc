@@ -34,6 +34,22 @@ const char* ForgeryOf(SpanEnd end) {
   }
 }
 
+json KernelsJson(const Report& report) {
+  json kernels = json::array();
+  for (const KernelUse& use : report.kernels) {
+    kernels.push_back({{"name", use.name},
+                       {"calls", use.calls},
+                       {"us", static_cast<double>(use.total_ns) / 1e3},
+                       {"grid", use.grid},
+                       {"block", use.block},
+                       {"registers", use.registers},
+                       {"static_shared", use.static_shared},
+                       {"dynamic_shared", use.dynamic_shared},
+                       {"local", use.local}});
+  }
+  return kernels;
+}
+
 }  // namespace
 
 std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
@@ -290,6 +306,9 @@ void Session::TakeReport(json* result) {
                          {"elapsed_us", static_cast<double>(report->elapsed_ns) / 1e3},
                          {"text", report->text},
                          {"outputs", outputs}};
+  if (report->kernels.empty()) return;
+  (*result)["report"]["kernels"] = KernelsJson(*report);
+  (*result)["report"]["kernels_span_us"] = static_cast<double>(report->kernels_span_ns) / 1e3;
 }
 
 const char* Session::Keep(const json& value) {

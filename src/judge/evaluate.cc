@@ -133,7 +133,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   // The trusted side: the device process loads the problem and finds out what it takes and returns.
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
   evaluation.device_info = device_->info();
-  evaluation.device_info.erase("build");
+  for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
@@ -177,7 +177,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   }
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
-  if (!finding && request.protocol.profile && options_.device == "cpu") {
+  if (!finding && request.protocol.profile) {
     KB_RETURN_IF_ERROR(FindAuthorship(request, problem, built, &rounds, &evaluation));
   }
 

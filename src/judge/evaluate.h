@@ -59,6 +59,9 @@ class Evaluator {
 
   // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
+  // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
+  Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
   // What the device process told about its device; it is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
 
@@ -103,6 +106,10 @@ class Evaluator {
                                            Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,
                         Evaluation* evaluation);
+  // Both put down evaluation->authorship and return why there is no class, or "": on the CPU and on a GPU.
+  Result<std::string> SampleCalls(const Request& request, const nlohmann::json& problem, const Built& built,
+                                  Rounds* rounds, Evaluation* evaluation);
+  Result<std::string> TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation);
   void Say(const std::string& line) const {
     if (options_.progress) options_.progress(line);
   }

@@ -60,6 +60,19 @@ void ApplyPolicy(const std::string& why, Evaluation* evaluation) {
 
 Status Evaluator::FindAuthorship(const Request& request, const json& problem, const Built& built, Rounds* rounds,
                                  Evaluation* evaluation) {
+  KB_ASSIGN_OR_RETURN(std::string why, options_.device == "cpu"
+                                           ? SampleCalls(request, problem, built, rounds, evaluation)
+                                           : TraceCall(request, rounds, evaluation));
+  if (evaluation->authorship.is_object() && evaluation->authorship.contains("why")) {
+    if (why.empty()) why = evaluation->authorship["why"];
+    evaluation->authorship.erase("why");
+  }
+  ApplyPolicy(why, evaluation);
+  return {};
+}
+
+Result<std::string> Evaluator::SampleCalls(const Request& request, const json& problem, const Built& built,
+                                           Rounds* rounds, Evaluation* evaluation) {
   json settings = {{"custom", json::object()},
                    {"anonymous", AnonymousCode(request.candidate)},
                    {"interval_us", IntervalUs(evaluation->rounds)},
@@ -90,12 +103,7 @@ Status Evaluator::FindAuthorship(const Request& request, const json& problem, co
     const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
     if (spent_ms >= request.protocol.profile_ms || (samples >= kEnoughSamples && stops >= kEnoughStops)) break;
   }
-  if (evaluation->authorship.is_object() && evaluation->authorship.contains("why")) {
-    if (why.empty()) why = evaluation->authorship["why"];
-    evaluation->authorship.erase("why");
-  }
-  ApplyPolicy(why, evaluation);
-  return {};
+  return why;
 }
 
 }  // namespace kb

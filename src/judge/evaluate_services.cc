@@ -214,6 +214,11 @@ json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
 Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
                                                               const Built& built, const SessionFds& session) {
   json spec = RunnerSpec(request, problem);
+  const std::string profiler = device_->info().value("profiler", "");
+  spec["profiler"] = profiler;
+  if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
+    readable.push_back(std::filesystem::path(profiler).parent_path().string());
+  }
   spec["events"] = request.protocol.TimedByEvents();
   std::unique_ptr<RunnerProcess> runner;
   if (request.candidate.kind == CandidateKind::kNative) {

@@ -14,6 +14,7 @@
 #include "runner/arena.h"
 #include "runner/confine.h"
 #include "runner/gpu.h"
+#include "runner/kernel_trace.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
 #include "runner/probes.h"
@@ -32,6 +33,9 @@ std::vector<std::string> Lines(const char* text) {
 
 std::optional<Gpu> gpu;  // of this runner
 Arena* arena = nullptr;  // lives as long as the process, for torch frees until its end
+
+std::optional<KernelTrace> trace;  // running
+TracedKernels traced;              // for the next report
 
 Without WithoutOf(const char* text) {
   const std::vector<std::string> names = Lines(text);
@@ -92,6 +96,24 @@ void kbr_arena_free(void* memory, size_t, int, void*) {
   if (!arena->Give(reinterpret_cast<uint64_t>(memory))) gpu->Free(memory);
 }
 
+const char* kbr_trace_start(const char* cupti) {
+  static std::string message;
+  auto started = KernelTrace::Start(cupti);
+  if (started) trace.emplace(*started);
+  message = started ? "" : started.error().message;
+  return started ? nullptr : message.c_str();
+}
+
+const char* kbr_trace_stop() {
+  static std::string message;
+  if (!trace) return nullptr;
+  auto stopped = trace->Stop();
+  trace.reset();
+  if (stopped) traced = std::move(*stopped);
+  message = stopped ? "" : stopped.error().message;
+  return stopped ? nullptr : message.c_str();
+}
+
 void* kbr_map(int fd) {
   const auto segment = Segment::Map(fd);
   return segment ? segment->data() : nullptr;
@@ -120,6 +142,9 @@ void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elap
     forms += 5 + forms[3];
     report.outputs.push_back(std::move(form));
   }
+  report.kernels = std::move(traced.kernels);
+  report.kernels_span_ns = traced.span_ns;
+  traced = {};
   static_cast<Mailbox*>(mailbox)->Write(report);
 }
 

@@ -30,6 +30,11 @@ KBR_EXPORT void kbr_arena_open(void* base, uint64_t bytes);
 KBR_EXPORT void* kbr_arena_alloc(size_t bytes, int device, void* stream);
 KBR_EXPORT void kbr_arena_free(void* memory, size_t bytes, int device, void* stream);
 
+// Traces the GPU's kernels (kernel_trace.h) until the second call, after the device was synchronized: what ran is part
+// of the next report. Null, or a message that lives until the next call.
+KBR_EXPORT const char* kbr_trace_start(const char* cupti);
+KBR_EXPORT const char* kbr_trace_stop();
+
 // Maps a shared segment; null if it is empty or cannot be mapped.
 KBR_EXPORT void* kbr_map(int fd);
 

@@ -35,6 +35,13 @@ void Gpu::Free(void* memory) const { driver_->cuMemFree_v2(reinterpret_cast<cuda
 
 Status Gpu::Synchronize() const { return cuda::Check(*driver_, driver_->cuCtxSynchronize(), "the device"); }
 
+Status Gpu::Upload(void* to, const std::vector<std::byte>& from) const {
+  KB_RETURN_IF_ERROR(cuda::Check(
+      *driver_, driver_->cuMemcpyHtoDAsync_v2(reinterpret_cast<cuda::Address>(to), from.data(), from.size(), nullptr),
+      "the device"));
+  return cuda::Check(*driver_, driver_->cuStreamSynchronize(nullptr), "the device");
+}
+
 Status Gpu::Clear(void* memory, size_t bytes) const {
   return cuda::Check(*driver_, driver_->cuMemsetD8Async(reinterpret_cast<cuda::Address>(memory), 0, bytes, nullptr),
                      "the device");

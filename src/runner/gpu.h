@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/result.h"
 #include "cuda/driver.h"
@@ -23,6 +24,8 @@ class Gpu {
   void Free(void* memory) const;
   // Waits for everything that was started on the device; says how it failed.
   Status Synchronize() const;
+  // Copies to device memory, and waits for it.
+  Status Upload(void* to, const std::vector<std::byte>& from) const;
   // Fills device memory with zeros.
   Status Clear(void* memory, size_t bytes) const;
 

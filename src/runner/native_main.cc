@@ -20,9 +20,11 @@
 #include "base/file.h"
 #include "runner/confine.h"
 #include "runner/gpu.h"
+#include "runner/kernel_trace.h"
 #include "runner/mailbox.h"
 #include "runner/memory.h"
 #include "runner/probes.h"
+#include "runner/stand_in.h"
 
 namespace kb::runner {
 namespace {
@@ -46,7 +48,8 @@ class NativeCandidate {
         outputs_(spec.at("outputs"), outputs, gpu ? KB_CUDA : KB_CPU),
         parameters_(spec.at("parameters"), parameters, gpu ? KB_CUDA : KB_CPU),
         scalars_(ReadScalars(spec.at("scalars"))),
-        init_(ReadScalars(spec.at("init_scalars"))) {
+        init_(ReadScalars(spec.at("init_scalars"))),
+        profiler_(spec.value("profiler", "")) {
     for (const kb_tensor& tensor : outputs_.tensors()) {
       outputs_form_.push_back({tensor.dtype, {tensor.shape, tensor.shape + tensor.ndim}});
     }
@@ -72,8 +75,7 @@ class NativeCandidate {
     (void)gpu_->Synchronize();
   }
 
-  Report Load(int kernel_fd) {
-    const std::string path = fmt::format("/proc/self/fd/{}", kernel_fd);
+  Report Load(const std::string& path) {
     void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) return Problem(ReportStatus::kLoadFailed, fmt::format("dlopen: {}", dlerror()));
     forward_ = reinterpret_cast<Function>(dlsym(library, "kb_forward"));
@@ -121,6 +123,19 @@ class NativeCandidate {
     return report;
   }
 
+  // A call whose kernels are traced. Without CUPTI there is nothing to call for: the text says why.
+  Report Profile() {
+    auto trace = KernelTrace::Start(profiler_);
+    if (!trace) return Told(trace.error().message);
+    Report report = Guarded("kb_forward", [&] { return forward_(&call_); });
+    auto traced = trace->Stop();
+    if (report.status != ReportStatus::kOk) return report;
+    if (!traced) return Told(traced.error().message);
+    report.kernels = std::move(traced->kernels);
+    report.kernels_span_ns = traced->span_ns;
+    return report;
+  }
+
   Report Fine() const {
     Report report;
     report.outputs = outputs_form_;
@@ -129,6 +144,12 @@ class NativeCandidate {
 
  private:
   using Function = int (*)(const kb_call*);
+
+  Report Told(std::string text) const {
+    Report report = Fine();
+    report.text = std::move(text);
+    return report;
+  }
 
   Report Problem(ReportStatus status, std::string text) const {
     Report report;
@@ -160,6 +181,7 @@ class NativeCandidate {
   TensorTable inputs_, outputs_, parameters_;
   std::vector<kb_scalar> scalars_, init_;
   std::vector<TensorForm> outputs_form_;
+  std::string profiler_;  // CUPTI's path
   kb_call call_{};
   Function forward_ = nullptr;
   Function prepare_ = nullptr;
@@ -211,13 +233,16 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
         candidate.Empty();
         break;
       case CallKind::kLoad:
-        mailbox.Write(candidate.Load(fds.at("kernel")));
+        mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fds.at("kernel"))));
         break;
       case CallKind::kPrepare:
         mailbox.Write(candidate.Prepare());
         break;
       case CallKind::kForward:
         if (const auto problem = candidate.Forward()) mailbox.Write(*problem);
+        break;
+      case CallKind::kProfile:
+        mailbox.Write(candidate.Profile());
         break;
       case CallKind::kExit:
         return 0;
@@ -226,7 +251,31 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
   }
 }
 
+// One call on made-up inputs, each tensor in memory of its own, under NVIDIA's compute-sanitizer. Its parts in this
+// process connect to it when the GPU is opened, so that comes before confinement here.
+int ServeSanitizer(const char* path) {
+  const auto text = ReadFile(path);
+  if (!text) return Stop(text.error());
+  json spec = json::parse(*text);
+  auto gpu = Gpu::Open();
+  if (!gpu) return Stop(gpu.error());
+  for (const char* kind : {"inputs", "parameters", "outputs"}) {
+    const bool fill = std::string_view(kind) != "outputs";
+    if (const Status furnished = Furnish(*gpu, fill, &spec[kind]); !furnished) return Stop(furnished.error());
+  }
+  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
+  const Segment everything = Segment::Of(nullptr);
+  NativeCandidate candidate(spec, &*gpu, everything, everything, everything);
+  Report report = candidate.Load(spec.at("kernel"));
+  if (report.status == ReportStatus::kOk) report = candidate.Prepare();
+  if (report.status == ReportStatus::kOk) report = candidate.Forward().value_or(report);
+  if (report.status == ReportStatus::kOk) return 0;
+  std::fprintf(stderr, "kernelbench: %s\n", report.text.c_str());
+  return 1;
+}
+
 int Main(int argc, char** argv) {
+  if (argc == 3 && std::string_view(argv[1]) == "--sanitize") return ServeSanitizer(argv[2]);
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
   const auto has = [&](std::initializer_list<const char*> names) {

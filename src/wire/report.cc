@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-constexpr uint32_t kMagic = 0x3252424B;  // "KBR2"
+constexpr uint32_t kMagic = 0x3352424B;  // "KBR3"
 
 template <typename T>
 void Put(std::string* out, T value) {
@@ -54,6 +54,33 @@ bool GetForm(Reader* reader, TensorForm* form) {
   return reader->Get(&form->offset);
 }
 
+void PutKernel(std::string* out, const KernelUse& kernel) {
+  KB_CHECK(kernel.name.size() <= kMaxKernelName);
+  Put(out, static_cast<uint8_t>(kernel.name.size()));
+  out->append(kernel.name);
+  Put(out, kernel.calls);
+  Put(out, kernel.total_ns);
+  for (const uint32_t extent : kernel.grid) Put(out, extent);
+  for (const uint32_t extent : kernel.block) Put(out, extent);
+  for (const uint32_t number : {kernel.registers, kernel.static_shared, kernel.dynamic_shared, kernel.local}) {
+    Put(out, number);
+  }
+}
+
+bool GetKernel(Reader* reader, KernelUse* kernel) {
+  uint8_t size = 0;
+  if (!reader->Get(&size) || size > kMaxKernelName || !reader->Get(&kernel->name, size)) return false;
+  if (!reader->Get(&kernel->calls) || !reader->Get(&kernel->total_ns)) return false;
+  for (uint32_t& extent : kernel->grid) {
+    if (!reader->Get(&extent)) return false;
+  }
+  for (uint32_t& extent : kernel->block) {
+    if (!reader->Get(&extent)) return false;
+  }
+  return reader->Get(&kernel->registers) && reader->Get(&kernel->static_shared) &&
+         reader->Get(&kernel->dynamic_shared) && reader->Get(&kernel->local);
+}
+
 }  // namespace
 
 std::string EncodeReport(const Report& report) {
@@ -69,6 +96,10 @@ std::string EncodeReport(const Report& report) {
     for (const int64_t extent : form.shape) Put(&tail, extent);
     Put(&tail, form.offset);
   }
+  KB_CHECK(report.kernels.size() <= kMaxKernels);
+  Put(&tail, static_cast<uint16_t>(report.kernels.size()));
+  for (const KernelUse& kernel : report.kernels) PutKernel(&tail, kernel);
+  Put(&tail, report.kernels_span_ns);
   std::string out;
   Put(&out, kMagic);
   Put(&out, static_cast<uint8_t>(report.status));
@@ -88,7 +119,7 @@ Result<Report> DecodeReport(std::string_view bytes) {
   Report report;
   uint32_t magic = 0, text_size = 0;
   uint8_t status = 0, copied = 0;
-  uint16_t outputs = 0;
+  uint16_t outputs = 0, kernels = 0;
   if (!reader.Get(&magic) || magic != kMagic) return Malformed("magic");
   if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kWrongForm)) return Malformed("status");
   if (!reader.Get(&copied) || copied > 1) return Malformed("state_copied");
@@ -101,6 +132,12 @@ Result<Report> DecodeReport(std::string_view bytes) {
   for (TensorForm& form : report.outputs) {
     if (!GetForm(&reader, &form)) return Malformed("output");
   }
+  if (!reader.Get(&kernels) || kernels > kMaxKernels) return Malformed("number of kernels");
+  report.kernels.resize(kernels);
+  for (KernelUse& kernel : report.kernels) {
+    if (!GetKernel(&reader, &kernel)) return Malformed("kernel");
+  }
+  if (!reader.Get(&report.kernels_span_ns)) return Malformed("span of the kernels");
   if (!reader.empty()) return Malformed("length");
   return report;
 }

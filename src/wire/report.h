@@ -14,6 +14,8 @@ namespace kb {
 
 inline constexpr int kMaxDims = 16;
 inline constexpr int kMaxOutputs = 256;
+inline constexpr size_t kMaxKernels = 64;
+inline constexpr size_t kMaxKernelName = 200;  // bytes
 
 // Stable numbers: they travel between executables.
 enum class ReportStatus : uint8_t {
@@ -30,6 +32,17 @@ struct TensorForm {
   uint64_t offset = 0;  // in bytes from the start of the shared outputs, where the runner places them itself
 };
 
+// Launches of one kernel in one configuration in a traced call (CallKind::kProfile).
+struct KernelUse {
+  std::string name;  // readable; empty: all those that there was no room for, whose configuration is 0
+  uint32_t calls = 0;
+  uint64_t total_ns = 0;
+  uint32_t grid[3] = {}, block[3] = {};
+  uint32_t registers = 0;                          // of a thread
+  uint32_t static_shared = 0, dynamic_shared = 0;  // bytes of a block
+  uint32_t local = 0;                              // bytes of a thread's local memory: spilled registers, arrays
+};
+
 struct Report {
   ReportStatus status = ReportStatus::kOk;
   bool state_copied = false;  // the runner's own weights differed from the reference's and were replaced
@@ -38,6 +51,9 @@ struct Report {
   uint64_t elapsed_ns = 0;
   std::string text;
   std::vector<TensorForm> outputs;
+  // After a traced call on a GPU: what ran, and the time from the start of the first to the end of the last.
+  std::vector<KernelUse> kernels;
+  uint64_t kernels_span_ns = 0;
 };
 
 // At most kReportCapacity bytes: text is cut at its front, because a traceback says most at its end.

@@ -16,6 +16,8 @@ Report Sample() {
   report.elapsed_ns = 12345;
   report.text = "ValueError: no";
   report.outputs = {{{KB_FLOAT, 32, 1}, {2, 3}}, {{KB_INT, 64, 1}, {}}};
+  report.kernels = {{"relu<float>(float*)", 3, 4500, {108, 1, 1}, {256, 1, 1}, 40, 1024, 0, 8}, {"", 70, 99}};
+  report.kernels_span_ns = 5000;
   return report;
 }
 
@@ -29,6 +31,15 @@ TEST(Report, SurvivesTheTrip) {
   ASSERT_EQ(back->outputs.size(), 2u);
   EXPECT_EQ(back->outputs[0].shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(back->outputs[1].dtype.code, KB_INT);
+  ASSERT_EQ(back->kernels.size(), 2u);
+  EXPECT_EQ(back->kernels[0].name, "relu<float>(float*)");
+  EXPECT_EQ(back->kernels[0].calls, 3u);
+  EXPECT_EQ(back->kernels[0].total_ns, 4500u);
+  EXPECT_EQ(back->kernels[0].grid[0], 108u);
+  EXPECT_EQ(back->kernels[0].block[0], 256u);
+  EXPECT_EQ(back->kernels[0].local, 8u);
+  EXPECT_EQ(back->kernels[1].calls, 70u);
+  EXPECT_EQ(back->kernels_span_ns, 5000u);
 }
 
 TEST(Report, LongTextIsCutAtItsFront) {
@@ -61,6 +72,25 @@ TEST(Report, ImpossibleFieldsAreRefused) {
   Report negative = Sample();
   negative.outputs[0].shape[0] = -1;
   EXPECT_FALSE(DecodeReport(EncodeReport(negative)));
+  Report named;
+  named.kernels = {{std::string(kMaxKernelName, 'k')}};
+  std::string bytes = EncodeReport(named);
+  const size_t kernels_at = EncodeReport(Report{}).size() - 10;  // number of kernels, then their span
+  ASSERT_TRUE(DecodeReport(bytes));
+  bytes[kernels_at + 2] = static_cast<char>(kMaxKernelName + 1);  // a name longer than any
+  EXPECT_FALSE(DecodeReport(bytes));
+  bytes[kernels_at] = static_cast<char>(kMaxKernels + 1);
+  EXPECT_FALSE(DecodeReport(bytes));
+}
+
+TEST(Report, AsManyKernelsAsThereMayBeLeaveRoomForText) {
+  Report report = Sample();
+  report.kernels.assign(kMaxKernels, {std::string(kMaxKernelName, 'k'), 1, 1});
+  report.text = std::string(20'000, 'x');
+  const auto back = DecodeReport(EncodeReport(report));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kernels.size(), kMaxKernels);
+  EXPECT_EQ(back->text.size(), 20'000u);
 }
 
 TEST(Report, NoiseNeverCrashesTheDecoder) {
@@ -73,6 +103,7 @@ TEST(Report, NoiseNeverCrashesTheDecoder) {
     if (const auto report = DecodeReport(bytes)) {
       ++accepted;
       EXPECT_LE(report->outputs.size(), size_t{kMaxOutputs});
+      EXPECT_LE(report->kernels.size(), kMaxKernels);
     }
   }
   EXPECT_GT(accepted, 0);

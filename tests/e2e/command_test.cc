@@ -63,6 +63,12 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
 TEST_F(CommandTest, AGpuThatCannotBeUsedIsSaidAndNoVerdict) {
   const std::string problem = Write("relu.py", kReluProblem);
   const std::string module = Write("module.py", std::string(kReluProblem) + "\nclass ModelNew(Model):\n    pass\n");
+  const Ended sanitized = Run({"eval", problem, module, "--sanitize"});
+  EXPECT_EQ(sanitized.code, 2) << sanitized;
+  EXPECT_THAT(sanitized.err, HasSubstr("NVIDIA GPU"));
+  const Ended profiled = Run({"profile", problem, module});
+  EXPECT_EQ(profiled.code, 3) << profiled;
+  EXPECT_THAT(profiled.err, HasSubstr("CUDA"));
   const Ended ended = Run({"eval", problem, module, "--device", "cuda"});
   EXPECT_EQ(ended.code, 3) << ended;
   EXPECT_THAT(ended.err, AllOf(HasSubstr("CUDA"), HasSubstr("KERNELBENCH_PYTHON"), Not(HasSubstr("Traceback"))));

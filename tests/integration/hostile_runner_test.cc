@@ -100,6 +100,12 @@ std::string WithExtent(int64_t extent) {
   return EncodeReport(report);
 }
 
+std::string WithKernel(uint8_t name_size) {
+  Report report;
+  report.kernels = {{std::string(kMaxKernelName, 'k'), 1, 1}};
+  return With(EncodeReport(report), kText + 4, name_size);
+}
+
 void WriteRaw(Doorbell* bell, const std::string& bytes, uint32_t size) {
   std::memcpy(bell->report, bytes.data(), std::min<size_t>(bytes.size(), kReportCapacity));
   bell->report_size.store(size);
@@ -131,11 +137,14 @@ std::vector<Message> Messages() {
       forged("a status that there is not", With(Good(), 4, uint8_t{200}), "status"),
       forged("a truth value of 2", With(Good(), 5, uint8_t{2}), "state_copied"),
       forged("a text of four gigabytes", With(Good(), kTextSizeAt, ~uint32_t{0}), "text"),
-      forged("a text beyond the message", With(Good(), kTextSizeAt, uint32_t{3}), "text"),
+      forged("a text beyond the message", With(Good(), kTextSizeAt, uint32_t{13}), "text"),
       forged("more outputs than allowed", With(Good(), kText, uint16_t{kMaxOutputs + 1}), "number of outputs"),
       forged("outputs that do not follow", With(Good(), kText, uint16_t{1}), "output"),
       forged("a negative extent", WithExtent(-1), "output"),
       forged("the most negative extent", WithExtent(std::numeric_limits<int64_t>::min()), "output"),
+      forged("more kernels than allowed", With(Good(), kText + 2, uint16_t{kMaxKernels + 1}), "number of kernels"),
+      forged("kernels that do not follow", With(Good(), kText + 2, uint16_t{1}), "kernel"),
+      forged("a kernel's name longer than any", WithKernel(255), "kernel"),
       forged("more after the end", Good() + "x", "length"),
       Message::Of("text that is not UTF-8", Said(ReportStatus::kRaised, "Error\n\xff\xfe\xc3("), Verdict::kCrashed,
                   "forward raised: \xef\xbf\xbd"),
@@ -175,6 +184,22 @@ TEST(HostileRunner, AnExtentTooLargeToBeIsOnlyANumber) {
   const json answer = runner.Answer();
   EXPECT_EQ(answer["report"]["outputs"][0]["shape"][0], std::numeric_limits<int64_t>::max());
   EXPECT_FALSE(FindingOf(answer, CallKind::kForward, 1));
+}
+
+TEST(HostileRunner, ItsKernelsAreWhatItSaysTheyAre) {
+  HostileRunner runner([](Doorbell*, Mailbox* mailbox) {
+    mailbox->Wait();
+    Report report;
+    report.kernels = {{"\xff\x1b[31mred", ~uint32_t{0}, ~uint64_t{0}}, {"", 1, 1}};
+    mailbox->Write(report);
+    mailbox->Answer();
+    pause();
+  });
+  const json answer = runner.Answer();
+  ASSERT_EQ(answer["report"]["kernels"].size(), 2u);
+  EXPECT_EQ(answer["report"]["kernels"][0]["name"], "\xef\xbf\xbd\x1b[31mred");
+  EXPECT_EQ(answer["report"]["kernels"][0]["calls"], ~uint32_t{0});
+  EXPECT_EQ(answer["report"]["kernels_span_us"], 0);
 }
 
 // ---- Rings ---------------------------------------------------------------------------------------------------------

@@ -220,6 +220,9 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
     box.inherit.push_back(fd);
   }
   box.read_only = {installation.libexec};
+  if (const std::string profiler = spec.value("profiler", ""); !profiler.empty()) {
+    box.read_only.push_back(std::filesystem::path(profiler).parent_path());
+  }
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
   box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), threads);
   box.stdout_fd = box.stderr_fd = output->write_fd();

@@ -87,7 +87,10 @@ Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
 }
 
 Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind, uint64_t argument, double timeout_s) {
-  const char* step = kind == CallKind::kForward ? "call" : kind == CallKind::kEmpty ? "offset" : "load";
+  const char* step = kind == CallKind::kForward   ? "call"
+                     : kind == CallKind::kEmpty   ? "offset"
+                     : kind == CallKind::kProfile ? "profile"
+                                                  : "load";
   KB_ASSIGN_OR_RETURN(
       const json answer,
       Step(step,
@@ -167,12 +170,22 @@ Result<std::optional<Finding>> Rounds::Repeat() {
   return std::optional(Finding{Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit", "", nullptr});
 }
 
+Status Rounds::DrawForProfile() {
+  json draw = {{"op", "draw"}, {"distribution", "natural"}};
+  if (!protocol_.input_seeds.empty()) draw["seed"] = protocol_.input_seeds.front();
+  KB_ASSIGN_OR_RETURN(const json drawn, Step("profile", draw, protocol_.reference_timeout_s));
+  rng_seed_ = drawn.at("rng_seed");
+  return {};
+}
+
+Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
+  KB_RETURN_IF_ERROR(DrawForProfile());
+  KB_RETURN_IF_ERROR(Step("profile", {{"op", "present"}}, kStepTimeout));
+  return Ring(CallKind::kProfile, rng_seed_, 2 * protocol_.call_timeout_s);
+}
+
 Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
-  if (fresh) {
-    json draw = {{"op", "draw"}, {"distribution", "natural"}};
-    if (!protocol_.input_seeds.empty()) draw["seed"] = protocol_.input_seeds.front();
-    KB_RETURN_IF_ERROR(Step("profile", draw, protocol_.reference_timeout_s));
-  }
+  if (fresh) KB_RETURN_IF_ERROR(DrawForProfile());
   const double timeout_s = 2 * protocol_.call_timeout_s;  // stops slow it down
   return Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
               timeout_s + kStepTimeout);

@@ -76,10 +76,14 @@ class Rounds {
   // kbd_profile in device/c_api.h.
   Result<nlohmann::json> ProfileCall(bool fresh, const nlohmann::json& settings);
 
+  // One call on fresh inputs, not compared, in which the runner traces the GPU's kernels; its report names them.
+  Result<std::variant<Answer, Finding>> TraceCall();
+
   // One call of the reference alone at the cadence of a round: {"us", "gap_us"}.
   Result<nlohmann::json> BaselineAlone();
 
  private:
+  Status DrawForProfile();
   nlohmann::json BaselineRequest() const { return {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}}; }
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
 

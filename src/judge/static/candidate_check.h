@@ -10,6 +10,7 @@
 
 namespace kb {
 
+SourceKind SourceKindOf(const Candidate& candidate);
 std::vector<StaticFinding> StaticCheckCandidate(const Candidate& candidate, const Protocol& protocol);
 
 }  // namespace kb

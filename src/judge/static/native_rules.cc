@@ -100,10 +100,28 @@ class Checker {
       result_.kernels.cuda_launch = true;
     } else if (type == "__global__") {
       result_.kernels.cuda_kernel = true;
+      Kernel(node);
     } else if (type == "for_statement" || type == "while_statement" || type == "for_range_loop" ||
                type == "do_statement") {
       result_.kernels.native_loop = true;
     }
+  }
+
+  // The function that a __global__ belongs to, with the namespaces around it.
+  void Kernel(int node) {
+    int function = tree_[node].parent;
+    while (function >= 0 && !tree_.Is(function, "function_definition") && !tree_.Is(function, "declaration")) {
+      function = tree_[function].parent;
+    }
+    const int at = function < 0 ? -1 : FunctionName(function);
+    if (at < 0) return;
+    std::string name = Plain(tree_.Text(at));
+    for (int outer = tree_[function].parent; outer >= 0; outer = tree_[outer].parent) {
+      const int space = tree_.Is(outer, "namespace_definition") ? tree_.Child(outer, "name") : -1;
+      if (space >= 0) name = Plain(tree_.Text(space)) + "::" + name;
+      if (name.size() > kLongestName) return;
+    }
+    result_.kernel_names.push_back(std::move(name));
   }
 
   void Hit(int node, const NameRule& rule, std::string_view name) {

@@ -2,6 +2,7 @@
 #ifndef JUDGE_STATIC_NATIVE_RULES_H_
 #define JUDGE_STATIC_NATIVE_RULES_H_
 
+#include <string>
 #include <vector>
 
 #include "judge/static/kernels.h"
@@ -13,6 +14,7 @@ namespace kb {
 struct NativeResult {
   std::vector<RuleHit> hits;
   KernelFacts kernels;
+  std::vector<std::string> kernel_names;  // of __global__ functions: "relu", "mine::relu"
 };
 
 NativeResult CheckNative(const SyntaxTree& tree);

@@ -323,6 +323,7 @@ class Checker {
       const std::string name = names_.Resolve(what);
       if (!IsKernelDecorator(name)) continue;
       in_kernel_[static_cast<size_t>(node)] = true;
+      result_.kernel_names.emplace_back(tree_.Text(tree_.Child(definition, "name")));
       KernelFacts& kernels = result_.kernels;
       if (name == "triton.jit" || name == "triton.runtime.jit") {
         // A kernel that stores nothing computes nothing.

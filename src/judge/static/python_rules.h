@@ -21,7 +21,8 @@ struct PythonResult {
   std::vector<RuleHit> hits;
   std::vector<EmbeddedSource> sources;
   KernelFacts kernels;
-  size_t model_byte = 0;  // where class ModelNew begins; 0 if nowhere
+  std::vector<std::string> kernel_names;  // functions under triton.jit and the like
+  size_t model_byte = 0;                  // where class ModelNew begins; 0 if nowhere
 };
 
 PythonResult CheckPython(const SyntaxTree& tree);

@@ -1,0 +1,100 @@
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/selection_flags.h"
+#include "judge/evaluate.h"
+#include "judge/profile/kernel_profile.h"
+#include "judge/speed_of_light.h"
+#include "report/profile.h"
+#include "report/terminal.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct ProfileFlags {
+  std::string problem, problems, candidate, size = "standard", precision = "fp32";
+  int threads = 0;
+  bool json = false, quiet = false;
+};
+
+// Compared in two rounds, since the profile of a wrong candidate is of no use, and timed in none.
+Result<Request> MakeRequest(const ProfileFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(installation.protocols, "quick"));
+  const std::pair<const char*, std::string> keys[] = {
+      {"measure", "false"}, {"correct_trials", "2"}, {"profile", "true"}, {"precision", flags.precision}};
+  for (const auto& [key, value] : keys) KB_RETURN_IF_ERROR(protocol.Set(key, value));
+  protocol.ApplyPrecision();
+  KB_RETURN_IF_ERROR(protocol.Validate());
+  KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
+  KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(problems, flags.problem));
+  KB_ASSIGN_OR_RETURN(Candidate candidate, ReadCandidate(flags.candidate, "cuda"));
+  return Request{problem, flags.size, std::move(candidate), protocol};
+}
+
+// {"schema", "problem", "size", "candidate", "device_info", "verdict", "reason", "notes", "profile": null or an object}
+json ProfileJson(const json& evaluation, const json& figures) {
+  json out = {{"profile", KernelProfile(evaluation, figures)}};
+  for (const char* key : {"schema", "problem", "size", "candidate", "device_info", "verdict", "reason", "notes"}) {
+    out[key] = evaluation.at(key);
+  }
+  out["candidate"].erase("source");
+  return out;
+}
+
+void Print(const json& profile, const json& evaluation) {
+  if (evaluation.at("verdict") != "correct" || profile.at("profile").is_null()) {
+    fmt::print("{}", Describe(evaluation, {.colour = WantsColour()}));
+    if (evaluation.at("verdict") == "correct") fmt::print("no kernel could be traced; the notes say why\n");
+  } else {
+    fmt::print("{} {}, size {}, on {}\n{}", evaluation.at("problem").get<std::string>(),
+               evaluation.at("candidate").at("path").get<std::string>(), evaluation.at("size").get<std::string>(),
+               evaluation.at("device_info").value("name", "?"), DescribeProfile(profile.at("profile")));
+  }
+}
+
+int Profile(const ProfileFlags& flags) {
+  const auto request = MakeRequest(flags);
+  if (!request) return Report(request.error());
+  Progress progress(flags.quiet || flags.json, 1);
+  EvaluatorOptions options;
+  options.device = "cuda";
+  options.threads = flags.threads;
+  options.progress = [&](const std::string& line) { progress.Say(line); };
+  const auto evaluator = Evaluator::Create(options);
+  if (!evaluator) return progress.Clear(), Report(evaluator.error());
+  const auto evaluated = (*evaluator)->Evaluate(*request);
+  progress.Clear();
+  if (!evaluated) return Report(evaluated.error());
+  const json evaluation = evaluated->ToJson();
+  const json profile =
+      ProfileJson(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
+  if (flags.json) {
+    fmt::print("{}\n", profile.dump(-1, ' ', false, json::error_handler_t::replace));
+  } else {
+    Print(profile, evaluation);
+  }
+  return profile.at("profile").is_null() ? kNotAllCorrect : kAllCorrect;
+}
+
+}  // namespace
+
+void AddProfile(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<ProfileFlags>();
+  CLI::App* command =
+      app->add_subcommand("profile", "where a candidate's time goes on an NVIDIA GPU, and what to do about it");
+  command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
+  command->add_option("candidate", flags->candidate, "a .cu or .py file")->required();
+  AddProblemsFlag(command, &flags->problems);
+  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")->capture_default_str();
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command->add_flag("--json", flags->json, "one line of JSON (docs/gpu.md)");
+  command->add_flag("--quiet", flags->quiet, "no progress");
+  command->callback([flags, exit_code] { *exit_code = Profile(*flags); });
+}
+
+}  // namespace kb::cli

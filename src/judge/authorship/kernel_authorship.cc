@@ -1,0 +1,137 @@
+#include "judge/authorship/kernel_authorship.h"
+
+#include <algorithm>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kObjectsShown = 8;
+
+// How qualified names of libraries' kernels begin.
+constexpr std::string_view kLibraryBeginnings[] = {
+    // PyTorch
+    "at::", "at_cuda_detail::", "c10::", "caffe2::", "torch::", "pytorch_flash::", "PyTorchMemEffAttention::",
+    "fmha_cutlass",
+    // what torch.compile writes
+    "triton_poi_fused", "triton_red_fused", "triton_per_fused", "triton_for_fused", "triton_tem_fused",
+    "triton_unk_fused",
+    // across the device; what a kernel uses of them in a block is part of that kernel
+    "cub::", "thrust::",
+    // cuBLAS and cuBLASLt
+    "nvjet_", "cutlass_", "internal::gemvx::", "gemv2T_kernel", "gemv2N_kernel", "gemvNSP_kernel", "gemmSN_",
+    "gemmk1_kernel", "splitKreduce_kernel", "gemm_kernel1x1_core", "gemm_kernel2x2_core",
+    // cuDNN
+    "xmma_new::", "cask_", "implicit_convolve_", "explicit_convolve_", "convolve_common_engine", "conv2d_c1_k1_",
+    "conv2d_grouped_direct_kernel", "fft2d_", "fft1d_", "compute_gemm_pointers", "flip_filter", "wgrad_alg", "wgrad2d_",
+    "dgrad_engine", "dgrad2d_", "dgrad_alg", "winograd_", "generateWinogradTiles", "im2col4d_kernel", "pooling_fw_4d",
+    "elemWiseRNNcell", "LSTM_elementWise", "GRU_elementWise", "RNN_blockPersist", "persistRNN",
+    "op_generic_tensor_kernel", "op_tensor_kernel", "bn_fw_", "tensorTransformGeneric", "nchwToNhwcKernel",
+    "nhwcToNchwKernel",
+    // cuFFT, NCCL, MAGMA
+    "regular_fft", "vector_fft", "composite_2way_fft", "ncclDevKernel", "ncclKernel", "magma_"};
+
+// Words that only these libraries' kernels have, parameters of templates included.
+constexpr std::string_view kLibraryWords[] = {"cublas", "cudnn", "cusparse", "cusolver", "at::native::", "at::cuda::"};
+
+// Matrix products and convolutions of cuBLAS and cuDNN: "ampere_sgemm_128x64_nn", "sm80_xmma_fprop_implicit_gemm_...".
+constexpr std::string_view kGenerations[] = {"kepler_", "maxwell_", "pascal_", "volta_",
+                                             "turing_", "ampere_",  "hopper_", "blackwell_"};
+constexpr std::string_view kGenerationWords[] = {"gemm", "conv", "winograd", "xmma"};
+
+bool BeginsWithOneOf(std::string_view name, std::span<const std::string_view> beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](std::string_view one) { return name.starts_with(one); });
+}
+bool HasOneOf(std::string_view name, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view one) { return name.find(one) != std::string_view::npos; });
+}
+
+// "sm90_xmma_..."
+bool IsXmma(std::string_view name) {
+  if (!name.starts_with("sm")) return false;
+  const size_t after = name.find_first_not_of("0123456789", 2);
+  return after != std::string_view::npos && after > 2 && name.substr(after).starts_with("_xmma_");
+}
+
+// cuBLAS and cuDNN launch CUTLASS's under names of their own: "cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_...>".
+bool IsLibrarysCutlass(std::string_view kernel, std::string_view name) {
+  return name.starts_with("cutlass") && kernel.find("<cutlass_") != std::string_view::npos;
+}
+
+double Us(const json& kernel) { return kernel.at("us").get<double>(); }
+
+}  // namespace
+
+const char* KernelOriginName(KernelOrigin origin) {
+  return origin == KernelOrigin::kCustom ? "custom" : origin == KernelOrigin::kLibrary ? "library" : "other";
+}
+
+std::string QualifiedName(std::string_view kernel) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  std::string name(kernel.substr(0, kernel.find('<')));
+  for (size_t at = name.find(kAnonymous); at != std::string::npos; at = name.find(kAnonymous)) {
+    name.erase(at, kAnonymous.size());
+  }
+  return name;
+}
+
+KernelOrigin OriginOfKernel(const std::string& kernel, const std::set<std::string>& own) {
+  if (kernel.empty()) return KernelOrigin::kOther;
+  const std::string name = QualifiedName(kernel);
+  if (own.contains(name)) return KernelOrigin::kCustom;
+  const bool library = BeginsWithOneOf(name, kLibraryBeginnings) || HasOneOf(kernel, kLibraryWords) || IsXmma(name) ||
+                       (BeginsWithOneOf(name, kGenerations) && HasOneOf(name, kGenerationWords)) ||
+                       IsLibrarysCutlass(kernel, name);
+  return library ? KernelOrigin::kLibrary : KernelOrigin::kCustom;
+}
+
+json KernelAuthorship(const json& kernels, double span_us, const std::set<std::string>& own) {
+  double all = 0;
+  int64_t launches = 0;
+  for (const json& kernel : kernels) {
+    all += Us(kernel);
+    launches += kernel.at("calls").get<int64_t>();
+  }
+  const auto share = [&](double us) { return all > 0 ? us / all : 0.0; };
+  std::map<KernelOrigin, double> us;
+  std::map<std::string, double> objects;
+  json rows = json::array();
+  for (const json& kernel : kernels) {
+    const std::string name = kernel.at("name");
+    const KernelOrigin origin = OriginOfKernel(name, own);
+    us[origin] += Us(kernel);
+    objects[name.empty() ? "other kernels" : name] += Us(kernel);
+    json row = kernel;
+    row["origin"] = KernelOriginName(origin);
+    row["share"] = share(Us(kernel));
+    rows.push_back(std::move(row));
+  }
+  const double custom = us[KernelOrigin::kCustom], library = us[KernelOrigin::kLibrary], both = custom + library;
+  json out = {{"class", nullptr},
+              {"custom", share(custom)},
+              {"library", share(library)},
+              {"python", 0.0},
+              {"other", share(us[KernelOrigin::kOther])},
+              {"samples", launches},
+              {"by_object", json::array()},
+              {"kernels", std::move(rows)},
+              {"kernels_span_us", span_us}};
+  if (both > 0) {
+    out["class"] = custom >= 0.9 * both ? "custom" : library >= 0.9 * both ? "library" : "mixed";
+  } else {
+    out["why"] = "no kernel ran on the GPU in the traced call";
+  }
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, time] : objects) sorted.emplace_back(time, name);
+  std::sort(sorted.rbegin(), sorted.rend());
+  sorted.resize(std::min(sorted.size(), kObjectsShown));
+  for (const auto& [time, name] : sorted) out["by_object"].push_back({{"object", name}, {"share", share(time)}});
+  return out;
+}
+
+}  // namespace kb

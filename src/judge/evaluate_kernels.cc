@@ -1,0 +1,40 @@
+// Who did the work on a GPU: one more call of a candidate that is known to be correct, its kernels traced by its
+// runner.
+
+#include <fmt/format.h>
+
+#include "judge/authorship/kernel_authorship.h"
+#include "judge/evaluate.h"
+#include "judge/static/candidate_check.h"
+#include "judge/static/kernel_names.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+// The beginning of what a runner says, not cut inside a character.
+std::string Beginning(std::string text) {
+  constexpr size_t kMost = 300;
+  if (text.size() <= kMost) return text;
+  size_t end = kMost;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end);
+}
+
+}  // namespace
+
+Result<std::string> Evaluator::TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+  KB_ASSIGN_OR_RETURN(const auto answered, rounds->TraceCall());
+  if (const auto* finding = std::get_if<Finding>(&answered)) {
+    return fmt::format("the traced call did not end well: {}", Beginning(finding->reason));
+  }
+  const json& report = std::get<Rounds::Answer>(answered).report;
+  if (const std::string said = report.at("text"); !said.empty()) return Beginning(said);
+  const std::set<std::string> own = KernelNames(request.candidate.source, SourceKindOf(request.candidate));
+  evaluation->authorship =
+      KernelAuthorship(report.value("kernels", json::array()), report.value("kernels_span_us", 0.0), own);
+  return std::string();
+}
+
+}  // namespace kb

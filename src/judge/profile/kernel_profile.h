@@ -1,0 +1,16 @@
+// What can be done about a candidate's time on a GPU: its kernels, how they use the device, and what that suggests.
+// Pure functions over an evaluation; what is told of kernels is the runner's own word.
+#ifndef JUDGE_PROFILE_KERNEL_PROFILE_H_
+#define JUDGE_PROFILE_KERNEL_PROFILE_H_
+
+#include <nlohmann/json.hpp>
+
+namespace kb {
+
+// `evaluation`: as docs/evaluation.md has it, with `authorship` of a traced call. `figures`: of the problem at its size
+// (MeasuredFigures()); empty: none are known. The object that docs/gpu.md describes; null if no kernel was traced.
+nlohmann::json KernelProfile(const nlohmann::json& evaluation, const nlohmann::json& figures);
+
+}  // namespace kb
+
+#endif  // JUDGE_PROFILE_KERNEL_PROFILE_H_

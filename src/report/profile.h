@@ -1,0 +1,14 @@
+// A profile (judge/profile/kernel_profile.h) for people.
+#ifndef REPORT_PROFILE_H_
+#define REPORT_PROFILE_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace kb {
+
+std::string DescribeProfile(const nlohmann::json& profile);
+
+}  // namespace kb
+
+#endif  // REPORT_PROFILE_H_

@@ -1,0 +1,51 @@
+#include "report/profile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::Not;
+
+json Kernel(const char* name) {
+  return {{"name", name},       {"origin", "custom"},   {"share", 0.75},        {"calls", 2},
+          {"us", 12.5},         {"grid", {1056, 4, 1}}, {"block", {256, 1, 1}}, {"registers", 40},
+          {"static_shared", 8}, {"dynamic_shared", 16}, {"occupancy", 0.5},     {"occupancy_limit", "registers"}};
+}
+
+TEST(DescribeProfile, OneLineAKernelAndTheHints) {
+  const std::string text = DescribeProfile({{"span_us", 100},
+                                            {"busy_us", 80},
+                                            {"launches", 3},
+                                            {"gb_s", 2000},
+                                            {"bytes", 2e8},
+                                            {"tflops", 1.5},
+                                            {"speed_of_light", {{"us", 48}, {"fraction", 0.48}, {"bound", "memory"}}},
+                                            {"kernels", {Kernel("relu<float>"), Kernel("\x1b[31mred")}},
+                                            {"hints", {"do this"}}});
+  EXPECT_THAT(text, HasSubstr("100.0 us from the first kernel to the last, 80.0 us in kernels, 3 launches"));
+  EXPECT_THAT(text, HasSubstr("2000 GB/s of the 200.0 MB"));
+  EXPECT_THAT(text, HasSubstr("48% of the roofline: 48.0 us by memory"));
+  EXPECT_THAT(
+      text, HasSubstr(" 75%       12.5      2         1056x4        256    40       24    50% registers      custom   "
+                      "relu<float>\n"));
+  EXPECT_THAT(text, HasSubstr("  do this\n"));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(DescribeProfile, WhatIsNotKnownIsLeftOut) {
+  const std::string text = DescribeProfile({{"span_us", 1},
+                                            {"gb_s", nullptr},
+                                            {"speed_of_light", nullptr},
+                                            {"kernels", {{{"name", ""}}}},
+                                            {"hints", json::array()}});
+  EXPECT_THAT(text, Not(HasSubstr("GB/s")));
+  EXPECT_THAT(text, Not(HasSubstr("roofline")));
+  EXPECT_THAT(text, HasSubstr("(other kernels)"));
+}
+
+}  // namespace
+}  // namespace kb

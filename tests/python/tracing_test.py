@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""What a module runner and the sanitizer's driver do on a GPU, as far as it can be tried without one.
+
+    tracing_test.py RUNNER_LIBRARY FAKE_CUPTI
+"""
+import ctypes
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from kernelbench_torch import device_host, module_runner, runner_library, sanitize, trees  # noqa: E402
+
+LIBRARY, CUPTI = sys.argv[1], sys.argv[2]
+SOURCE = """
+import torch
+class ModelNew(torch.nn.Module):
+    def __init__(self, features):
+        super().__init__()
+        self.linear = torch.nn.Linear(features, 2)
+    def forward(self, x, index):
+        assert 0.0 != float(x.abs().sum()) and int(index.max()) == 0
+        seen.append(self.linear(x)[index])
+seen = []
+"""
+
+
+class Tracing(unittest.TestCase):
+    def setUp(self):
+        self.library = runner_library.load(LIBRARY)
+        self.page = (ctypes.c_char * (72 << 10))()
+        self.mailbox = module_runner.Mailbox(self.library, ctypes.addressof(self.page), [(torch.float32, torch.Size([2]))])
+        self.runner = mock.Mock()
+        self.runner.forward.return_value = (5, [0])
+
+    def test_kernels_are_part_of_the_next_report_alone(self):
+        said, told = module_runner.traced(self.library, self.runner, 7, CUPTI)
+        self.runner.forward.assert_called_once_with(7)
+        self.assertEqual((said, told), ("", (5, [0])))
+        self.mailbox.write(runner_library.OK, False, told[0], said, told[1])
+        self.assertIn(b"relu<float>", bytes(self.page))
+        self.page[:] = bytes(len(self.page))
+        self.mailbox.write()
+        self.assertNotIn(b"relu<float>", bytes(self.page))
+
+    def test_without_cupti_the_call_is_made_and_the_reason_told(self):
+        said, told = module_runner.traced(self.library, self.runner, 7, "")
+        self.assertIn("CUPTI", said)
+        self.assertEqual(told, (5, [0]))
+
+
+class FindCupti(unittest.TestCase):
+    def test_of_pytorchs_own_version_first(self):
+        with tempfile.TemporaryDirectory() as place, mock.patch.object(sys, "path", [place]), \
+                mock.patch.dict("os.environ", CUDA_HOME=f"{place}/toolkit"):
+            self.assertEqual(device_host.find_cupti(), "")
+            for name in ("toolkit/extras/CUPTI/lib64/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.12"):
+                path = pathlib.Path(place, name)
+                path.parent.mkdir(parents=True)
+                path.touch()
+            for version, folder in (("13.0", "toolkit"), ("12.8", "nvidia"), (None, "nvidia")):
+                with mock.patch.object(torch.version, "cuda", version):
+                    self.assertIn(folder, device_host.find_cupti().removeprefix(place))
+
+
+class Sanitize(unittest.TestCase):
+    def test_calls_a_module_on_inputs_of_the_problems_form(self):
+        tensors = []
+        structure = trees.flatten([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], tensors, "inputs")
+        spec = {"source": SOURCE, "init": trees.flatten([4], [], "init"), "structure": structure, "device": "cpu",
+                "precision": "fp32", "inputs": trees.layout(tensors)[0]}
+        with mock.patch.object(torch.cuda, "synchronize") as synchronize:
+            sanitize.call(spec)
+        synchronize.assert_called_once()
+        self.assertEqual(sys.modules["candidate"].seen[0].shape, (3, 2))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
