@@ -162,6 +162,8 @@ class Problem:
                 if self._double is None or self._double[0] != weights:
                     self._double = (weights, copy.deepcopy(self.models[weights]).double())
                 outputs = self.outputs(self._double[1](*wide))
+        except (MemoryError, torch.OutOfMemoryError):
+            raise  # no property of the problem: another time there may be room
         except Exception as error:
             self.notes.append(f"no_fp64: the reference does not run in fp64 ({type(error).__name__}); the tolerance alone decides")
             return None

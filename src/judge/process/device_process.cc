@@ -74,21 +74,19 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
 }
 
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads) {
-  std::vector<std::string> environment = {
-      fmt::format("PYTHONPATH={}", installation.python.string()),
-      "PYTHONDONTWRITEBYTECODE=1",
-      "PYTHONUNBUFFERED=1",
-      "PYTHONSAFEPATH=1",  // nothing is imported from the working directory
-      "LANG=C.UTF-8",
-      "USER=candidate",  // torch.compile asks for a name; the sandbox knows no users
-      "LOGNAME=candidate",
-      fmt::format("OMP_NUM_THREADS={}", threads),
-      fmt::format("MKL_NUM_THREADS={}", threads),
-      "OPENBLAS_NUM_THREADS=1",
-      "GOMP_SPINCOUNT=5000",
-      "MALLOC_MMAP_MAX_=0",
-      "MALLOC_TRIM_THRESHOLD_=1000000000000",
-      "MALLOC_TOP_PAD_=67108864"};
+  std::vector<std::string> environment = {fmt::format("PYTHONPATH={}", installation.python.string()),
+                                          "PYTHONDONTWRITEBYTECODE=1",
+                                          "PYTHONUNBUFFERED=1",
+                                          "PYTHONSAFEPATH=1",  // nothing is imported from the working directory
+                                          "LANG=C.UTF-8",
+                                          "LOGNAME=candidate",  // torch.compile asks; the sandbox knows no users
+                                          fmt::format("OMP_NUM_THREADS={}", threads),
+                                          fmt::format("MKL_NUM_THREADS={}", threads),
+                                          "OPENBLAS_NUM_THREADS=1",
+                                          "GOMP_SPINCOUNT=5000",
+                                          "MALLOC_MMAP_MAX_=0",
+                                          "MALLOC_TRIM_THRESHOLD_=1000000000000",
+                                          "MALLOC_TOP_PAD_=67108864"};
   if (device == "cpu") {
     environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=cores"});
   } else {
