@@ -26,11 +26,11 @@ if ((status == 0)); then printf '  %-16s %s\n' includes "none crosses a border";
 
 # Versions of clang-format disagree; this one's word counts.
 version=14
-sources=$(find src include bench -name '*.cc' -o -name '*.h')
+sources=$(find src include bench tests/gpu examples -name '*.cc' -o -name '*.h' -o -name '*.cu')
 if ! clang-format --version 2>/dev/null | grep -q "version $version\."; then
   printf '  %-16s %s\n' format "not checked: there is no clang-format $version"
 elif ! xargs clang-format --dry-run -Werror <<<"$sources"; then
-  echo "the format differs; run: find src include bench -name '*.cc' -o -name '*.h' | xargs clang-format -i" >&2
+  echo "the format differs; run: clang-format -i on the files named above" >&2
   status=1
 else
   printf '  %-16s %s\n' format "as clang-format $version has it"

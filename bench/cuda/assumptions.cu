@@ -1,6 +1,6 @@
-// Measures what the design of the CUDA device rests on. Two processes, as in an evaluation: the judge (this program) and
-// a runner (this program again), which share a page of host memory and CUDA IPC mappings of inputs and outputs. Each
-// context lives in a process of its own and nothing uses MPS, so kernels of the two take turns on the device.
+// Measures what the design of the CUDA device rests on. Two processes, as in an evaluation: the judge (this program)
+// and a runner (this program again), which share a page of host memory and CUDA IPC mappings of inputs and outputs.
+// Each context lives in a process of its own and nothing uses MPS, so kernels of the two take turns on the device.
 //
 //     nvcc -O2 -std=c++20 -o /tmp/assumptions bench/cuda/assumptions.cu -lcuda && /tmp/assumptions
 //
@@ -24,13 +24,13 @@
 #include <thread>
 #include <vector>
 
-#define CHECK(call)                                                                              \
-  do {                                                                                           \
-    const auto check_status = (call);                                                            \
-    if (static_cast<int>(check_status) != 0) {                                                   \
+#define CHECK(call)                                                                                             \
+  do {                                                                                                          \
+    const auto check_status = (call);                                                                           \
+    if (static_cast<int>(check_status) != 0) {                                                                  \
       std::fprintf(stderr, "%s:%d: error %d: %s\n", __FILE__, __LINE__, static_cast<int>(check_status), #call); \
-      std::abort();                                                                              \
-    }                                                                                            \
+      std::abort();                                                                                             \
+    }                                                                                                           \
   } while (0)
 
 namespace {
@@ -40,8 +40,23 @@ constexpr uint32_t kMagic = 0x5eed5eed;
 constexpr int kPositions = 4096;
 
 enum Command : uint32_t {
-  kOpen, kEmpty, kNullKernel, kLoad, kArmedWait, kPollingThread, kPollingKernel, kLeftKernel, kCopyDevice, kCopyHost,
-  kFiredAt, kFillAndFree, kScan, kForge, kPersist, kReadTimed, kExit
+  kOpen,
+  kEmpty,
+  kNullKernel,
+  kLoad,
+  kArmedWait,
+  kPollingThread,
+  kPollingKernel,
+  kLeftKernel,
+  kCopyDevice,
+  kCopyHost,
+  kFiredAt,
+  kFillAndFree,
+  kScan,
+  kForge,
+  kPersist,
+  kReadTimed,
+  kExit
 };
 
 struct Page {
@@ -113,17 +128,20 @@ __global__ void Gather(const uint32_t* data, const uint32_t* positions, uint32_t
 }
 
 __global__ void Fill(uint32_t* data, size_t n, uint32_t value) {
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x) data[i] = value;
+  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
+    data[i] = value;
 }
 
 __global__ void Count(const uint32_t* data, size_t n, uint32_t value, unsigned long long* found) {
   unsigned long long mine = 0;
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x) mine += data[i] == value;
+  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
+    mine += data[i] == value;
   if (mine != 0) atomicAdd(found, mine);
 }
 
 __global__ void Add(const float* a, float* b, size_t n) {
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x) b[i] = a[i] + 1;
+  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
+    b[i] = a[i] + 1;
 }
 
 // ---------------------------------------------------------------- the runner
@@ -196,14 +214,16 @@ double Serve(Page* page, RunnerState* s) {
     case kCopyDevice: {
       uint32_t* to;
       CHECK(cudaMalloc(&to, kInputBytes));
-      for (uint64_t i = 0; i < page->argument; ++i) CHECK(cudaMemcpyAsync(to, s->outputs, kInputBytes, cudaMemcpyDeviceToDevice, s->stream));
+      for (uint64_t i = 0; i < page->argument; ++i)
+        CHECK(cudaMemcpyAsync(to, s->outputs, kInputBytes, cudaMemcpyDeviceToDevice, s->stream));
       return 0;
     }
     case kCopyHost: {
       uint32_t *to, *from;
       CHECK(cudaMalloc(&to, kInputBytes));
       CHECK(cudaHostAlloc(&from, kInputBytes, 0));
-      for (uint64_t i = 0; i < page->argument; ++i) CHECK(cudaMemcpyAsync(to, from, kInputBytes, cudaMemcpyHostToDevice, s->stream));
+      for (uint64_t i = 0; i < page->argument; ++i)
+        CHECK(cudaMemcpyAsync(to, from, kInputBytes, cudaMemcpyHostToDevice, s->stream));
       return 0;
     }
     case kFiredAt:
@@ -330,7 +350,10 @@ class Runner {
     }
     return page_->result;
   }
-  void Stop() { kill(pid_, SIGSTOP); waitpid(pid_, nullptr, WUNTRACED); }
+  void Stop() {
+    kill(pid_, SIGSTOP);
+    waitpid(pid_, nullptr, WUNTRACED);
+  }
   void Continue() { kill(pid_, SIGCONT); }
   Page* page() { return page_; }
 
@@ -362,7 +385,9 @@ double SpanUs(Runner& runner, Command command) {
 void Flush() { Fill<<<1024, 256, 0, stream>>>(flush, flush_words, 0); }
 
 void Offsets() {
-  std::printf("\n## Offset of a call, us: median (5%%, 95%%) of 300\n| runner | nothing | null kernel | nothing, loaded | null kernel, loaded | null kernel in the judge itself |\n|---|---|---|---|---|---|\n");
+  std::printf(
+      "\n## Offset of a call, us: median (5%%, 95%%) of 300\n| runner | nothing | null kernel | nothing, loaded | null "
+      "kernel, loaded | null kernel in the judge itself |\n|---|---|---|---|---|---|\n");
   for (int i = 0; i < 4; ++i) {
     Runner runner;
     const auto measure = [&](auto span) {
@@ -406,11 +431,19 @@ WatchResult RunWatch(uint64_t ns) {
 }
 
 void Arming() {
-  std::printf("\n## Armed before go: what starts by itself when the inputs appear, runner stopped by SIGSTOP\n"
-              "| armed | kernel us | started | us after the inputs | watch: largest gap us | gaps over 5 us | their sum us |\n|---|---|---|---|---|---|---|\n");
-  const struct { const char* name; Command command; bool stop; } kinds[] = {
-      {"nothing", kEmpty, true}, {"cuStreamWaitValue32", kArmedWait, true}, {"polling thread", kPollingThread, true},
-      {"polling thread, runner not stopped", kPollingThread, false}, {"polling kernel", kPollingKernel, true}};
+  std::printf(
+      "\n## Armed before go: what starts by itself when the inputs appear, runner stopped by SIGSTOP\n"
+      "| armed | kernel us | started | us after the inputs | watch: largest gap us | gaps over 5 us | their sum us "
+      "|\n|---|---|---|---|---|---|---|\n");
+  const struct {
+    const char* name;
+    Command command;
+    bool stop;
+  } kinds[] = {{"nothing", kEmpty, true},
+               {"cuStreamWaitValue32", kArmedWait, true},
+               {"polling thread", kPollingThread, true},
+               {"polling thread, runner not stopped", kPollingThread, false},
+               {"polling kernel", kPollingKernel, true}};
   for (const auto& kind : kinds) {
     for (const uint64_t ns : {5'000ull, 500'000ull}) {
       if (kind.command == kEmpty && ns != 5'000) continue;
@@ -432,8 +465,10 @@ void Arming() {
       char text[64] = "-";
       if (began != 0) std::snprintf(text, sizeof text, "%.1f", after);
       std::printf("| %s | %.0f | %s | %s | %.1f | %llu | %.1f |\n", kind.name, static_cast<double>(ns) / 1e3,
-                  began == 0 ? "no" : after < 20'000 ? "during the watch" : "after the watch", text, seen.largest_us,
-                  static_cast<unsigned long long>(seen.many), seen.sum_us);
+                  began == 0       ? "no"
+                  : after < 20'000 ? "during the watch"
+                                   : "after the watch",
+                  text, seen.largest_us, static_cast<unsigned long long>(seen.many), seen.sum_us);
     }
   }
 }
@@ -444,7 +479,8 @@ Summary BaselineUs(int calls) {
     Flush();
     CHECK(cudaStreamSynchronize(stream));
     const int64_t start = NowNs();
-    Add<<<1056, 256, 0, stream>>>(reinterpret_cast<float*>(private_inputs), reinterpret_cast<float*>(picked + kPositions), kInputBytes / 4);
+    Add<<<1056, 256, 0, stream>>>(reinterpret_cast<float*>(private_inputs),
+                                  reinterpret_cast<float*>(picked + kPositions), kInputBytes / 4);
     CHECK(cudaStreamSynchronize(stream));
     us.push_back(static_cast<double>(NowNs() - start) / 1e3);
   }
@@ -452,11 +488,18 @@ Summary BaselineUs(int calls) {
 }
 
 void Disturbing() {
-  std::printf("\n## The baseline beside what a stopped runner left behind (64 MiB + 1, 20 calls)\n"
-              "| left behind | baseline us: median (5%%, 95%%) | watch of 5 ms: largest gap us | gaps over 5 us | their sum us |\n|---|---|---|---|---|\n");
-  const struct { const char* name; Command command; uint64_t argument; } kinds[] = {
-      {"nothing", kEmpty, 0}, {"a kernel of 200 ms on one SM", kLeftKernel, 200'000'000}, {"device copies, 64 MiB each", kCopyDevice, 4000},
-      {"host to device copies, 64 MiB each", kCopyHost, 200}};
+  std::printf(
+      "\n## The baseline beside what a stopped runner left behind (64 MiB + 1, 20 calls)\n"
+      "| left behind | baseline us: median (5%%, 95%%) | watch of 5 ms: largest gap us | gaps over 5 us | their sum us "
+      "|\n|---|---|---|---|---|\n");
+  const struct {
+    const char* name;
+    Command command;
+    uint64_t argument;
+  } kinds[] = {{"nothing", kEmpty, 0},
+               {"a kernel of 200 ms on one SM", kLeftKernel, 200'000'000},
+               {"device copies, 64 MiB each", kCopyDevice, 4000},
+               {"host to device copies, 64 MiB each", kCopyHost, 200}};
   for (const auto& kind : kinds) {
     Runner runner;
     BaselineUs(5);
@@ -465,8 +508,8 @@ void Disturbing() {
     const Summary us = BaselineUs(20);
     const WatchResult seen = RunWatch(5'000'000);
     runner.Continue();
-    std::printf("| %s | %.1f (%.1f, %.1f) | %.1f | %llu | %.1f |\n", kind.name, us.median, us.low, us.high, seen.largest_us,
-                static_cast<unsigned long long>(seen.many), seen.sum_us);
+    std::printf("| %s | %.1f (%.1f, %.1f) | %.1f | %llu | %.1f |\n", kind.name, us.median, us.low, us.high,
+                seen.largest_us, static_cast<unsigned long long>(seen.many), seen.sum_us);
   }
 }
 
@@ -483,7 +526,9 @@ uint64_t ScanHere(size_t bytes) {
 }
 
 void Scrubbing() {
-  std::printf("\n## Freed memory: words of another process's pattern found in fresh allocations\n| case | words found |\n|---|---|\n");
+  std::printf(
+      "\n## Freed memory: words of another process's pattern found in fresh allocations\n| case | words found "
+      "|\n|---|---|\n");
   size_t free_bytes, total;
   Runner runner;
   CHECK(cudaMemGetInfo(&free_bytes, &total));
@@ -506,7 +551,8 @@ void Scrubbing() {
   Fill<<<1024, 256, 0, stream>>>(secret, most / 8, kMagic);
   CHECK(cudaStreamSynchronize(stream));
   CHECK(cudaFree(secret));
-  std::printf("| judge fills and frees, judge itself looks | %llu |\n", static_cast<unsigned long long>(ScanHere(most / 2)));
+  std::printf("| judge fills and frees, judge itself looks | %llu |\n",
+              static_cast<unsigned long long>(ScanHere(most / 2)));
 }
 
 void Forging() {
@@ -524,7 +570,8 @@ void Forging() {
   for (size_t i = 0; i < sizeof a; ++i) {
     if (a.reserved[i] == b.reserved[i]) continue;
     char text[48];
-    std::snprintf(text, sizeof text, " [%zu] %02x/%02x", i, static_cast<unsigned char>(a.reserved[i]), static_cast<unsigned char>(b.reserved[i]));
+    std::snprintf(text, sizeof text, " [%zu] %02x/%02x", i, static_cast<unsigned char>(a.reserved[i]),
+                  static_cast<unsigned char>(b.reserved[i]));
     differs += text;
   }
   std::printf("| bytes in which the handles of two neighbouring allocations differ |%s |\n", differs.c_str());
@@ -569,16 +616,20 @@ void Forging() {
       }
     }
   }
-  std::printf("| %d made handles (id +0 to +4, address byte +0 to +8): refused %d, opened but unreadable %d, read |%s |\n", tried,
-              refused, failed, reached.c_str());
+  std::printf(
+      "| %d made handles (id +0 to +4, address byte +0 to +8): refused %d, opened but unreadable %d, read |%s |\n",
+      tried, refused, failed, reached.c_str());
   cudaIpcMemHandle_t last;
   CHECK(cudaIpcGetMemHandle(&last, never));
-  std::printf("| for comparison: the third allocation, when it is exported in its turn, has id +%d, address byte +%d |\n",
-              last.reserved[40] - a.reserved[40], last.reserved[52] - a.reserved[52]);
+  std::printf(
+      "| for comparison: the third allocation, when it is exported in its turn, has id +%d, address byte +%d |\n",
+      last.reserved[40] - a.reserved[40], last.reserved[52] - a.reserved[52]);
 }
 
 void Persisting() {
-  std::printf("\n## Persisting L2: 16 MiB read by the runner, us, median of 15\n| before the read | plain | persisting |\n|---|---|---|\n");
+  std::printf(
+      "\n## Persisting L2: 16 MiB read by the runner, us, median of 15\n| before the read | plain | persisting "
+      "|\n|---|---|---|\n");
   Runner plain, persisting;
   plain.Ask(kReadTimed, 16);
   persisting.Ask(kPersist, 16);
@@ -598,8 +649,14 @@ void Persisting() {
   };
   measure("nothing", [] {});
   measure("judge flushes twice the L2", [] { Flush(); });
-  measure("judge resets persisting lines, then flushes", [] { CHECK(cudaCtxResetPersistingL2Cache()); Flush(); });
-  measure("judge flushes, then resets", [] { Flush(); CHECK(cudaCtxResetPersistingL2Cache()); });
+  measure("judge resets persisting lines, then flushes", [] {
+    CHECK(cudaCtxResetPersistingL2Cache());
+    Flush();
+  });
+  measure("judge flushes, then resets", [] {
+    Flush();
+    CHECK(cudaCtxResetPersistingL2Cache());
+  });
 }
 
 void JudgeMain() {
@@ -628,8 +685,11 @@ void JudgeMain() {
   Fill<<<1024, 256, 0, stream>>>(private_inputs, kInputBytes / 4, kMagic);
   CHECK(cudaStreamSynchronize(stream));
   const char* only = std::getenv("ONLY");
-  const struct { const char* name; void (*run)(); } parts[] = {{"offsets", Offsets},     {"forging", Forging},     {"arming", Arming},
-                                                               {"disturbing", Disturbing}, {"persisting", Persisting}, {"scrubbing", Scrubbing}};
+  const struct {
+    const char* name;
+    void (*run)();
+  } parts[] = {{"offsets", Offsets},       {"forging", Forging},       {"arming", Arming},
+               {"disturbing", Disturbing}, {"persisting", Persisting}, {"scrubbing", Scrubbing}};
   for (const auto& part : parts) {
     if (only == nullptr || std::strstr(only, part.name) != nullptr) part.run();
     std::fflush(stdout);

@@ -26,7 +26,8 @@ extern "C" __global__ void kb_fill(u8* to, u64 bytes, u64 pattern) {
   ulonglong2* wide = reinterpret_cast<ulonglong2*>(to);
   const ulonglong2 pair = {pattern, pattern};
   for (u64 i = first_thread(); i < bytes / 16; i += all_threads()) wide[i] = pair;
-  for (u64 i = bytes / 16 * 16 + first_thread(); i < bytes; i += all_threads()) to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
+  for (u64 i = bytes / 16 * 16 + first_thread(); i < bytes; i += all_threads())
+    to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
 }
 
 // Sets *different if any bit differs. Quick if both are 16-byte aligned.
@@ -64,10 +65,18 @@ extern "C" __global__ void kb_gather(const u8* data, u32 size, const i64* positi
   for (u64 i = first_thread(); i < n; i += all_threads()) {
     const u8* from = data + positions[i] * size;
     switch (size) {
-      case 1: out[i] = *from; break;
-      case 2: reinterpret_cast<u16*>(out)[i] = *reinterpret_cast<const u16*>(from); break;
-      case 4: reinterpret_cast<u32*>(out)[i] = *reinterpret_cast<const u32*>(from); break;
-      case 8: reinterpret_cast<u64*>(out)[i] = *reinterpret_cast<const u64*>(from); break;
+      case 1:
+        out[i] = *from;
+        break;
+      case 2:
+        reinterpret_cast<u16*>(out)[i] = *reinterpret_cast<const u16*>(from);
+        break;
+      case 4:
+        reinterpret_cast<u32*>(out)[i] = *reinterpret_cast<const u32*>(from);
+        break;
+      case 8:
+        reinterpret_cast<u64*>(out)[i] = *reinterpret_cast<const u64*>(from);
+        break;
       case 16:
         reinterpret_cast<u64*>(out)[2 * i] = reinterpret_cast<const u64*>(from)[0];
         reinterpret_cast<u64*>(out)[2 * i + 1] = reinterpret_cast<const u64*>(from)[1];
@@ -140,8 +149,8 @@ static __device__ __forceinline__ void add_pair(BlockSums& sums, typename T::Bit
 
 // One block of components [first, end): 16 bytes a lane at a time if everything is aligned and whole.
 template <typename T, typename E, bool kAnchor, bool kAllclose>
-static __device__ BlockSums sums_of_block(const void* got, const void* expected, i64 first, i64 end, double atol, double rtol,
-                                          u64 poison) {
+static __device__ BlockSums sums_of_block(const void* got, const void* expected, i64 first, i64 end, double atol,
+                                          double rtol, u64 poison) {
   const typename T::Bits* g = static_cast<const typename T::Bits*>(got) + first;
   const typename E::Bits* e = static_cast<const typename E::Bits*>(expected) + first;
   const int lane = threadIdx.x % 32, n = static_cast<int>(end - first);
@@ -157,7 +166,8 @@ static __device__ BlockSums sums_of_block(const void* got, const void* expected,
       const typename T::Bits* g_bits = reinterpret_cast<const typename T::Bits*>(&g_wide);
       const typename E::Bits* e_bits = reinterpret_cast<const typename E::Bits*>(&e_wide);
 #pragma unroll
-      for (int k = 0; k < kWide; ++k) add_pair<T, E, kAnchor, kAllclose>(sums, g_bits[k], e_bits[k], atol, rtol, poison);
+      for (int k = 0; k < kWide; ++k)
+        add_pair<T, E, kAnchor, kAllclose>(sums, g_bits[k], e_bits[k], atol, rtol, poison);
     }
   }
   for (i += lane; i < n; i += 32) add_pair<T, E, kAnchor, kAllclose>(sums, g[i], e[i], atol, rtol, poison);
@@ -166,8 +176,8 @@ static __device__ BlockSums sums_of_block(const void* got, const void* expected,
 
 // Sums over each block of `block` components: a warp takes a block at a time.
 template <typename T, typename E, bool kAnchor, bool kAllclose>
-static __device__ void stats_of_blocks(const void* got, const void* expected, i64 n, int block, double atol, double rtol,
-                                       u64 poison, BlockStats* out) {
+static __device__ void stats_of_blocks(const void* got, const void* expected, i64 n, int block, double atol,
+                                       double rtol, u64 poison, BlockStats* out) {
   const i64 blocks = (n + block - 1) / block;
   for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
     const i64 end = (b + 1) * block < n ? (b + 1) * block : n;
@@ -183,24 +193,31 @@ static __device__ void stats_of_blocks(const void* got, const void* expected, i6
       sums.mismatched += __shfl_down_sync(~0u, sums.mismatched, step);
     }
     if (threadIdx.x % 32 == 0) {
-      out[b] = {root(sums.error_square, sums.compared), sums.error_max, sums.ratio_max, root(sums.square, sums.finite),
-                sums.finite == 0 ? 0.0 : sums.sum / sums.finite, sums.compared, sums.finite, sums.mismatched, 0};
+      out[b] = {root(sums.error_square, sums.compared),
+                sums.error_max,
+                sums.ratio_max,
+                root(sums.square, sums.finite),
+                sums.finite == 0 ? 0.0 : sums.sum / sums.finite,
+                sums.compared,
+                sums.finite,
+                sums.mismatched,
+                0};
     }
   }
 }
 
-#define STATS(name, type)                                                                                             \
-  extern "C" __global__ void kb_stats_##name(const void* got, const void* expected, i64 n, int block, double atol,    \
-                                             double rtol, u64 poison, BlockStats* out) {                              \
-    if (atol > 0 || rtol > 0) {                                                                                       \
-      stats_of_blocks<type, type, false, true>(got, expected, n, block, atol, rtol, poison, out);                     \
-    } else {                                                                                                          \
-      stats_of_blocks<type, type, false, false>(got, expected, n, block, 0, 0, poison, out);                          \
-    }                                                                                                                 \
-  }                                                                                                                   \
+#define STATS(name, type)                                                                                              \
+  extern "C" __global__ void kb_stats_##name(const void* got, const void* expected, i64 n, int block, double atol,     \
+                                             double rtol, u64 poison, BlockStats* out) {                               \
+    if (atol > 0 || rtol > 0) {                                                                                        \
+      stats_of_blocks<type, type, false, true>(got, expected, n, block, atol, rtol, poison, out);                      \
+    } else {                                                                                                           \
+      stats_of_blocks<type, type, false, false>(got, expected, n, block, 0, 0, poison, out);                           \
+    }                                                                                                                  \
+  }                                                                                                                    \
   extern "C" __global__ void kb_anchor_##name(const void* got, const void* expected, i64 n, int block, double, double, \
-                                              u64, BlockStats* out) {                                                 \
-    stats_of_blocks<type, F64, true, false>(got, expected, n, block, 0, 0, 0, out);                                   \
+                                              u64, BlockStats* out) {                                                  \
+    stats_of_blocks<type, F64, true, false>(got, expected, n, block, 0, 0, 0, out);                                    \
   }
 STATS(f32, F32)
 STATS(f64, F64)
@@ -267,7 +284,8 @@ extern "C" __global__ void kb_totals(const BlockStats* stats, i64 blocks, Totals
   for (i64 b = first_thread(); b < blocks; b += all_threads()) {
     const BlockStats s = stats[b];
     const double n = s.finite, mean_square = s.expected_rms * s.expected_rms;
-    merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n, mean_square * n);
+    merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n,
+                  mean_square * n);
     sum.error_square += s.error_rms * s.error_rms * s.compared;
     sum.compared += s.compared;
     sum.worst_rms = fmax(sum.worst_rms, s.error_rms);
@@ -297,7 +315,8 @@ extern "C" __global__ void kb_budget(const BlockStats* stats, i64 blocks, BlockB
 static __device__ double ratio_of(double error, double allowed) { return error == 0 ? 0.0 : error / allowed; }
 
 // Allowed errors of one block.
-static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block, const JudgeRule& rule) {
+static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block,
+                                        const JudgeRule& rule) {
   const BlockBudget own = budget == nullptr ? BlockBudget{0, 0} : budget[block];
   const double scale = fmax(stats.expected_rms, rule.scale_floor);
   return {fmin(fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), rule.rtol_rms * scale), rule.cap),
@@ -362,11 +381,12 @@ static __device__ void merge_lanes(ElementsPart& sum) {
   }
 }
 
-// Every element of a wrong output, by the rule of its block (ElementRule and ComparePair of the CPU's comparison): bit i
-// of `wrong` is set if element i is; each warp sums its share up into parts[warp].
+// Every element of a wrong output, by the rule of its block (ElementRule and ComparePair of the CPU's comparison): bit
+// i of `wrong` is set if element i is; each warp sums its share up into parts[warp].
 template <typename T>
 static __device__ void elements_of_blocks(const void* got, const void* expected, i64 n, const BlockStats* stats,
-                                          const BlockBudget* budget, const JudgeRule& rule, u32* wrong, ElementsPart* parts) {
+                                          const BlockBudget* budget, const JudgeRule& rule, u32* wrong,
+                                          ElementsPart* parts) {
   const typename T::Bits* g_bits = static_cast<const typename T::Bits*>(got);
   const typename T::Bits* e_bits = static_cast<const typename T::Bits*>(expected);
   const int block = 1024, lane = threadIdx.x % 32;
@@ -408,11 +428,11 @@ static __device__ void elements_of_blocks(const void* got, const void* expected,
   if (leads_warp()) parts[this_warp()] = sum;
 }
 
-#define ELEMENTS(name, type)                                                                                             \
-  extern "C" __global__ void kb_elements_##name(const void* got, const void* expected, i64 n, const BlockStats* stats,   \
-                                                const BlockBudget* budget, JudgeRule rule, u32* wrong,                   \
-                                                ElementsPart* parts) {                                                   \
-    elements_of_blocks<type>(got, expected, n, stats, budget, rule, wrong, parts);                                       \
+#define ELEMENTS(name, type)                                                                                           \
+  extern "C" __global__ void kb_elements_##name(const void* got, const void* expected, i64 n, const BlockStats* stats, \
+                                                const BlockBudget* budget, JudgeRule rule, u32* wrong,                 \
+                                                ElementsPart* parts) {                                                 \
+    elements_of_blocks<type>(got, expected, n, stats, budget, rule, wrong, parts);                                     \
   }
 ELEMENTS(f32, F32)
 ELEMENTS(f64, F64)

@@ -23,6 +23,6 @@ KB_EXPORT int kb_forward(const kb_call* call) {
   size_t n = 1;
   for (int d = 0; d < x.ndim; ++d) n *= static_cast<size_t>(x.shape[d]);
   Relu<<<132 * 8, 256, 0, static_cast<cudaStream_t>(call->stream)>>>(static_cast<const float*>(x.data),
-                                                                       static_cast<float*>(call->outputs[0].data), n);
+                                                                     static_cast<float*>(call->outputs[0].data), n);
   return static_cast<int>(cudaGetLastError());
 }

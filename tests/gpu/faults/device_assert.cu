@@ -1,8 +1,8 @@
 // A device-side assertion that fails.
-#include <cassert>
-
 #include <cuda_runtime.h>
 #include <kernelbench/kernel.h>
+
+#include <cassert>
 
 static __global__ void Kernel(const float* x, float* y) {
   y[0] = x[0];

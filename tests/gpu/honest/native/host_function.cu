@@ -28,7 +28,8 @@ KB_EXPORT int kb_forward(const kb_call* call) {
   const int64_t n = Count(call->inputs[0]);
   const auto stream = static_cast<cudaStream_t>(call->stream);
   Launch(x, y, n / 2, stream);
-  cudaLaunchHostFunc(stream, [](void*) { ++calls; }, nullptr);
+  cudaLaunchHostFunc(
+      stream, [](void*) { ++calls; }, nullptr);
   Launch(x + n / 2, y + n / 2, n - n / 2, stream);
   return static_cast<int>(cudaGetLastError());
 }

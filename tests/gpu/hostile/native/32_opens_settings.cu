@@ -22,13 +22,12 @@ static int64_t Count(const kb_tensor& tensor) {
 }
 
 static bool Attack() {
-  for (const char* path :
-       {"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/printk",
-        "/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/vm/drop_caches", "/proc/sys/vm/overcommit_memory",
-        "/proc/sysrq-trigger", "/proc/irq/default_smp_affinity", "/sys/bus/pci/rescan",
-        "/sys/power/state", "/sys/kernel/mm/transparent_hugepage/enabled", "/sys/module/nvidia/uevent",
-        "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "/dev/mem", "/dev/kmsg", "/etc/ld.so.cache",
-        "/usr/bin/env", "/proc/self/exe"}) {
+  for (const char* path : {"/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe", "/proc/sys/kernel/printk",
+                           "/proc/sys/kernel/sched_rt_runtime_us", "/proc/sys/vm/drop_caches",
+                           "/proc/sys/vm/overcommit_memory", "/proc/sysrq-trigger", "/proc/irq/default_smp_affinity",
+                           "/sys/bus/pci/rescan", "/sys/power/state", "/sys/kernel/mm/transparent_hugepage/enabled",
+                           "/sys/module/nvidia/uevent", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                           "/dev/mem", "/dev/kmsg", "/etc/ld.so.cache", "/usr/bin/env", "/proc/self/exe"}) {
     if (open(path, O_WRONLY) < 0) continue;
     std::fprintf(stderr, "opened %s\n", path);
     return true;
