@@ -1,5 +1,5 @@
-// The device library on an NVIDIA GPU against the one on the CPU: the same verdicts and the same figures. Run by
-// tests/gpu/run on a machine that has a GPU; not part of ./test.
+// The device library on an NVIDIA GPU against the one on the CPU: the same verdicts and the same figures. kb_gpu_test,
+// started by hand on a machine that has a GPU; not part of ./test.
 
 #include "device/device.h"
 
