@@ -113,6 +113,8 @@ struct F16 {
 };
 
 static __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
+// The larger one; `b` if either is not a number. One comparison, where fmax takes more.
+static __device__ __forceinline__ double larger(double a, double b) { return a > b ? a : b; }
 static __device__ double root(double sum, int count) { return count == 0 ? 0.0 : sqrt(sum / count); }
 
 // Sums in progress over one block.
@@ -121,36 +123,50 @@ struct BlockSums {
   int compared, finite, mismatched;
 };
 
-// kAnchor: what is not finite on one side only is left out on both. kAllclose: with the ratio of allclose, a division.
+// Any pair. kAnchor: what is not finite on one side only is left out on both. kAllclose: with the ratio of allclose, a
+// division.
 template <typename T, typename E, bool kAnchor, bool kAllclose>
-static __device__ __forceinline__ void add_pair(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
-                                                double rtol, u64 poison) {
-  const double g = T::value(gb), e = E::value(eb);
-  const bool both = is_finite(g) && is_finite(e);
-  const bool use = kAnchor ? both : is_finite(e);
-  const double error = both ? fabs(g - e) : 0.0;
-  const double value = use ? e : 0.0;
-  sums.error_square += error * error;
-  sums.square += value * value;
-  sums.sum += value;
-  sums.error_max = fmax(sums.error_max, error);
-  if (kAllclose) {
-    const double ratio = error / (atol + rtol * fabs(value));
-    sums.ratio_max = ratio > sums.ratio_max ? ratio : sums.ratio_max;
+struct AnyPair {
+  static __device__ __forceinline__ void add(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
+                                             double rtol, u64 poison) {
+    const double g = T::value(gb), e = E::value(eb);
+    const bool both = is_finite(g) && is_finite(e);
+    const bool use = kAnchor ? both : is_finite(e);
+    const double error = both ? fabs(g - e) : 0.0;
+    const double value = use ? e : 0.0;
+    sums.error_square += error * error;
+    sums.square += value * value;
+    sums.sum += value;
+    sums.error_max = larger(error, sums.error_max);
+    if (kAllclose) sums.ratio_max = larger(error / (atol + rtol * fabs(value)), sums.ratio_max);
+    sums.compared += both;
+    sums.finite += use;
+    if (!both) {
+      const bool unwritten = !kAnchor && gb == static_cast<typename T::Bits>(poison) && static_cast<u64>(eb) != poison;
+      const bool same = g == e || (g != g && e != e);
+      sums.mismatched += unwritten || !same;
+    }
   }
-  sums.compared += both;
-  sums.finite += use;
-  if (!both) {
-    const bool unwritten = !kAnchor && gb == static_cast<typename T::Bits>(poison) && static_cast<u64>(eb) != poison;
-    const bool same = g == e || (g != g && e != e);
-    sums.mismatched += unwritten || !same;
-  }
-}
+};
 
-// One block of components [first, end): 16 bytes a lane at a time if everything is aligned and whole.
-template <typename T, typename E, bool kAnchor, bool kAllclose>
-static __device__ BlockSums sums_of_block(const void* got, const void* expected, i64 first, i64 end, double atol,
-                                          double rtol, u64 poison) {
+// A pair of finite numbers, as nearly all are. A number that is not makes error_square or square infinite or NaN.
+template <typename T, typename E, bool, bool kAllclose>
+struct FinitePair {
+  static __device__ __forceinline__ void add(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
+                                             double rtol, u64) {
+    const double e = E::value(eb), error = fabs(T::value(gb) - e);
+    sums.error_square += error * error;
+    sums.square += e * e;
+    sums.sum += e;
+    sums.error_max = larger(error, sums.error_max);
+    if (kAllclose) sums.ratio_max = larger(error / (atol + rtol * fabs(e)), sums.ratio_max);
+  }
+};
+
+// This lane's share of one block of components [first, end): 16 bytes at a time if everything is aligned and whole.
+template <typename T, typename E, typename Pair>
+static __device__ __forceinline__ BlockSums sums_of_lane(const void* got, const void* expected, i64 first, i64 end,
+                                                         double atol, double rtol, u64 poison) {
   const typename T::Bits* g = static_cast<const typename T::Bits*>(got) + first;
   const typename E::Bits* e = static_cast<const typename E::Bits*>(expected) + first;
   const int lane = threadIdx.x % 32, n = static_cast<int>(end - first);
@@ -166,12 +182,23 @@ static __device__ BlockSums sums_of_block(const void* got, const void* expected,
       const typename T::Bits* g_bits = reinterpret_cast<const typename T::Bits*>(&g_wide);
       const typename E::Bits* e_bits = reinterpret_cast<const typename E::Bits*>(&e_wide);
 #pragma unroll
-      for (int k = 0; k < kWide; ++k)
-        add_pair<T, E, kAnchor, kAllclose>(sums, g_bits[k], e_bits[k], atol, rtol, poison);
+      for (int k = 0; k < kWide; ++k) Pair::add(sums, g_bits[k], e_bits[k], atol, rtol, poison);
     }
   }
-  for (i += lane; i < n; i += 32) add_pair<T, E, kAnchor, kAllclose>(sums, g[i], e[i], atol, rtol, poison);
+  for (i += lane; i < n; i += 32) Pair::add(sums, g[i], e[i], atol, rtol, poison);
   return sums;
+}
+
+template <typename Number>
+static __device__ __forceinline__ Number warp_sum(Number x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
+  return x;
+}
+static __device__ __forceinline__ double warp_max(double x) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) x = larger(__shfl_xor_sync(~0u, x, step), x);
+  return x;
 }
 
 // Sums over each block of `block` components: a warp takes a block at a time.
@@ -179,24 +206,32 @@ template <typename T, typename E, bool kAnchor, bool kAllclose>
 static __device__ void stats_of_blocks(const void* got, const void* expected, i64 n, int block, double atol,
                                        double rtol, u64 poison, BlockStats* out) {
   const i64 blocks = (n + block - 1) / block;
+  const int lane = threadIdx.x % 32;
   for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
-    const i64 end = (b + 1) * block < n ? (b + 1) * block : n;
-    BlockSums sums = sums_of_block<T, E, kAnchor, kAllclose>(got, expected, b * block, end, atol, rtol, poison);
-    for (int step = 16; step > 0; step /= 2) {
-      sums.error_square += __shfl_down_sync(~0u, sums.error_square, step);
-      sums.square += __shfl_down_sync(~0u, sums.square, step);
-      sums.sum += __shfl_down_sync(~0u, sums.sum, step);
-      sums.error_max = fmax(sums.error_max, __shfl_down_sync(~0u, sums.error_max, step));
-      sums.ratio_max = fmax(sums.ratio_max, __shfl_down_sync(~0u, sums.ratio_max, step));
-      sums.compared += __shfl_down_sync(~0u, sums.compared, step);
-      sums.finite += __shfl_down_sync(~0u, sums.finite, step);
-      sums.mismatched += __shfl_down_sync(~0u, sums.mismatched, step);
+    const i64 first = b * block, end = first + block < n ? first + block : n;
+    BlockSums sums =
+        sums_of_lane<T, E, FinitePair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
+    if (__all_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square))) {
+      sums.compared = sums.finite = static_cast<int>(end - first);
+    } else {
+      sums = sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
+      sums.compared = warp_sum(sums.compared);
+      sums.finite = warp_sum(sums.finite);
+      sums.mismatched = warp_sum(sums.mismatched);
     }
-    if (threadIdx.x % 32 == 0) {
-      out[b] = {root(sums.error_square, sums.compared),
+    sums.error_square = warp_sum(sums.error_square);
+    sums.square = warp_sum(sums.square);
+    sums.sum = warp_sum(sums.sum);
+    sums.error_max = warp_max(sums.error_max);
+    if (kAllclose) sums.ratio_max = warp_max(sums.ratio_max);
+    // Two roots for the price of one.
+    const double rms = lane == 0 ? root(sums.error_square, sums.compared) : root(sums.square, sums.finite);
+    const double expected_rms = __shfl_sync(~0u, rms, 1);
+    if (lane == 0) {
+      out[b] = {rms,
                 sums.error_max,
                 sums.ratio_max,
-                root(sums.square, sums.finite),
+                expected_rms,
                 sums.finite == 0 ? 0.0 : sums.sum / sums.finite,
                 sums.compared,
                 sums.finite,
