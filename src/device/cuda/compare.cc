@@ -70,7 +70,8 @@ CompareResult Comparer::Compare(const void* got, const void* expected, const Out
   result.total = item.elements();
   result.blocks = CountBlocks(result.total);
   if (result.blocks == 0) return result;
-  TakeStats("kb_stats_", got, expected, *form, item.dtype, result.total, tolerance, poison);
+  TakeStats(allclose && form->floating ? "kb_allclose_" : "kb_stats_", got, expected, *form, item.dtype, result.total,
+            tolerance, poison);
   const WholeLimits whole = LimitsOfWhole(Totals(result.blocks).truth, budget, tolerance, *form);
   const JudgeRule rule{.rms_factor = tolerance.rms_factor,
                        .max_factor = tolerance.max_factor,
@@ -122,9 +123,13 @@ void Comparer::TakeStats(const std::string& kind, const void* got, const void* e
   const bool allclose = tolerance.mode == Tolerance::Mode::kAllclose;
   // Integers count bytes.
   const int parts = form.floating ? form.components : form.components * form.component_size;
-  kernels_->Launch(kind + TypeName(form, dtype), static_cast<uint64_t>(blocks) * 32, At(got), At(expected),
-                   elements * parts, static_cast<int32_t>(kBlockElements * parts), allclose ? tolerance.atol : 0.0,
-                   allclose ? tolerance.rtol : 0.0, poison, At(stats_->data()));
+  const auto launch = [&](const std::string& kernel) {
+    kernels_->Launch(kernel + TypeName(form, dtype), static_cast<uint64_t>(blocks) * 32, At(got), At(expected),
+                     elements * parts, static_cast<int32_t>(kBlockElements * parts), allclose ? tolerance.atol : 0.0,
+                     allclose ? tolerance.rtol : 0.0, poison, At(stats_->data()));
+  };
+  launch(kind);
+  if (form.floating) launch(kind + "again_");  // blocks that hold what is not finite
 }
 
 AnchorTotals Comparer::Totals(int64_t blocks) {

@@ -150,7 +150,7 @@ struct AnyPair {
 };
 
 // A pair of finite numbers, as nearly all are. A number that is not makes error_square or square infinite or NaN.
-template <typename T, typename E, bool, bool kAllclose>
+template <typename T, typename E, bool kAllclose>
 struct FinitePair {
   static __device__ __forceinline__ void add(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
                                              double rtol, u64) {
@@ -201,59 +201,72 @@ static __device__ __forceinline__ double warp_max(double x) {
   return x;
 }
 
-// Sums over each block of `block` components: a warp takes a block at a time.
-template <typename T, typename E, bool kAnchor, bool kAllclose>
-static __device__ void stats_of_blocks(const void* got, const void* expected, i64 n, int block, double atol,
-                                       double rtol, u64 poison, BlockStats* out) {
+// A warp's sums over one block, from each lane's.
+template <bool kAllclose>
+static __device__ __forceinline__ BlockStats stats_of(BlockSums sums) {
+  sums.error_square = warp_sum(sums.error_square);
+  sums.square = warp_sum(sums.square);
+  sums.sum = warp_sum(sums.sum);
+  sums.error_max = warp_max(sums.error_max);
+  if (kAllclose) sums.ratio_max = warp_max(sums.ratio_max);
+  // Two roots for the price of one.
+  const bool first = threadIdx.x % 32 == 0;
+  const double rms = first ? root(sums.error_square, sums.compared) : root(sums.square, sums.finite);
+  const double expected_rms = __shfl_sync(~0u, rms, 1), mean = sums.finite == 0 ? 0.0 : sums.sum / sums.finite;
+  return {rms, sums.error_max, sums.ratio_max, expected_rms, mean, sums.compared, sums.finite, sums.mismatched, 0};
+}
+
+#define TO_DO_AGAIN (-1)  // in place of `compared`
+
+// Sums over each block of `block` components: a warp takes a block at a time. What is not all finite is left to
+// stats_of_any().
+template <typename T, typename E, bool kAllclose>
+static __device__ __forceinline__ void stats_of_finite(const void* got, const void* expected, i64 n, int block,
+                                                       double atol, double rtol, BlockStats* out) {
   const i64 blocks = (n + block - 1) / block;
   const int lane = threadIdx.x % 32;
   for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
     const i64 first = b * block, end = first + block < n ? first + block : n;
-    BlockSums sums =
-        sums_of_lane<T, E, FinitePair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
-    if (__all_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square))) {
-      sums.compared = sums.finite = static_cast<int>(end - first);
-    } else {
-      sums = sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
-      sums.compared = warp_sum(sums.compared);
-      sums.finite = warp_sum(sums.finite);
-      sums.mismatched = warp_sum(sums.mismatched);
-    }
-    sums.error_square = warp_sum(sums.error_square);
-    sums.square = warp_sum(sums.square);
-    sums.sum = warp_sum(sums.sum);
-    sums.error_max = warp_max(sums.error_max);
-    if (kAllclose) sums.ratio_max = warp_max(sums.ratio_max);
-    // Two roots for the price of one.
-    const double rms = lane == 0 ? root(sums.error_square, sums.compared) : root(sums.square, sums.finite);
-    const double expected_rms = __shfl_sync(~0u, rms, 1);
-    if (lane == 0) {
-      out[b] = {rms,
-                sums.error_max,
-                sums.ratio_max,
-                expected_rms,
-                sums.finite == 0 ? 0.0 : sums.sum / sums.finite,
-                sums.compared,
-                sums.finite,
-                sums.mismatched,
-                0};
-    }
+    BlockSums sums = sums_of_lane<T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
+    const bool finite = __all_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square));
+    sums.compared = sums.finite = static_cast<int>(end - first);
+    BlockStats stats = stats_of<kAllclose>(sums);
+    if (!finite) stats.compared = TO_DO_AGAIN;
+    if (lane == 0) out[b] = stats;
   }
 }
 
-#define STATS(name, type)                                                                                              \
-  extern "C" __global__ void kb_stats_##name(const void* got, const void* expected, i64 n, int block, double atol,     \
-                                             double rtol, u64 poison, BlockStats* out) {                               \
-    if (atol > 0 || rtol > 0) {                                                                                        \
-      stats_of_blocks<type, type, false, true>(got, expected, n, block, atol, rtol, poison, out);                      \
-    } else {                                                                                                           \
-      stats_of_blocks<type, type, false, false>(got, expected, n, block, 0, 0, poison, out);                           \
-    }                                                                                                                  \
-  }                                                                                                                    \
-  extern "C" __global__ void kb_anchor_##name(const void* got, const void* expected, i64 n, int block, double, double, \
-                                              u64, BlockStats* out) {                                                  \
-    stats_of_blocks<type, F64, true, false>(got, expected, n, block, 0, 0, 0, out);                                    \
+template <typename T, typename E, bool kAnchor, bool kAllclose>
+static __device__ __forceinline__ void stats_of_any(const void* got, const void* expected, i64 n, int block,
+                                                    double atol, double rtol, u64 poison, BlockStats* out) {
+  const i64 blocks = (n + block - 1) / block;
+  for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
+    if (out[b].compared != TO_DO_AGAIN) continue;
+    const i64 first = b * block, end = first + block < n ? first + block : n;
+    BlockSums sums =
+        sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
+    sums.compared = warp_sum(sums.compared);
+    sums.finite = warp_sum(sums.finite);
+    sums.mismatched = warp_sum(sums.mismatched);
+    const BlockStats stats = stats_of<kAllclose>(sums);
+    __syncwarp();  // all have read out[b]
+    if (threadIdx.x % 32 == 0) out[b] = stats;
   }
+}
+
+#define STATS_OF(kind, name, T, E, kAnchor, kAllclose)                                                           \
+  extern "C" __global__ void __launch_bounds__(256, 4) kb_##kind##_##name(                                       \
+      const void* got, const void* expected, i64 n, int block, double atol, double rtol, u64, BlockStats* out) { \
+    stats_of_finite<T, E, kAllclose>(got, expected, n, block, atol, rtol, out);                                  \
+  }                                                                                                              \
+  extern "C" __global__ void kb_##kind##_again_##name(const void* got, const void* expected, i64 n, int block,   \
+                                                      double atol, double rtol, u64 poison, BlockStats* out) {   \
+    stats_of_any<T, E, kAnchor, kAllclose>(got, expected, n, block, atol, rtol, poison, out);                    \
+  }
+#define STATS(name, type)                           \
+  STATS_OF(stats, name, type, type, false, false)   \
+  STATS_OF(allclose, name, type, type, false, true) \
+  STATS_OF(anchor, name, type, F64, true, false)
 STATS(f32, F32)
 STATS(f64, F64)
 STATS(f16, F16)
