@@ -29,6 +29,7 @@ SIZES = {
     "odd": {"BATCH": 7, "SEQUENCE": 11, "INPUT": 123, "HIDDEN": 251, "LAYERS": 5, "OUTPUT": 11},
 }
 DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+UNSCORED = "at the standard size the first states are forgotten: h0 and c0 do not matter"
 
 
 class Model(nn.Module):

@@ -26,7 +26,8 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 96, "INPUT": 64, "HIDDEN": 96, "LAYERS": 3},
     "odd": {"BATCH": 5, "SEQUENCE": 93, "INPUT": 59, "HIDDEN": 87, "LAYERS": 3},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+# Not "scaled": at the standard size fp32 is then further from fp64 than a tenth of a standard deviation.
+DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -28,7 +28,8 @@ SIZES = {
     "small": {"BATCH": 4, "SEQUENCE": 64, "INPUT": 64, "HIDDEN": 96, "LAYERS": 2},
     "odd": {"BATCH": 5, "SEQUENCE": 61, "INPUT": 59, "HIDDEN": 87, "LAYERS": 2},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+# Not "scaled": at the standard size fp32 is then further from fp64 than a tenth of a standard deviation.
+DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 
 class Model(nn.Module):

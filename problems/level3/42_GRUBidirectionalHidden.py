@@ -29,7 +29,8 @@ SIZES = {
     "small": {"SEQUENCE": 8, "LAYERS": 3},
     "odd": {"BATCH": 7, "SEQUENCE": 11, "INPUT": 123, "HIDDEN": 251, "LAYERS": 3},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+# Not "scaled": at the standard size fp32 is then further from fp64 than a tenth of a standard deviation.
+DISTRIBUTIONS = ("centred", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -255,7 +255,7 @@ static __device__ __forceinline__ void stats_of_any(const void* got, const void*
 }
 
 #define STATS_OF(kind, name, T, E, kAnchor, kAllclose)                                                           \
-  extern "C" __global__ void __launch_bounds__(256, 4) kb_##kind##_##name(                                       \
+  extern "C" __global__ void __launch_bounds__(256, 3) kb_##kind##_##name(                                       \
       const void* got, const void* expected, i64 n, int block, double atol, double rtol, u64, BlockStats* out) { \
     stats_of_finite<T, E, kAllclose>(got, expected, n, block, atol, rtol, out);                                  \
   }                                                                                                              \
