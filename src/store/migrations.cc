@@ -110,7 +110,50 @@ CREATE TABLE audits (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits};
+// 3: runs of many candidates. Whose sample an evaluation is; the jobs of a run, each in one state; baselines measured
+// by themselves. Evaluations from before have no model and no sample, and only their JSON tells their baseline.
+constexpr char kRuns[] = R"sql(
+ALTER TABLE evaluations ADD COLUMN model TEXT NOT NULL DEFAULT '';
+ALTER TABLE evaluations ADD COLUMN sample INTEGER;
+ALTER TABLE evaluations ADD COLUMN baseline TEXT NOT NULL DEFAULT '';
+
+CREATE TABLE jobs (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  model TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  size TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  device TEXT NOT NULL,
+  protocol TEXT NOT NULL,
+  path TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'running', 'done', 'failed')),
+  owner TEXT NOT NULL DEFAULT '',
+  attempts INTEGER NOT NULL DEFAULT 0,
+  error TEXT NOT NULL DEFAULT '',
+  evaluation_id TEXT REFERENCES evaluations (id),
+  UNIQUE (run_id, model, problem, size, sample, device, protocol),
+  CHECK ((state = 'done') = (evaluation_id IS NOT NULL))
+) STRICT;
+CREATE INDEX jobs_state ON jobs (run_id, state);
+
+CREATE TABLE measured_baselines (
+  id INTEGER PRIMARY KEY,
+  created TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  size TEXT NOT NULL,
+  precision TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  device TEXT NOT NULL,
+  torch TEXT NOT NULL,
+  json TEXT NOT NULL,
+  UNIQUE (problem, sha256, size, precision, kind, device, torch)
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

@@ -5,7 +5,6 @@
 #include <sqlite3.h>
 
 #include <chrono>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <system_error>
@@ -17,31 +16,14 @@
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/sqlite_error.h"
+#include "store/store_impl.h"
 
 namespace kb {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-struct Store::Impl {
-  Impl(const std::string& path, int busy_timeout_ms)
-      : database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, busy_timeout_ms) {}
-
-  mutable std::mutex mutex;
-  mutable SQLite::Database database;
-};
-
 namespace {
-
-std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
-// Compiler output ends up in some columns as well: TEXT must be UTF-8 there too, and the dump is what replaces.
-std::string ToUtf8(const std::string& text) { return json::parse(Dump(json(text))).get<std::string>(); }
-
-std::string Text(const json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? ToUtf8(found->get_ref<const std::string&>()) : "";
-}
 
 std::optional<double> Number(const json& object, const char* key) {
   const auto found = object.find(key);
@@ -62,24 +44,6 @@ void BindBlob(SQLite::Statement& statement, int index, const std::string& bytes)
   statement.bind(index, bytes.data(), static_cast<int>(bytes.size()));
 }
 
-std::string Blob(SQLite::Column column) {
-  const int size = column.getBytes();
-  return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), static_cast<size_t>(size));
-}
-
-// Runs `body`, which may throw SQLite's and JSON's exceptions: they end here.
-template <typename Body>
-auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const SQLite::Exception& exception) {
-    return tl::make_unexpected(StoreError(exception.getExtendedErrorCode(), database.getFilename(), exception.what()));
-  } catch (const json::exception& exception) {
-    return Fail(ErrorCode::kStore,
-                fmt::format("the store {} holds a damaged record: {}", database.getFilename(), exception.what()));
-  }
-}
-
 // Id of the row with these values in its key columns, inserted if it is not there.
 int64_t RowId(SQLite::Database& database, const char* insert, const char* select,
               const std::vector<std::string>& values, size_t keys) {
@@ -96,11 +60,6 @@ int64_t AddProblem(SQLite::Database& database, const json& evaluation) {
   return RowId(database, "INSERT INTO problems (name, sha256) VALUES (?, ?) ON CONFLICT DO NOTHING",
                "SELECT id FROM problems WHERE name = ? AND sha256 = ?",
                {Text(evaluation, "problem"), Text(evaluation, "problem_sha256")}, 2);
-}
-
-int64_t AddRun(SQLite::Database& database, const std::string& run, const json& evaluation) {
-  return RowId(database, "INSERT INTO runs (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
-               "SELECT id FROM runs WHERE name = ?", {run, Text(evaluation, "created")}, 1);
 }
 
 int64_t AddDevice(SQLite::Database& database, const json& evaluation) {
@@ -144,7 +103,7 @@ void InsertEvaluation(SQLite::Database& database, const json& evaluation, const 
       "INSERT INTO evaluations (id, created, run_id, problem_id, problem, size, device_id, device, protocol, "
       "candidate_sha256, source_sha256, candidate_path, verdict, reason, speedup, low, high, baseline_us, "
       "candidate_us, "
-      "json) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "json, model, sample, baseline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   insert.bind(1, Text(evaluation, "id"));
   insert.bind(2, Text(evaluation, "created"));
   references.run ? insert.bind(3, *references.run) : insert.bind(3);
@@ -168,6 +127,10 @@ void InsertEvaluation(SQLite::Database& database, const json& evaluation, const 
   Bind(insert, 18, Number(evaluation, "baseline_us"));
   Bind(insert, 19, Number(evaluation, "candidate_us"));
   BindBlob(insert, 20, Compress(Dump(remainder)));
+  insert.bind(21, Text(evaluation, "model"));
+  const auto sample = evaluation.find("sample");
+  sample != evaluation.end() && sample->is_number_integer() ? insert.bind(22, sample->get<int64_t>()) : insert.bind(22);
+  insert.bind(23, Text(evaluation, "baseline"));
   insert.exec();
 }
 
@@ -263,6 +226,8 @@ json ReadSummary(SQLite::Statement& row) {
                   {"speedup", OrNull(row.getColumn(12))},
                   {"baseline_us", OrNull(row.getColumn(15))},
                   {"candidate_us", OrNull(row.getColumn(16))}};
+  summary["model"] = row.getColumn(17).getString().empty() ? json(nullptr) : json(text(17));
+  summary["sample"] = row.getColumn(18).isNull() ? json(nullptr) : json(row.getColumn(18).getInt64());
   summary["run"] = row.getColumn(2).isNull() ? json(nullptr) : json(text(2));
   summary["speedup_interval"] = nullptr;
   if (!row.getColumn(13).isNull() && !row.getColumn(14).isNull()) {
@@ -324,7 +289,12 @@ Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
   return Store(std::move(impl));
 }
 
-Status Store::Add(const json& evaluation) {
+int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created) {
+  return RowId(database, "INSERT INTO runs (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
+               "SELECT id FROM runs WHERE name = ?", {name, created}, 1);
+}
+
+Status AddEvaluation(SQLite::Database& database, const json& evaluation) {
   for (const char* key : {"id", "created", "problem", "verdict"}) {
     if (!evaluation.is_object() || Text(evaluation, key).empty()) {
       return Fail(ErrorCode::kEngine, fmt::format("an evaluation without `{}` cannot be stored", key));
@@ -343,26 +313,31 @@ Status Store::Add(const json& evaluation) {
     samples = std::move(*found);
     remainder.erase(found);
   }
+  const std::string id = Text(evaluation, "id");
+  if (Stored(database, id)) {
+    return Fail(ErrorCode::kStore,
+                fmt::format("the evaluation {} is already in the store {}", id, database.getFilename()));
+  }
+  References references;
+  if (const std::string run = Text(evaluation, "run"); !run.empty()) {
+    references.run = RunId(database, run, Text(evaluation, "created"));
+  }
+  references.problem = AddProblem(database, evaluation);
+  references.device = AddDevice(database, evaluation);
+  if (source) references.source = AddSource(database, Object(evaluation, "candidate"), *source);
+  InsertEvaluation(database, evaluation, references, remainder);
+  if (samples.is_array()) InsertSamples(database, id, samples);
+  InsertBuild(database, id, evaluation);
+  InsertBaseline(database, id, evaluation, references);
+  return {};
+}
+
+Status Store::Add(const json& evaluation) {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Status {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    const std::string id = Text(evaluation, "id");
-    if (Stored(database, id)) {
-      return Fail(ErrorCode::kStore,
-                  fmt::format("the evaluation {} is already in the store {}", id, database.getFilename()));
-    }
-    References references;
-    if (const std::string run = Text(evaluation, "run"); !run.empty()) {
-      references.run = AddRun(database, run, evaluation);
-    }
-    references.problem = AddProblem(database, evaluation);
-    references.device = AddDevice(database, evaluation);
-    if (source) references.source = AddSource(database, Object(evaluation, "candidate"), *source);
-    InsertEvaluation(database, evaluation, references, remainder);
-    if (samples.is_array()) InsertSamples(database, id, samples);
-    InsertBuild(database, id, evaluation);
-    InsertBaseline(database, id, evaluation, references);
+    KB_RETURN_IF_ERROR(AddEvaluation(database, evaluation));
     transaction.commit();
     return {};
   });
@@ -407,8 +382,9 @@ Result<std::vector<json>> Store::List(const StoreFilter& filter) const {
         database,
         fmt::format(
             "SELECT e.id, e.created, r.name, e.problem, e.size, e.device, d.name, e.protocol, e.candidate_path, "
-            "e.candidate_sha256, e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us "
-            "FROM evaluations e JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = e.run_id {}{}",
+            "e.candidate_sha256, e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us, "
+            "e.model, e.sample FROM evaluations e JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = "
+            "e.run_id {}{}",
             kWhere, kNewestFirst));
     BindFilter(query, filter);
     std::vector<json> summaries;
@@ -423,11 +399,13 @@ Result<std::vector<json>> Store::Load(const StoreFilter& filter) const {
   return Guard(database, [&]() -> Result<std::vector<json>> {
     SQLite::Statement query(
         database,
-        fmt::format("{} WHERE e.sequence IN (SELECT sequence FROM (SELECT e.sequence AS sequence, row_number() "
-                    "OVER (PARTITION BY e.problem, e.size, d.kind, d.name, e.protocol, e.candidate_path "
-                    "ORDER BY e.created DESC, e.sequence DESC) AS age FROM evaluations e JOIN devices d ON d.id = "
-                    "e.device_id {}) WHERE age = 1) {}",
-                    kWhole, kWhere, kNewestFirst));
+        fmt::format(
+            "{} WHERE e.sequence IN (SELECT sequence FROM (SELECT e.sequence AS sequence, row_number() "
+            "OVER (PARTITION BY e.problem, e.size, d.kind, d.name, e.protocol, e.candidate_path, e.run_id, e.model, "
+            "e.sample "
+            "ORDER BY e.created DESC, e.sequence DESC) AS age FROM evaluations e JOIN devices d ON d.id = "
+            "e.device_id {}) WHERE age = 1) {}",
+            kWhole, kWhere, kNewestFirst));
     BindFilter(query, filter);
     std::vector<json> evaluations;
     while (query.executeStep()) {

@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "store/job.h"
 
 namespace kb {
 
@@ -21,6 +24,13 @@ struct StoreFilter {
   std::string verdict{};
   std::string run{};
   int limit = 0;
+};
+
+// What scores need of an evaluation, without its text: a hundred thousand of them are read in a second.
+struct ScoreRow {
+  std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
+  std::optional<int64_t> sample;
+  std::optional<double> speedup, low, high, baseline_us, candidate_us;
 };
 
 struct StoreOptions {
@@ -56,6 +66,27 @@ class Store {
   // Whole evaluations, newest first: of each problem, size, device, protocol and candidate path only the newest that
   // the filter lets through.
   Result<std::vector<nlohmann::json>> Load(const StoreFilter& filter = {}) const;
+
+  // Of each run, model, sample, problem, size, device, protocol and candidate path the newest that the filter lets
+  // through, in the order in which they were stored.
+  Result<std::vector<ScoreRow>> Scores(const StoreFilter& filter = {}) const;
+
+  // Names of all runs, oldest first.
+  Result<std::vector<std::string>> Runs() const;
+
+  // Jobs of a run (job.h), which is made if it is not there. One that is there already stays as it is, unless its
+  // candidate's text is another one now, or `again`: then it is queued anew, with the same id. Returns how many are.
+  Result<int64_t> AddJobs(const std::string& run, std::span<const Job> jobs, bool again = false);
+  // All jobs of a run, in the order in which they were added.
+  Result<std::vector<Job>> Jobs(const std::string& run) const;
+  // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
+  Result<bool> ClaimJob(int64_t id, const std::string& owner);
+  // The evaluation and its job's end, in one transaction. An owner whose job was taken away adds nothing.
+  Status FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation);
+  // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other.
+  Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
+  // Queues running jobs of owners that do not live any more, and failed ones if `failed`. Returns how many.
+  Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
 
   // Stores one audit of a problem (docs/problems.md) in place of an older one of the same problem text, size, device
   // and PyTorch.

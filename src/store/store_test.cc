@@ -239,18 +239,6 @@ TEST_F(StoreTest, AnAuditTakesThePlaceOfAnOlderOneOfTheSame) {
   EXPECT_FALSE(store.AddAudit(audit));
 }
 
-// A store of version 1, as the first release wrote it, is brought up to date and keeps what it holds.
-TEST_F(StoreTest, AnOlderStoreIsMigrated) {
-  ASSERT_TRUE(Open().Add(Evaluation("old")));
-  {
-    SQLite::Database database(path_.string(), SQLite::OPEN_READWRITE);
-    database.exec("DROP TABLE audits; PRAGMA user_version = 1");
-  }
-  Store store = Open();
-  EXPECT_EQ(store.Get("old")->at("id"), "old");
-  EXPECT_TRUE(store.Audits()->empty());
-}
-
 TEST(CompressTest, RoundTripAndDamage) {
   for (const std::string& bytes :
        {std::string(), std::string("x"), std::string(1 << 20, 'y'), std::string("\0\xff", 2)}) {

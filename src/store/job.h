@@ -1,0 +1,31 @@
+// One candidate of a run, from the moment it is known to its verdict. A job is in exactly one state, whatever kills
+// whom: `queued`; `running`, in a process that says so by its `owner`; `done`, with an evaluation; or `failed`, which
+// means that the engine or this machine failed again and again, and says nothing about the candidate.
+#ifndef STORE_JOB_H_
+#define STORE_JOB_H_
+
+#include <cstdint>
+#include <string>
+
+namespace kb {
+
+struct Job {
+  int64_t id = 0;  // in the store
+  std::string model, problem, size, device, protocol;
+  int sample = 0;
+  std::string path, sha256;  // the candidate's file, and its text when it was queued
+  std::string state;
+  std::string owner;  // of a running one: OwnerName()
+  int attempts = 0;
+  std::string error;          // of a failed one, or of its last attempt
+  std::string evaluation_id;  // of a done one
+};
+
+// Tells this process from every other one on this machine, earlier ones with the same number included.
+std::string OwnerName();
+// Whether the process that gave itself this name still runs. One on another machine counts as running.
+bool OwnerLives(const std::string& owner);
+
+}  // namespace kb
+
+#endif  // STORE_JOB_H_

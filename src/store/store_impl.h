@@ -1,0 +1,65 @@
+// What the parts of the store share. Not for others.
+#ifndef STORE_STORE_IMPL_H_
+#define STORE_STORE_IMPL_H_
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/format.h>
+
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "store/sqlite_error.h"
+#include "store/store.h"
+
+namespace kb {
+
+struct Store::Impl {
+  Impl(const std::string& path, int busy_timeout_ms)
+      : database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, busy_timeout_ms) {}
+
+  mutable std::mutex mutex;
+  mutable SQLite::Database database;
+};
+
+inline std::string Dump(const nlohmann::json& value) {
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Compiler output ends up in some columns as well: TEXT must be UTF-8 there too, and the dump is what replaces.
+inline std::string ToUtf8(const std::string& text) {
+  return nlohmann::json::parse(Dump(nlohmann::json(text))).get<std::string>();
+}
+
+// A member that is a string, else "".
+inline std::string Text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? ToUtf8(found->get_ref<const std::string&>()) : "";
+}
+
+inline std::string Blob(SQLite::Column column) {
+  const int size = column.getBytes();
+  return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), static_cast<size_t>(size));
+}
+
+// Runs `body`, which may throw SQLite's and JSON's exceptions: they end here.
+template <typename Body>
+auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const SQLite::Exception& exception) {
+    return tl::make_unexpected(StoreError(exception.getExtendedErrorCode(), database.getFilename(), exception.what()));
+  } catch (const nlohmann::json::exception& exception) {
+    return Fail(ErrorCode::kStore,
+                fmt::format("the store {} holds a damaged record: {}", database.getFilename(), exception.what()));
+  }
+}
+
+// Adds one evaluation inside a transaction of the caller's.
+Status AddEvaluation(SQLite::Database& database, const nlohmann::json& evaluation);
+// The id of the run of that name, which is made if it is not there.
+int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created);
+
+}  // namespace kb
+
+#endif  // STORE_STORE_IMPL_H_

@@ -1,0 +1,205 @@
+// Runs and their jobs: each change of a job's state is one transaction.
+
+#include <set>
+
+#include "base/clock.h"
+#include "store/store_impl.h"
+
+namespace kb {
+namespace {
+
+Job ReadJob(SQLite::Statement& row) {
+  const auto text = [&](int column) { return row.getColumn(column).getString(); };
+  Job job;
+  job.id = row.getColumn(0).getInt64();
+  job.model = text(1);
+  job.problem = text(2);
+  job.size = text(3);
+  job.sample = row.getColumn(4).getInt();
+  job.device = text(5);
+  job.protocol = text(6);
+  job.path = text(7);
+  job.sha256 = text(8);
+  job.state = text(9);
+  job.owner = text(10);
+  job.attempts = row.getColumn(11).getInt();
+  job.error = text(12);
+  job.evaluation_id = row.getColumn(13).isNull() ? "" : text(13);
+  return job;
+}
+
+constexpr char kAdd[] =
+    "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued') "
+    "ON CONFLICT (run_id, model, problem, size, sample, device, protocol) DO UPDATE SET path = excluded.path, "
+    "sha256 = excluded.sha256, state = 'queued', owner = '', attempts = 0, error = '', evaluation_id = NULL "
+    "WHERE jobs.sha256 <> excluded.sha256 OR (?10 AND jobs.state <> 'running')";
+
+int Changed(SQLite::Statement& statement) { return statement.exec(); }
+
+}  // namespace
+
+Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs, bool again) {
+  if (run.empty()) return Fail(ErrorCode::kUsage, "a run needs a name");
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<int64_t> {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    const int64_t run_id = RunId(database, run, UtcNow(kIso8601));
+    SQLite::Statement add(database, kAdd);
+    int64_t queued = 0;
+    for (const Job& job : jobs) {
+      add.reset();
+      int column = 0;
+      add.bind(++column, run_id);
+      add.bind(++column, ToUtf8(job.model));
+      add.bind(++column, ToUtf8(job.problem));
+      add.bind(++column, job.size);
+      add.bind(++column, job.sample);
+      add.bind(++column, job.device);
+      add.bind(++column, job.protocol);
+      add.bind(++column, ToUtf8(job.path));
+      add.bind(++column, job.sha256);
+      add.bind(++column, again ? 1 : 0);
+      queued += Changed(add);
+    }
+    transaction.commit();
+    return queued;
+  });
+}
+
+Result<std::vector<Job>> Store::Jobs(const std::string& run) const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<std::vector<Job>> {
+    SQLite::Statement query(impl_->database,
+                            "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, "
+                            "attempts, error, evaluation_id FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = "
+                            "?) ORDER BY id");
+    query.bind(1, run);
+    std::vector<Job> jobs;
+    while (query.executeStep()) jobs.push_back(ReadJob(query));
+    return jobs;
+  });
+}
+
+Result<bool> Store::ClaimJob(int64_t id, const std::string& owner) {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<bool> {
+    SQLite::Statement claim(impl_->database,
+                            "UPDATE jobs SET state = 'running', owner = ?2, attempts = attempts + 1 "
+                            "WHERE id = ?1 AND state = 'queued'");
+    claim.bind(1, id);
+    claim.bind(2, owner);
+    return Changed(claim) == 1;
+  });
+}
+
+Status Store::FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Status {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    KB_RETURN_IF_ERROR(AddEvaluation(database, evaluation));
+    SQLite::Statement finish(database,
+                             "UPDATE jobs SET state = 'done', owner = '', error = '', evaluation_id = ?3 "
+                             "WHERE id = ?1 AND state = 'running' AND owner = ?2");
+    finish.bind(1, id);
+    finish.bind(2, owner);
+    finish.bind(3, Text(evaluation, "id"));
+    if (Changed(finish) == 1) transaction.commit();  // else somebody else has the job, and this adds nothing
+    return {};
+  });
+}
+
+Status Store::GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again) {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Status {
+    SQLite::Statement give_up(impl_->database,
+                              "UPDATE jobs SET state = ?3, owner = '', error = ?4 "
+                              "WHERE id = ?1 AND state = 'running' AND owner = ?2");
+    give_up.bind(1, id);
+    give_up.bind(2, owner);
+    give_up.bind(3, again ? "queued" : "failed");
+    give_up.bind(4, ToUtf8(error));
+    give_up.exec();
+    return {};
+  });
+}
+
+Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {
+  KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, Jobs(run));
+  std::set<std::string> gone;
+  for (const Job& job : jobs) {
+    if (job.state == "running" && !OwnerLives(job.owner)) gone.insert(job.owner);
+  }
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<int64_t> {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    int64_t released = 0;
+    for (const std::string& owner : gone) {
+      SQLite::Statement release(database,
+                                "UPDATE jobs SET state = 'queued', owner = '' WHERE state = 'running' AND owner = ?2 "
+                                "AND run_id = (SELECT id FROM runs WHERE name = ?1)");
+      release.bind(1, run);
+      release.bind(2, owner);
+      released += Changed(release);
+    }
+    if (failed) {
+      SQLite::Statement release(database,
+                                "UPDATE jobs SET state = 'queued', attempts = 0 WHERE state = 'failed' "
+                                "AND run_id = (SELECT id FROM runs WHERE name = ?1)");
+      release.bind(1, run);
+      released += Changed(release);
+    }
+    transaction.commit();
+    return released;
+  });
+}
+
+Result<std::vector<std::string>> Store::Runs() const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<std::vector<std::string>> {
+    SQLite::Statement query(impl_->database, "SELECT name FROM runs ORDER BY id");
+    std::vector<std::string> names;
+    while (query.executeStep()) names.push_back(query.getColumn(0).getString());
+    return names;
+  });
+}
+
+Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<std::vector<ScoreRow>> {
+    SQLite::Statement query(
+        impl_->database,
+        "SELECT e.id, e.created, coalesce(r.name, ''), e.model, e.problem, e.size, e.device, d.name, e.protocol, "
+        "e.baseline, e.candidate_path, e.candidate_sha256, e.verdict, e.sample, e.speedup, e.low, e.high, "
+        "e.baseline_us, e.candidate_us FROM (SELECT *, row_number() OVER (PARTITION BY run_id, model, sample, problem, "
+        "size, device_id, protocol, candidate_path ORDER BY created DESC, sequence DESC) AS age FROM evaluations) e "
+        "JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = e.run_id "
+        "WHERE e.age = 1 AND (?1 = '' OR e.problem = ?1) AND (?2 = '' OR e.verdict = ?2) "
+        "AND (?3 = '' OR r.name = ?3) ORDER BY e.sequence LIMIT ?4");
+    query.bind(1, filter.problem);
+    query.bind(2, filter.verdict);
+    query.bind(3, filter.run);
+    query.bind(4, filter.limit > 0 ? filter.limit : -1);
+    const auto number = [&](int column) {
+      return query.getColumn(column).isNull() ? std::nullopt : std::optional(query.getColumn(column).getDouble());
+    };
+    std::vector<ScoreRow> rows;
+    while (query.executeStep()) {
+      ScoreRow row;
+      int column = 0;
+      for (std::string* text : {&row.id, &row.created, &row.run, &row.model, &row.problem, &row.size, &row.device,
+                                &row.device_name, &row.protocol, &row.baseline, &row.path, &row.sha256, &row.verdict})
+        *text = query.getColumn(column++).getString();
+      if (!query.getColumn(column).isNull()) row.sample = query.getColumn(column).getInt64();
+      for (std::optional<double>* value : {&row.speedup, &row.low, &row.high, &row.baseline_us, &row.candidate_us})
+        *value = number(++column);
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  });
+}
+
+}  // namespace kb

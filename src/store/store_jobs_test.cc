@@ -1,0 +1,194 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "store/compress.h"
+#include "store/migrations.h"
+#include "store/store.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+json Evaluation(const std::string& id, int sample = 0) {
+  return {{"id", id},
+          {"created", "2026-01-01T10:00:00Z"},
+          {"run", "r"},
+          {"model", "m"},
+          {"sample", sample},
+          {"problem", "1/19"},
+          {"size", "small"},
+          {"device", "cpu"},
+          {"device_info", {{"name", "Some CPU"}}},
+          {"protocol", "quick"},
+          {"baseline", "eager"},
+          {"candidate", {{"path", "a.py"}, {"sha256", "s"}}},
+          {"verdict", "correct"},
+          {"speedup", 1.5},
+          {"speedup_interval", {1.4, 1.6}}};
+}
+
+Job MakeJob(int sample, const std::string& sha256 = "s") {
+  Job job;
+  job.model = "m";
+  job.problem = "1/19";
+  job.size = "small";
+  job.device = "cpu";
+  job.protocol = "quick";
+  job.sample = sample;
+  job.path = "a.py";
+  job.sha256 = sha256;
+  return job;
+}
+
+class JobsTest : public ::testing::Test {
+ protected:
+  JobsTest() : directory_(TempDir::Create("kb-jobs-test").value()), path_(directory_.path() / "store.db") {}
+  Store Open() { return Store::Open(path_).value(); }
+  static std::vector<std::string> States(const Store& store) {
+    std::vector<std::string> states;
+    const std::vector<Job> jobs = store.Jobs("r").value();
+    for (const Job& job : jobs) states.push_back(job.state);
+    return states;
+  }
+  TempDir directory_;
+  std::filesystem::path path_;
+};
+
+TEST_F(JobsTest, AJobGoesFromQueuedToDone) {
+  Store store = Open();
+  const std::vector<Job> jobs = {MakeJob(0), MakeJob(1)};
+  EXPECT_EQ(store.AddJobs("r", jobs).value(), 2);
+  EXPECT_EQ(store.AddJobs("r", jobs).value(), 0) << "known already";
+  const int64_t id = store.Jobs("r")->at(1).id;
+  EXPECT_TRUE(store.ClaimJob(id, "me").value());
+  EXPECT_FALSE(store.ClaimJob(id, "you").value()) << "one owner";
+  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("e", 1)));
+  EXPECT_THAT(States(store), testing::ElementsAre("queued", "done"));
+  EXPECT_EQ(store.Jobs("r")->at(1).evaluation_id, "e");
+  EXPECT_EQ(store.Jobs("r")->at(1).attempts, 1);
+}
+
+TEST_F(JobsTest, WhoLostAJobAddsNothing) {
+  Store store = Open();
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  const int64_t id = store.Jobs("r")->at(0).id;
+  ASSERT_TRUE(store.ClaimJob(id, "gone").value());
+  EXPECT_TRUE(store.FinishJob(id, "other", Evaluation("e")));
+  EXPECT_TRUE(store.List()->empty());
+  EXPECT_THAT(States(store), testing::ElementsAre("running"));
+}
+
+TEST_F(JobsTest, AnotherTextOrAWishQueuesAnew) {
+  Store store = Open();
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  const int64_t id = store.Jobs("r")->at(0).id;
+  ASSERT_TRUE(store.ClaimJob(id, "me").value());
+  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("e")));
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{MakeJob(0, "changed")}).value(), 1);
+  EXPECT_THAT(States(store), testing::ElementsAre("queued"));
+  ASSERT_TRUE(store.ClaimJob(id, "me").value());
+  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("f")));
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{MakeJob(0, "changed")}, true).value(), 1);
+  EXPECT_EQ(store.Jobs("r")->at(0).id, id);
+  EXPECT_EQ(store.List()->size(), 2u) << "what was judged before stays";
+}
+
+TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
+  Store store = Open();
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  const int64_t id = store.Jobs("r")->at(0).id;
+  ASSERT_TRUE(store.ClaimJob(id, "me").value());
+  ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", true));
+  EXPECT_THAT(States(store), testing::ElementsAre("queued"));
+  ASSERT_TRUE(store.ClaimJob(id, "me").value());
+  ASSERT_TRUE(store.GiveUpJob(id, "me", "still no device", false));
+  EXPECT_THAT(States(store), testing::ElementsAre("failed"));
+  EXPECT_EQ(store.Jobs("r")->at(0).error, "still no device");
+  EXPECT_EQ(store.Jobs("r")->at(0).attempts, 2);
+  EXPECT_EQ(store.ReleaseJobs("r", false).value(), 0);
+  EXPECT_EQ(store.ReleaseJobs("r", true).value(), 1);
+}
+
+TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
+  Store store = Open();
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1)}));
+  const auto jobs = store.Jobs("r").value();
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string name = OwnerName();
+    _exit(write(pipe_ends[1], name.data(), name.size()) == static_cast<ssize_t>(name.size()) ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  char name[512];
+  const ssize_t size = read(pipe_ends[0], name, sizeof name);
+  ASSERT_GT(size, 0);
+  const std::string dead(name, static_cast<size_t>(size));
+  EXPECT_TRUE(OwnerLives(OwnerName()));
+  EXPECT_FALSE(OwnerLives(dead));
+  EXPECT_TRUE(OwnerLives("another-machine x 1 1")) << "cannot be known";
+  ASSERT_TRUE(store.ClaimJob(jobs[0].id, dead).value());
+  ASSERT_TRUE(store.ClaimJob(jobs[1].id, OwnerName()).value());
+  EXPECT_EQ(store.ReleaseJobs("r", false).value(), 1);
+  EXPECT_THAT(States(store), testing::ElementsAre("queued", "running"));
+}
+
+TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
+  Store store = Open();
+  ASSERT_TRUE(store.Add(Evaluation("a", 0)));
+  ASSERT_TRUE(store.Add(Evaluation("b", 1)));
+  json again = Evaluation("c", 1);
+  again["created"] = "2026-01-02T10:00:00Z";
+  again["verdict"] = "incorrect";
+  again["speedup"] = nullptr;
+  ASSERT_TRUE(store.Add(again));
+  const auto rows = store.Scores({.run = "r"}).value();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].id, "a");
+  EXPECT_EQ(rows[0].model, "m");
+  EXPECT_EQ(rows[0].low, 1.4);
+  EXPECT_EQ(rows[1].id, "c");
+  EXPECT_EQ(rows[1].sample, 1);
+  EXPECT_FALSE(rows[1].speedup);
+  EXPECT_TRUE(store.Scores({.run = "other"})->empty());
+  EXPECT_EQ(store.Runs().value(), std::vector<std::string>{"r"});
+}
+
+// A store as each earlier version wrote it is brought up to date and keeps what it holds.
+TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
+  const auto steps = Migrations();
+  for (size_t version = 1; version < steps.size(); ++version) {
+    const auto path = directory_.path() / ("version" + std::to_string(version));
+    {
+      SQLite::Database database(path.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+      ASSERT_TRUE(Migrate(database, steps.first(version)));
+      database.exec(
+          "INSERT INTO problems VALUES (1, '1/19', 'x'); INSERT INTO devices VALUES (1, 'f', 'cpu', 'C', '{}')");
+      SQLite::Statement insert(database,
+                               "INSERT INTO evaluations (id, created, problem_id, problem, size, device_id, device, "
+                               "protocol, candidate_sha256, candidate_path, verdict, reason, json) VALUES ('old', "
+                               "'2026-01-01', 1, '1/19', 'small', 1, 'cpu', 'quick', 's', 'a.py', 'correct', '', ?)");
+      const std::string text = Compress(json{{"id", "old"}}.dump());
+      insert.bind(1, text.data(), static_cast<int>(text.size()));
+      insert.exec();
+    }
+    auto store = Store::Open(path);
+    ASSERT_TRUE(store) << version << ": " << store.error().message;
+    EXPECT_EQ(store->Get("old")->at("id"), "old");
+    EXPECT_EQ(store->Scores()->at(0).id, "old");
+    EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{MakeJob(0)}));
+    EXPECT_TRUE(store->Audits()->empty());
+  }
+}
+
+}  // namespace
+}  // namespace kb
