@@ -24,7 +24,7 @@
 namespace kb {
 
 struct EvaluatorOptions {
-  std::string device = "cpu";
+  std::string device = "cpu";  // or cuda, or cuda:N, the Nth GPU from 0
   Isolation isolation = Isolation::kNamespaces;
   Without without;                                   // barriers taken away, to prove what they hold
   int threads = 0;                                   // cores for either side; 0: all that this process may use
@@ -47,8 +47,14 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;  // owns processes
   Evaluator& operator=(const Evaluator&) = delete;
 
-  // Builds what the requests need, in parallel, so that Evaluate() finds it in the cache. Errors are left to
-  // Evaluate().
+  // A compilation that judging a request needs. `run` may be called on any thread while this evaluator lives, beside
+  // Evaluate(), which then finds in the cache what it built; errors are left to Evaluate(). Equal keys build the same.
+  struct Compilation {
+    std::string key;
+    std::function<void()> run;
+  };
+  std::vector<Compilation> Compilations(const Request& request);
+  // Builds what the requests need, in parallel.
   void Prebuild(const std::vector<Request>& requests);
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
@@ -87,7 +93,6 @@ class Evaluator {
   Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                      StepTimes* times);
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
-  std::vector<std::function<void()>> CompilationsOf(const std::vector<Request>& requests);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
   nlohmann::json RunnerSpec(const Request& request, const nlohmann::json& problem) const;
   Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
@@ -114,7 +119,8 @@ class Evaluator {
     if (options_.progress) options_.progress(line);
   }
 
-  EvaluatorOptions options_;
+  EvaluatorOptions options_;  // device without its number
+  std::string gpu_;           // that number; empty: the first that there is
   Installation installation_;
   Sandbox sandbox_;
   std::optional<PythonIdentity> python_;

@@ -68,13 +68,19 @@ GpuBuildFacts GpuFactsOf(const json& device_info) {
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
-  if (options.device != "cpu" && options.device != "cuda") {
-    return Fail(ErrorCode::kUnavailable, fmt::format("no device \"{}\"; there are: cpu, cuda", options.device));
+  const std::string kind = options.device.substr(0, options.device.find(':'));
+  const std::string number = options.device.substr(std::min(kind.size() + 1, options.device.size()));
+  const bool numbered = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
+  if (options.device != "cpu" && options.device != "cuda" && !(kind == "cuda" && numbered)) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", options.device));
   }
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Sandbox sandbox,
                       Sandbox::Create(installation, options.isolation, options.without, options.device));
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
+  evaluator->options_.device = kind;
+  evaluator->gpu_ = numbered ? number : "";
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
   for (int i = 0; i < 16; ++i) evaluator->weight_seeds_.push_back(RandomBits() >> 8);
@@ -94,14 +100,14 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
     Say("starting the device process");
     device_.reset();
     KB_ASSIGN_OR_RETURN(DeviceProcess device,
-                        DeviceProcess::Start(installation_, *python_, options_.device, options_.threads));
+                        DeviceProcess::Start(installation_, *python_, options_.device, gpu_, options_.threads));
     device_.emplace(std::move(device));
   }
   if (needs_zygote && (!zygote_ || !zygote_->alive())) {
     Say("starting the zygote of module runners");
     zygote_.reset();
     KB_ASSIGN_OR_RETURN(Zygote zygote,
-                        Zygote::Start(installation_, sandbox_, *python_, options_.device, options_.threads));
+                        Zygote::Start(installation_, sandbox_, *python_, options_.device, gpu_, options_.threads));
     zygote_.emplace(std::move(zygote));
   }
   return needs_device ? device_->AwaitReady() : Status();
@@ -183,6 +189,7 @@ Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const
   spec["source"] = request.candidate.source;
   json identity = spec;
   identity.erase("confinement");
+  identity.erase("gpu");
   Hasher hasher;
   hasher.Add("kernelbench first call 1").Add(identity.dump()).Add(device_->info().at("torch").get<std::string>());
   hasher.Add(device_->info().at("name").get<std::string>()).Add(python_->executable);
@@ -201,6 +208,7 @@ Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const
 // What every process that holds the candidate is told.
 json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
   json spec = {{"device", options_.device},
+               {"gpu", gpu_},
                {"threads", options_.threads},
                {"precision", request.protocol.precision},
                {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
@@ -245,45 +253,49 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   return runner;
 }
 
-// Compilations that the requests will ask for. What cannot be found out here is met again in Evaluate() and reported
-// there.
-std::vector<std::function<void()>> Evaluator::CompilationsOf(const std::vector<Request>& requests) {
-  std::vector<std::function<void()>> jobs;
-  std::set<std::string> asked;
-  for (const Request& request : requests) {
-    if (!request.candidate.rejection.empty()) continue;
-    const CompileLimits limits = LimitsOf(request.protocol);
-    if (request.candidate.kind == CandidateKind::kNative) {
-      // For a GPU it must be known which one, so the device process comes first.
-      if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) continue;
-      const GpuBuildFacts gpu = device_ ? GpuFactsOf(device_->info()) : GpuBuildFacts();
-      jobs.push_back([this, &request, limits, gpu] { (void)builder_->BuildNative(request.candidate, gpu, limits); });
-      continue;
-    }
-    if (!UsesExtensions(request.candidate)) continue;
-    StepTimes times;
-    if (!EnsureServices(true)) continue;
-    const auto problem = LoadProblem(request.problem, request.size, request.protocol, &times);
-    const auto wanted = problem ? CaptureExtensions(request, *problem) : tl::make_unexpected(problem.error());
-    if (!wanted) continue;
-    const TorchBuildFacts torch = BuildFactsOf(device_->info());
-    for (const ExtensionRequest& extension : *wanted) {
-      if (!asked.insert(extension.key).second) continue;  // two candidates may want the same
-      jobs.push_back([this, extension, torch, limits] { (void)builder_->BuildExtension(extension, torch, limits); });
-    }
+// What cannot be found out here is met again in Evaluate() and reported there.
+std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& request) {
+  if (!request.candidate.rejection.empty()) return {};
+  const CompileLimits limits = LimitsOf(request.protocol);
+  if (request.candidate.kind == CandidateKind::kNative) {
+    // For a GPU it must be known which one, so the device process comes first.
+    if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) return {};
+    const GpuBuildFacts gpu = device_ ? GpuFactsOf(device_->info()) : GpuBuildFacts();
+    const std::string key = request.candidate.path.extension().string() + request.candidate.sha256;
+    return {{key, [this, candidate = request.candidate, limits, gpu] {
+               (void)builder_->BuildNative(candidate, gpu, limits);
+             }}};
   }
-  return jobs;
+  if (!UsesExtensions(request.candidate) || !EnsureServices(true)) return {};
+  StepTimes times;
+  const auto problem = LoadProblem(request.problem, request.size, request.protocol, &times);
+  const auto wanted = problem ? CaptureExtensions(request, *problem) : tl::make_unexpected(problem.error());
+  if (!wanted) return {};
+  std::vector<Compilation> compilations;
+  const TorchBuildFacts torch = BuildFactsOf(device_->info());
+  for (const ExtensionRequest& extension : *wanted) {
+    compilations.push_back({extension.key, [this, extension, torch, limits] {
+                              (void)builder_->BuildExtension(extension, torch, limits);
+                            }});
+  }
+  return compilations;
 }
 
 void Evaluator::Prebuild(const std::vector<Request>& requests) {
   if (requests.size() < 2) return;
-  const std::vector<std::function<void()>> jobs = CompilationsOf(requests);
+  std::vector<Compilation> jobs;
+  std::set<std::string> asked;  // two candidates may want the same
+  for (const Request& request : requests) {
+    for (Compilation& compilation : Compilations(request)) {
+      if (asked.insert(compilation.key).second) jobs.push_back(std::move(compilation));
+    }
+  }
   std::atomic<size_t> next = 0, done = 0;
   std::vector<std::thread> workers;
   for (size_t i = 0; i < std::min(static_cast<size_t>(options_.jobs), jobs.size()); ++i) {
     workers.emplace_back([&] {
       for (size_t at = next++; at < jobs.size() && !Interrupted(); at = next++) {
-        jobs[at]();
+        jobs[at].run();
         Say(fmt::format("built {} of {}", ++done, jobs.size()));
       }
     });

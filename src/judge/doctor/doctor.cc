@@ -143,7 +143,7 @@ void CheckPython(const Installation& installation, const Sandbox& sandbox, const
     return;
   }
   diagnosis->checks.push_back({"tools", "PyTorch", "ok", python->executable, ""});
-  auto zygote = Zygote::Start(installation, sandbox, *python, "cpu", 1);
+  auto zygote = Zygote::Start(installation, sandbox, *python, "cpu", "", 1);
   AddProbes("module", zygote ? zygote->Probe(lures.Spec(confinement, threads)) : tl::make_unexpected(zygote.error()),
             diagnosis);
 }

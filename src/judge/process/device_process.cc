@@ -73,7 +73,8 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
       "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
 }
 
-std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads) {
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
+                                           const std::string& gpu, int threads) {
   std::vector<std::string> environment = {fmt::format("PYTHONPATH={}", installation.python.string()),
                                           "PYTHONDONTWRITEBYTECODE=1",
                                           "PYTHONUNBUFFERED=1",
@@ -93,12 +94,14 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, con
     // Bound, the judge and the runner would spin on the same core. And asking torch for a GPU must not start CUDA,
     // which does not survive the zygote's forks.
     environment.emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+    environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
+    if (!gpu.empty()) environment.push_back("CUDA_VISIBLE_DEVICES=" + gpu);
   }
   return environment;
 }
 
 Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, const PythonIdentity& python,
-                                           const std::string& device, int threads) {
+                                           const std::string& device, const std::string& gpu, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   SpawnOptions options;
   options.argv = {python.executable,
@@ -108,7 +111,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
                   installation.libexec / "libkernelbench_device.so",
                   device,
                   std::to_string(threads)};
-  options.environment = TensorEnvironment(installation, device, threads);
+  options.environment = TensorEnvironment(installation, device, gpu, threads);
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
   // What compiled baselines need: a place for their code, and no helpers that stay.

@@ -30,13 +30,15 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
 // times as long, as each thread spins out its time slice while the one it waits for has no core. And they are bound to
 // cores: where two threads of a runner wake up on one core, they share it for all of a short call.
-std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device, int threads);
+// `gpu`: the number of the only GPU that CUDA is to show, or empty.
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
+                                           const std::string& gpu, int threads);
 
 class DeviceProcess {
  public:
   // Starts it; importing torch goes on in the background until AwaitReady().
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
-                                     const std::string& device, int threads);
+                                     const std::string& device, const std::string& gpu, int threads);
   Status AwaitReady();
 
   // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung

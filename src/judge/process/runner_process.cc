@@ -224,7 +224,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
     box.read_only.push_back(std::filesystem::path(profiler).parent_path());
   }
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
-  box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), threads);
+  box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), spec.value("gpu", ""), threads);
   box.stdout_fd = box.stderr_fd = output->write_fd();
   KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
   hello.theirs.Reset();
@@ -274,7 +274,7 @@ Result<std::string> ProbeNative(const Installation& installation, const Sandbox&
 }
 
 Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                             const std::string& device, int threads) {
+                             const std::string& device, const std::string& gpu, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
   SandboxSpec box;
@@ -284,7 +284,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
               std::to_string(pair.second.get()),
               installation.libexec / "libkernelbench_runner.so",
               namespaces ? "1" : "0"};
-  box.environment = TensorEnvironment(installation, device, threads);
+  box.environment = TensorEnvironment(installation, device, gpu, threads);
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
   box.inherit = {pair.second.get()};

@@ -94,7 +94,7 @@ class Zygote {
  public:
   // Starts it; importing torch goes on in the background until the first use.
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                              const std::string& device, int threads);
+                              const std::string& device, const std::string& gpu, int threads);
 
   // `files`: shared objects in the order of spec["extensions"], then what FirstCall() gave, if spec["compiled"].
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec, const SessionFds& session,

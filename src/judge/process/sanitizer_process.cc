@@ -115,7 +115,7 @@ Result<Completed> RunSanitized(const Installation& installation, const Sandbox& 
   box.tmp_bytes = kTmpBytes;
   ShowTool(run.sanitizer, &box);
   box.read_only.push_back(installation.libexec);
-  box.environment = TensorEnvironment(installation, "cuda", run.threads);
+  box.environment = TensorEnvironment(installation, "cuda", "", run.threads);
   box.argv = ToolArguments(run);
   if (!run.kernel.empty()) {
     KB_ASSIGN_OR_RETURN(run.spec["kernel"], files.Add(run.kernel, "candidate.so"));

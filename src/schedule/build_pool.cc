@@ -1,0 +1,80 @@
+#include "schedule/build_pool.h"
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace kb {
+
+BuildPool::BuildPool(int threads, Told told) : told_(std::move(told)) {
+  for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this, i] { Work(i); });
+}
+
+BuildPool::~BuildPool() {
+  Drop();
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+BuildPool::TicketPtr BuildPool::Submit(const std::string& key, std::function<void()> run) {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Ticket>& ticket = open_[key];
+  if (!ticket) {
+    ticket = std::make_shared<Ticket>();
+    queue_.push_back({key, std::move(run), ticket});
+    changed_.notify_all();
+  }
+  return ticket;
+}
+
+void BuildPool::Drop() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Entry& entry : queue_) {
+      entry.ticket->done = true;
+      open_.erase(entry.key);
+    }
+    queue_.clear();
+  }
+  changed_.notify_all();
+}
+
+bool BuildPool::Done(const TicketPtr& ticket) const {
+  const std::lock_guard lock(mutex_);
+  return ticket->done;
+}
+
+void BuildPool::Await(const std::vector<TicketPtr>& tickets) const {
+  std::unique_lock lock(mutex_);
+  for (const TicketPtr& ticket : tickets) changed_.wait(lock, [&] { return ticket->done; });
+}
+
+void BuildPool::AwaitAny(const std::vector<TicketPtr>& tickets, std::chrono::milliseconds longest) const {
+  std::unique_lock lock(mutex_);
+  const bool done = std::all_of(tickets.begin(), tickets.end(), [](const TicketPtr& ticket) { return ticket->done; });
+  if (!done) changed_.wait_for(lock, longest);
+}
+
+void BuildPool::Work(int thread) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    if (queue_.empty()) return;
+    const Entry entry = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    const int64_t start = NowNs();
+    entry.run();
+    if (told_) told_(thread, entry.key, start, NowNs());
+    lock.lock();
+    entry.ticket->done = true;
+    open_.erase(entry.key);
+    changed_.notify_all();
+  }
+}
+
+}  // namespace kb

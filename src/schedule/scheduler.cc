@@ -1,0 +1,191 @@
+#include "schedule/scheduler.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+
+namespace kb {
+namespace {
+
+constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
+
+int Cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
+}
+
+// On a GPU a judge, a runner and their Python need cores of their own while compilers work.
+int BuildThreads(const SchedulerOptions& options) {
+  if (options.evaluator.jobs > 0) return options.evaluator.jobs;
+  const bool gpu = options.devices.front() != "cpu";
+  return gpu ? std::max(1, Cores() - 3 * static_cast<int>(options.devices.size())) : Cores();
+}
+
+}  // namespace
+
+Scheduler::Scheduler(SchedulerOptions options)
+    : options_(std::move(options)),
+      pool_(BuildThreads(options_), [this](int thread, const std::string& key, int64_t start, int64_t end) {
+        const std::lock_guard lock(telling_);
+        if (options_.span) options_.span({"build " + std::to_string(thread), key.substr(0, 12), start, end, 0});
+      }) {}
+
+Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
+  KB_CHECK(!options.devices.empty() && options.begin && options.end);
+  std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options)));
+  for (const std::string& name : scheduler->options_.devices) {
+    EvaluatorOptions own = scheduler->options_.evaluator;
+    own.device = name;
+    auto device = std::make_unique<Device>();
+    KB_ASSIGN_OR_RETURN(device->evaluator, Evaluator::Create(own));
+    device->index = static_cast<int>(scheduler->devices_.size());
+    device->name = name;
+    scheduler->devices_.push_back(std::move(device));
+  }
+  for (const auto& device : scheduler->devices_) {
+    device->thread = std::thread([&s = *scheduler, d = device.get()] { s.Serve(d); });
+  }
+  return scheduler;
+}
+
+Scheduler::~Scheduler() { Stop(); }
+
+void Scheduler::Submit(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.Push(std::move(task));
+    ++open_;
+  }
+  changed_.notify_all();
+}
+
+void Scheduler::Drain() {
+  std::unique_lock lock(mutex_);
+  while (open_ > 0 && !Interrupted()) changed_.wait_for(lock, kPoll);
+}
+
+void Scheduler::Stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  pool_.Drop();
+  for (const auto& device : devices_) {
+    if (device->thread.joinable()) device->thread.join();
+  }
+}
+
+bool Scheduler::Ending() const {
+  const std::lock_guard lock(mutex_);
+  return stopping_ || Interrupted();
+}
+
+// The life of one device: tasks are taken ahead, so that compilers work while the device judges. On the CPU they would
+// take the cores that are timed; there they work first, and a whole window is judged after it.
+void Scheduler::Serve(Device* device) {
+  const bool overlaps = device->name != "cpu";
+  while (!Ending()) {
+    const bool any = (overlaps || device->window.empty()) && Refill(device);
+    if (device->window.empty()) {
+      std::unique_lock lock(mutex_);
+      if (!any && queue_.size() == 0) changed_.wait_for(lock, kPoll);
+      continue;
+    }
+    if (!overlaps) {
+      for (const Prepared& prepared : device->window) pool_.Await(prepared.builds);
+    }
+    if (const auto prepared = TakeReady(device)) Judge(device, *prepared);
+  }
+  for (const Prepared& prepared : device->window) {
+    End({prepared.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
+  }
+  device->window.clear();
+}
+
+// Takes tasks until enough are being built. True if there was any.
+bool Scheduler::Refill(Device* device) {
+  const size_t ahead = static_cast<size_t>(std::max(4, 2 * BuildThreads(options_) * (device->name == "cpu" ? 4 : 1)));
+  bool any = false;
+  while (device->window.size() < ahead && !Ending()) {
+    std::unique_lock lock(mutex_);
+    std::optional<Task> task = queue_.Pop(device->index);
+    if (!task) break;
+    any = true;
+    lock.unlock();
+    if (!options_.begin(task->id)) {
+      lock.lock();
+      --open_;
+      changed_.notify_all();
+      continue;
+    }
+    auto candidate = task->read();
+    if (!candidate) {
+      End({task->id, device->name, 1, tl::make_unexpected(candidate.error())});
+      continue;
+    }
+    Prepared prepared{std::move(*task), std::move(*candidate), {}};
+    const Request request{prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
+    for (Evaluator::Compilation& compilation : device->evaluator->Compilations(request)) {
+      prepared.builds.push_back(pool_.Submit(compilation.key, std::move(compilation.run)));
+    }
+    device->window.push_back(std::move(prepared));
+  }
+  return any;
+}
+
+// The first whose builds are done, so that a slow compilation holds nobody up.
+std::optional<Scheduler::Prepared> Scheduler::TakeReady(Device* device) {
+  const auto built = [&](const Prepared& prepared) {
+    return std::all_of(prepared.builds.begin(), prepared.builds.end(),
+                       [&](const BuildPool::TicketPtr& ticket) { return pool_.Done(ticket); });
+  };
+  const auto ready = std::find_if(device->window.begin(), device->window.end(), built);
+  if (ready == device->window.end()) {
+    pool_.AwaitAny(device->window.front().builds, kPoll);
+    return std::nullopt;
+  }
+  Prepared prepared = std::move(*ready);
+  device->window.erase(ready);
+  return prepared;
+}
+
+void Scheduler::Judge(Device* device, const Prepared& prepared) {
+  const Request request{prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
+  TaskEnd end{prepared.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
+  const int64_t start = NowNs();
+  while (end.attempts < options_.attempts && !Ending()) {
+    ++end.attempts;
+    end.evaluation = device->evaluator->Evaluate(request);
+    if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
+  }
+  if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
+  Span span{device->name, prepared.task.problem.name, start, NowNs(), 0};
+  if (end.evaluation) {
+    const auto calls = end.evaluation->engine_us.find("calls");
+    if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;
+  }
+  if (options_.span) {
+    const std::lock_guard lock(telling_);
+    options_.span(span);
+  }
+  End(std::move(end));
+}
+
+void Scheduler::End(TaskEnd end) {
+  {
+    const std::lock_guard lock(telling_);
+    options_.end(std::move(end));
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    --open_;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace kb
