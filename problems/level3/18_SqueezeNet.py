@@ -27,6 +27,7 @@ SIZES = {
 }
 # "scaled" first: there the input shows most.
 DISTRIBUTIONS = ("scaled", "centred", "sparse", "structured")
+UNSCORED = "at the standard size y hardly depends on the image: the answer to another one passes"
 FAMILY = "convolutional network"
 
 

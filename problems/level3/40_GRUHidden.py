@@ -29,6 +29,7 @@ SIZES = {
 }
 # Not "scaled": at the standard size fp32 is then further from fp64 than a tenth of a standard deviation.
 DISTRIBUTIONS = ("centred", "sparse", "structured")
+UNSCORED = "at the standard size the first states are forgotten: h0 does not matter"
 
 
 class Model(nn.Module):

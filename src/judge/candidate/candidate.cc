@@ -41,7 +41,7 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
   if (LooksBinary(source)) return "the file is binary, not source text";
   const std::string extension = candidate.path.extension();
   if (extension == ".cu" && device == "cpu") return "a CUDA candidate cannot run on device cpu";
-  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device == "cuda") {
+  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device != "cpu") {
     return "a C++ candidate for the CPU cannot run on device cuda; call it .cu if it launches kernels";
   }
   if (candidate.kind == CandidateKind::kModule && !Contains(source, "ModelNew")) {
@@ -54,35 +54,42 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
   return "";
 }
 
+Result<CandidateKind> KindOf(const fs::path& path) {
+  const std::string extension = path.extension();
+  if (extension == ".py") return CandidateKind::kModule;
+  for (const char* native : {".cpp", ".cc", ".cxx", ".c", ".cu"}) {
+    if (extension == native) return CandidateKind::kNative;
+  }
+  return Fail(ErrorCode::kUsage,
+              fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));
+}
+
 }  // namespace
 
 Result<Candidate> ReadCandidate(const fs::path& path, const std::string& device) {
-  Candidate candidate;
-  candidate.path = path;
-  const std::string extension = path.extension();
-  if (extension == ".py") {
-    candidate.kind = CandidateKind::kModule;
-  } else if (extension == ".cpp" || extension == ".cc" || extension == ".cxx" || extension == ".c" ||
-             extension == ".cu") {
-    candidate.kind = CandidateKind::kNative;
-  } else {
-    struct stat info {};
-    if (::stat(path.c_str(), &info) != 0) {
-      return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
-    }
-    return Fail(
-        ErrorCode::kUsage,
-        fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));
-  }
   struct stat info {};
-  if (::stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) &&
-      static_cast<size_t>(info.st_size) > kMaxCandidateBytes) {
+  const bool there = ::stat(path.c_str(), &info) == 0;
+  const auto kind = KindOf(path);
+  if (!kind && !there) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
+  if (!kind) return tl::make_unexpected(kind.error());
+  if (there && S_ISREG(info.st_mode) && static_cast<size_t>(info.st_size) > kMaxCandidateBytes) {
+    Candidate candidate;
+    candidate.path = path;
+    candidate.kind = *kind;
     candidate.sha256 = Sha256("");
     candidate.rejection =
         fmt::format("the file is {} bytes long; a candidate may have {}", info.st_size, kMaxCandidateBytes);
     return candidate;
   }
-  KB_ASSIGN_OR_RETURN(candidate.source, ReadFile(path, kMaxCandidateBytes));
+  KB_ASSIGN_OR_RETURN(std::string source, ReadFile(path, kMaxCandidateBytes));
+  return MakeCandidate(path, std::move(source), device);
+}
+
+Result<Candidate> MakeCandidate(const fs::path& path, std::string source, const std::string& device) {
+  Candidate candidate;
+  candidate.path = path;
+  KB_ASSIGN_OR_RETURN(candidate.kind, KindOf(path));
+  candidate.source = std::move(source);
   candidate.sha256 = Sha256(candidate.source);
   candidate.backend = candidate.kind == CandidateKind::kNative ? "native" : GuessBackend(candidate.source);
   candidate.rejection = Rejection(candidate, device);

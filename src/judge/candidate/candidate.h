@@ -25,8 +25,11 @@ struct Candidate {
 inline constexpr size_t kMaxCandidateBytes = size_t{4} << 20;
 
 // Errors: the file cannot be read, or its name tells no language. A file that can be read but is no candidate (empty,
-// binary, too long, another language) comes back with a rejection. `device`: "cpu".
+// binary, too long, another language) comes back with a rejection. `device`: cpu, cuda or cuda:N.
 Result<Candidate> ReadCandidate(const std::filesystem::path& path, const std::string& device);
+
+// The same for a text that lies elsewhere than in a file of that name.
+Result<Candidate> MakeCandidate(const std::filesystem::path& path, std::string source, const std::string& device);
 
 }  // namespace kb
 
