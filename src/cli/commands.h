@@ -29,6 +29,8 @@ bool WantsColour();
 
 // `*exit_code` is what main() returns.
 void AddEval(CLI::App* app, int* exit_code);
+void AddRejudge(CLI::App* app, int* exit_code);
+void AddRun(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);

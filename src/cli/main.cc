@@ -41,6 +41,8 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
+  kb::cli::AddRun(&app, &exit_code);
+  kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
   kb::cli::AddCheck(&app, &exit_code);
   kb::cli::AddShow(&app, &exit_code);

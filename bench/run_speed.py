@@ -1,0 +1,111 @@
+#!/usr/bin/env python3
+"""How fast does `kernelbench run` judge many candidates?
+
+    bench/run_speed.py modules [--device cuda] [--protocol quick] [--count 50] [SELECTION ...]
+    bench/run_speed.py native  [--device cuda] [--protocol quick] [--count 256] [--equal]
+
+modules: each problem's reference as its own candidate, under ModelNew; with --count so many of them, evenly spread over the selection.
+native:  the examples that are right, each many times. All texts differ by a comment, unless --equal: then builds are found in the cache.
+
+Prints evaluations a second, verdicts, how long the device was held and how long calls ran on it, and the engine's largest resident memory.
+--timeline FILE keeps the trace, which bench/timeline.py draws.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from common import BINARY, ROOT, problem_files, self_candidate
+
+
+def selected(terms):
+    done = subprocess.run([BINARY, "problems", "list", "--json", *terms], capture_output=True, text=True, check=True)
+    return [json.loads(line)["name"] for line in done.stdout.splitlines()]
+
+
+def spread(names, count):
+    if not count or count >= len(names):
+        return names
+    return [names[i * len(names) // count] for i in range(count)]
+
+
+def modules(arguments, directory):
+    files = problem_files()
+    for name in spread(selected(arguments.selection), arguments.count):
+        yield {"problem": name, "path": self_candidate(files[name], directory).name, "sample": 0}
+
+
+def right_examples(device):
+    """(problem, file) of native examples that must be correct."""
+    for line in json.loads((ROOT / "examples" / ("expected.json" if device == "cpu" else "expected_cuda.json")).read_text()):
+        path = ROOT / "examples" / line["candidate"]
+        if line["verdict"] == "correct" and path.suffix in (".cpp", ".cu"):
+            yield line["problem"], path
+
+
+def native(arguments, directory):
+    examples = list(right_examples(arguments.device))
+    for i in range(arguments.count or 256):
+        problem, path = examples[i % len(examples)]
+        copy = pathlib.Path(directory) / f"{i}_{path.name}"
+        copy.write_text(path.read_text() + ("" if arguments.equal else f"\n// {i} {time.time_ns()}\n"))
+        yield {"problem": problem, "path": copy.name, "sample": i}
+
+
+def watch_memory(pid, peak):
+    """Largest resident memory of the engine itself, in bytes."""
+    while True:
+        try:
+            status = pathlib.Path(f"/proc/{pid}/status").read_text()
+        except OSError:
+            return
+        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        if found:
+            peak[0] = max(peak[0], int(found.group(1)) * 1024)
+        time.sleep(0.2)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("kind", choices=("modules", "native"))
+    parser.add_argument("selection", nargs="*", default=["kernelbench", "not:level4"])
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--size", default="")
+    parser.add_argument("--protocol", default="quick")
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--equal", action="store_true")
+    parser.add_argument("--timeline", default="")
+    parser.add_argument("--json", default="", help="write the evaluations there")
+    arguments = parser.parse_args()
+    size = arguments.size or ("small" if arguments.device == "cpu" else "standard")
+    with tempfile.TemporaryDirectory() as directory:
+        manifest = pathlib.Path(directory) / "manifest.jsonl"
+        rows = list(modules(arguments, directory) if arguments.kind == "modules" else native(arguments, directory))
+        manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        command = [BINARY, "run", directory, "--name", "speed", "--devices", arguments.device, "--size", size, "--protocol",
+                   arguments.protocol, "--store", os.path.join(directory, "speed.sqlite")]
+        if arguments.timeline:
+            command += ["--timeline", arguments.timeline]
+        start, peak = time.monotonic(), [0]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the engine's: it says how far it came
+        threading.Thread(target=watch_memory, args=(process.pid, peak), daemon=True).start()
+        out, _ = process.communicate()
+        took = time.monotonic() - start
+        if arguments.json:
+            listed = subprocess.run([BINARY, "list", "--json", "--store", os.path.join(directory, "speed.sqlite")], capture_output=True, text=True)
+            pathlib.Path(arguments.json).write_text(listed.stdout)
+    print(out, end="")
+    print(f"{len(rows)} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
+          f"{len(rows) / took:.2f} a second; engine's largest resident memory {peak[0] >> 20} MiB")
+
+
+if __name__ == "__main__":
+    main()

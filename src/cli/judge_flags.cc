@@ -1,0 +1,67 @@
+#include "cli/judge_flags.h"
+
+#include <algorithm>
+
+namespace kb::cli {
+namespace {
+
+std::string FlagName(std::string key) {
+  std::replace(key.begin(), key.end(), '_', '-');
+  return "--" + key;
+}
+
+}  // namespace
+
+void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool devices) {
+  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  if (!devices) {
+    command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU, or cuda:1: the second")
+        ->capture_default_str();
+  }
+  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
+      ->capture_default_str();
+  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
+      ->check(CLI::IsMember({"namespaces", "process"}))
+      ->capture_default_str();
+  std::vector<std::string> barriers;
+  for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
+  command
+      ->add_option("--without", flags->without,
+                   "take a barrier away, to prove what it holds (docs/trust.md); implies --no-store")
+      ->check(CLI::IsMember(barriers))
+      ->allow_extra_args(false);
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
+  for (const Protocol::Key& key : Protocol::Keys()) {
+    const std::string name = key.name;
+    command
+        ->add_option_function<std::string>(
+            FlagName(name), [flags, name](const std::string& value) { flags->keys[name] = value; }, key.help)
+        ->group("Keys of the protocol");
+  }
+}
+
+EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  options.without = {flags.without.begin(), flags.without.end()};
+  options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
+  options.jobs = flags.jobs;
+  return options;
+}
+
+Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory) {
+  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, flags.protocol));
+  for (const auto& [key, value] : flags.keys) KB_RETURN_IF_ERROR(protocol.Set(key, value));
+  protocol.ApplyPrecision();
+  KB_RETURN_IF_ERROR(protocol.Validate());
+  return protocol;
+}
+
+}  // namespace kb::cli

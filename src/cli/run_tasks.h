@@ -1,0 +1,43 @@
+// Judging many stored jobs: what `run` and `rejudge` share.
+#ifndef CLI_RUN_TASKS_H_
+#define CLI_RUN_TASKS_H_
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/judge_flags.h"
+#include "cli/run_progress.h"
+#include "schedule/scheduler.h"
+
+namespace kb::cli {
+
+struct RunTasks {
+  std::vector<Task> tasks;
+  std::function<bool(int64_t id)> begin;
+  // What becomes of one task. An error ends the run: nothing more is begun.
+  std::function<Status(const TaskEnd& end)> end;
+};
+
+// Judges them on all devices, until all are or Ctrl-C. The first error of `end`, kInterrupted, or success.
+Status JudgeAll(RunTasks run, const EvaluatorOptions& options, const std::vector<std::string>& devices,
+                RunProgress* progress);
+
+// "cpu", "cuda", "cuda:0,cuda:1" or "cuda:0-3" as a list; a usage error if it mixes CPU and GPUs or names one twice.
+Result<std::vector<std::string>> ParseDevices(const std::string& text);
+
+// Finds each problem once.
+class ProblemFinder {
+ public:
+  explicit ProblemFinder(std::filesystem::path directory) : directory_(std::move(directory)) {}
+  const Result<ProblemFile>& Find(const std::string& name);
+
+ private:
+  std::filesystem::path directory_;
+  std::map<std::string, Result<ProblemFile>> found_;
+};
+
+}  // namespace kb::cli
+
+#endif  // CLI_RUN_TASKS_H_

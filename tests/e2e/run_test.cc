@@ -1,0 +1,203 @@
+// Many candidates in one command: every one gets its verdict whatever happens to the others, to the engine, or to the
+// machine, and none gets two.
+
+#include <signal.h>
+
+#include <filesystem>
+#include <set>
+
+#include "harness.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class RunTest : public EngineTest {
+ protected:
+  // A run directory with a manifest; `files` are names and texts, in order.
+  std::string MakeRun(const std::vector<std::pair<std::string, std::string>>& files, const std::string& problem = "") {
+    const std::string relu = problem.empty() ? Write("relu.py", kReluProblem) : problem;
+    std::string manifest;
+    int sample = 0;
+    for (const auto& [name, text] : files) {
+      Write("run/" + name, text);
+      manifest += json{{"problem", relu}, {"path", name}, {"model", "m"}, {"sample", sample++}}.dump() + "\n";
+    }
+    Write("run/manifest.jsonl", manifest);
+    return (root() / "run").string();
+  }
+  Arguments Command(const std::string& directory, const Arguments& more = {}) const {
+    Arguments arguments = {"run",   directory,   "--protocol", "quick",  "--measure",
+                           "false", "--profile", "false",      "--name", "test"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::vector<json> Stored() const { return Run({"list", "--json"}).Lines(); }
+};
+
+std::string Wrong() {
+  std::string text = kReluModule;
+  return text + "\n\nclass ModelNew(ModelNew):\n    def forward(self, x):\n        return super().forward(x) + 1\n";
+}
+std::string Crashes() { return std::string("import os\n") + kReluModule + "\nos.kill(os.getpid(), 11)\n"; }
+
+TEST_F(RunTest, EveryCandidateGetsItsVerdictOnce) {
+  const std::string directory = MakeRun({{"right.py", kReluModule},
+                                         {"wrong.py", Wrong()},
+                                         {"crashes.py", Crashes()},
+                                         {"broken.cpp", "no C++\n#include <kernelbench/kernel.h> kb_forward\n"},
+                                         {"right.cpp", kReluNative}});
+  const Ended first = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(first.code, 0) << first;
+  std::map<int, std::string> verdicts;
+  for (const json& line : first.Lines()) {
+    EXPECT_EQ(line.at("run"), "test");
+    EXPECT_EQ(line.at("model"), "m");
+    verdicts[line.at("sample").get<int>()] = line.at("verdict").get<std::string>();
+  }
+  EXPECT_THAT(verdicts, testing::ElementsAre(testing::Pair(0, "correct"), testing::Pair(1, "incorrect"),
+                                             testing::Pair(2, "crashed"), testing::Pair(3, "build_failed"),
+                                             testing::Pair(4, "correct")));
+  const Ended second = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(second.code, 0) << second;
+  EXPECT_TRUE(second.Lines().empty()) << "all have their verdict";
+
+  Write("run/wrong.py", kReluModule);
+  const Ended third = Run(Command(directory, {"--json"}));
+  ASSERT_EQ(third.Lines().size(), 1u) << "one has another text now";
+  EXPECT_EQ(third.Lines()[0].at("verdict"), "correct");
+  EXPECT_EQ(Stored().size(), 6u) << "what was judged before stays";
+  EXPECT_EQ(Run(Command(directory, {"--json", "--again", "--samples", "0,4"})).Lines().size(), 2u);
+  ExpectNoProcessLeft();
+}
+
+TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
+  const std::string directory = MakeRun({{"right.py", kReluModule}});
+  const std::string broken = Write("broken.py", "raise ValueError('no such luck')\n");
+  const std::string good = Write("relu.py", kReluProblem);
+  Write("run/manifest.jsonl", json{{"problem", broken}, {"path", "right.py"}, {"sample", 0}}.dump() + "\n" +
+                                  json{{"problem", good}, {"path", "right.py"}, {"sample", 1}}.dump() + "\n");
+  const Ended first = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(first.code, 3) << first;
+  ASSERT_EQ(first.Lines().size(), 2u);
+  for (const json& line : first.Lines()) {
+    if (line.at("sample") == 0) {
+      EXPECT_THAT(line.at("not_judged").get<std::string>(), HasSubstr("no such luck"));
+      EXPECT_FALSE(line.contains("verdict"));
+    } else {
+      EXPECT_EQ(line.at("verdict"), "correct");
+    }
+  }
+  EXPECT_EQ(StoredEvaluations(), 1);
+  Write("broken.py", kReluProblem);
+  const Ended second = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(second.code, 0) << second;
+  ASSERT_EQ(second.Lines().size(), 1u);
+  EXPECT_EQ(second.Lines()[0].at("sample"), 0);
+}
+
+TEST_F(RunTest, AKilledRunGoesOn) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 12; ++i) files.emplace_back(std::to_string(i) + ".py", kReluModule);
+  const std::string directory = MakeRun(files);
+  {
+    const Engine engine = Start(Command(directory));
+    // Somewhere in the middle: a zygote is there, so something is being judged.
+    ASSERT_TRUE(WaitForProcess(engine.pid(), IsZygote));
+    usleep(300'000);
+    engine.Signal(SIGKILL);
+  }
+  ExpectNoProcessLeft();
+  const int before = StoredEvaluations();
+  EXPECT_LT(before, 12);
+  const Ended second = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(second.code, 0) << second;
+  EXPECT_EQ(static_cast<int>(second.Lines().size()), 12 - before);
+  std::multiset<int> samples;
+  for (const json& evaluation : Stored()) {
+    EXPECT_EQ(evaluation.at("verdict"), "correct");
+    samples.insert(evaluation.at("sample").get<int>());
+  }
+  EXPECT_EQ(samples.size(), 12u);
+  EXPECT_EQ(std::set<int>(samples.begin(), samples.end()).size(), 12u) << "each once";
+}
+
+TEST_F(RunTest, TwoCommandsShareARun) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 12; ++i) files.emplace_back(std::to_string(i) + ".py", kReluModule);
+  const std::string directory = MakeRun(files);
+  Engine one = Start(Command(directory)), two = Start(Command(directory));
+  EXPECT_EQ(one.Wait().code, 0);
+  EXPECT_EQ(two.Wait().code, 0);
+  EXPECT_EQ(Run(Command(directory)).code, 0) << "what one had when the other ended";
+  std::set<int> samples;
+  for (const json& evaluation : Stored()) samples.insert(evaluation.at("sample").get<int>());
+  EXPECT_EQ(samples.size(), 12u);
+  EXPECT_EQ(StoredEvaluations(), 12);
+}
+
+TEST_F(RunTest, InterruptedItSaysHowToGoOn) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 12; ++i) files.emplace_back(std::to_string(i) + ".py", kReluModule);
+  const std::string directory = MakeRun(files);
+  Engine engine = Start(Command(directory));
+  ASSERT_TRUE(WaitForProcess(engine.pid(), IsZygote));
+  engine.Signal(SIGINT);
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 130) << ended;
+  EXPECT_THAT(ended.out, HasSubstr("still open (the same command goes on)"));
+  EXPECT_EQ(Run(Command(directory)).code, 0);
+  EXPECT_EQ(StoredEvaluations(), 12);
+}
+
+TEST_F(RunTest, ATimelineHoldsEveryEvaluation) {
+  const std::string directory = MakeRun({{"a.py", kReluModule}, {"b.cpp", kReluNative}});
+  const std::string file = (root() / "trace.json").string();
+  ASSERT_EQ(Run(Command(directory, {"--timeline", file})).code, 0);
+  const json trace = json::parse(ReadFile(file).value());
+  std::map<std::string, int> lanes;
+  std::map<int, std::string> names;
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "M") names[event.at("tid").get<int>()] = event.at("args").at("name").get<std::string>();
+  }
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") ++lanes[names.at(event.at("tid").get<int>())];
+  }
+  EXPECT_EQ(lanes["cpu"], 2);
+  EXPECT_EQ(lanes["build 0"] + lanes["build 1"], 1);
+}
+
+TEST_F(RunTest, RejudgingSaysHowOftenVerdictsAgree) {
+  const std::string directory = MakeRun({{"a.py", kReluModule}, {"b.py", Wrong()}});
+  ASSERT_EQ(Run(Command(directory)).code, 0);
+  const Ended again = Run({"rejudge", "test", "--json"});
+  EXPECT_EQ(again.code, 0) << again;
+  ASSERT_EQ(again.Lines().size(), 2u);
+  for (const json& line : again.Lines()) {
+    EXPECT_EQ(line.at("verdict"), line.at("verdict_again"));
+    EXPECT_EQ(line.at("verdict_agrees"), true);
+    EXPECT_TRUE(line.at("speedup_agrees").is_null());
+  }
+  EXPECT_EQ(StoredEvaluations(), 2) << "nothing is added";
+  EXPECT_EQ(Run({"rejudge", "another"}).code, 2);
+}
+
+TEST_F(RunTest, BadArgumentsSayWhatToDo) {
+  const std::string directory = MakeRun({{"a.py", kReluModule}});
+  const std::vector<std::pair<Arguments, std::string>> cases = {
+      {{"run", "/no/such/directory"}, "/no/such/directory"},
+      {Command(directory, {"--devices", "cpu,cpu"}), "each once"},
+      {Command(directory, {"--devices", "cuda:x"}), "cuda:0-3"},
+      {Command(directory, {"--model", "nobody"}), "none of the 1 candidates"},
+      {Command(directory, {"--precision", "int3"}), "fp32, fp16 or bf16"}};
+  for (const auto& [arguments, words] : cases) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr(words));
+  }
+}
+
+}  // namespace
+}  // namespace kb::e2e
