@@ -2,6 +2,8 @@
 #ifndef STORE_COMPRESS_H_
 #define STORE_COMPRESS_H_
 
+#include <cstdint>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -11,8 +13,15 @@ namespace kb {
 
 std::string Compress(std::string_view bytes);
 
-// Fails with kStore on anything that Compress did not make, and on contents above 1 GiB.
-Result<std::string> Decompress(std::string_view frame);
+inline constexpr size_t kMaxContents = size_t{1} << 30;
+
+// Fails with kStore on anything that Compress did not make, and on contents above `limit`.
+Result<std::string> Decompress(std::string_view frame, size_t limit = kMaxContents);
+
+// Whole files, of any size, in little memory. `to` appears at once or not at all.
+Status CompressFile(const std::filesystem::path& from, const std::filesystem::path& to);
+// Fails with kUsage on anything that CompressFile did not make, and on contents above `limit` bytes.
+Status DecompressFile(const std::filesystem::path& from, const std::filesystem::path& to, uint64_t limit);
 
 }  // namespace kb
 

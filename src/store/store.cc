@@ -73,21 +73,6 @@ int64_t AddDevice(SQLite::Database& database, const json& evaluation) {
                {Hasher().Add(kind).Add(Dump(info)).Hex(), kind, Text(info, "name"), whole}, 1);
 }
 
-// Stores the source once, under the hash of its bytes, and returns that hash.
-std::string AddSource(SQLite::Database& database, const json& candidate, const std::string& source) {
-  const std::string sha256 = Sha256(source);
-  SQLite::Statement insert(database,
-                           "INSERT INTO candidates (sha256, kind, backend, bytes, source) VALUES (?, ?, ?, ?, ?) "
-                           "ON CONFLICT DO NOTHING");
-  insert.bind(1, sha256);
-  insert.bind(2, Text(candidate, "kind"));
-  insert.bind(3, Text(candidate, "backend"));
-  insert.bind(4, static_cast<int64_t>(source.size()));
-  BindBlob(insert, 5, Compress(source));
-  insert.exec();
-  return sha256;
-}
-
 struct References {
   std::optional<int64_t> run;
   int64_t problem = 0;
@@ -173,26 +158,41 @@ void InsertBaseline(SQLite::Database& database, const std::string& id, const jso
   insert.exec();
 }
 
-bool Stored(SQLite::Database& database, const std::string& id) {
-  SQLite::Statement query(database, "SELECT 1 FROM evaluations WHERE id = ?");
-  query.bind(1, id);
-  return query.executeStep();
-}
-
 constexpr char kWhole[] =
     "SELECT e.json, s.data, c.source FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
     "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 ";
 
+// JSON is copied and written recursively: a store from elsewhere must not decide how deep.
+Result<json> ParseShallow(std::string_view text) {
+  constexpr int kMaxDepth = 64;
+  int depth = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if ((c == '{' || c == '[') && ++depth > kMaxDepth) {
+      return Fail(ErrorCode::kStore, "the store holds a damaged record: it is nested too deep");
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return json::parse(text);
+}
+
 // The current row of a kWhole query, put together again.
-Result<json> ReadWhole(SQLite::Statement& query) {
-  KB_ASSIGN_OR_RETURN(const std::string text, Decompress(Blob(query.getColumn(0))));
-  json evaluation = json::parse(text);
+Result<json> ReadWhole(SQLite::Statement& query, size_t limit = kMaxContents) {
+  KB_ASSIGN_OR_RETURN(const std::string text, Decompress(Blob(query.getColumn(0)), limit));
+  KB_ASSIGN_OR_RETURN(json evaluation, ParseShallow(text));
   if (!query.getColumn(1).isNull()) {
-    KB_ASSIGN_OR_RETURN(const std::string samples, Decompress(Blob(query.getColumn(1))));
-    evaluation["samples"] = json::parse(samples);
+    KB_ASSIGN_OR_RETURN(const std::string samples, Decompress(Blob(query.getColumn(1)), limit));
+    KB_ASSIGN_OR_RETURN(evaluation["samples"], ParseShallow(samples));
   }
   if (!query.getColumn(2).isNull()) {
-    KB_ASSIGN_OR_RETURN(evaluation["candidate"]["source"], Decompress(Blob(query.getColumn(2))));
+    KB_ASSIGN_OR_RETURN(evaluation["candidate"]["source"], Decompress(Blob(query.getColumn(2)), limit));
   }
   return evaluation;
 }
@@ -294,6 +294,33 @@ int64_t RunId(SQLite::Database& database, const std::string& name, const std::st
                "SELECT id FROM runs WHERE name = ?", {name, created}, 1);
 }
 
+bool Stored(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement query(database, "SELECT 1 FROM evaluations WHERE id = ?");
+  query.bind(1, id);
+  return query.executeStep();
+}
+
+std::string AddSource(SQLite::Database& database, const json& candidate, const std::string& source) {
+  const std::string sha256 = Sha256(source);
+  SQLite::Statement insert(database,
+                           "INSERT INTO candidates (sha256, kind, backend, bytes, source) VALUES (?, ?, ?, ?, ?) "
+                           "ON CONFLICT DO NOTHING");
+  insert.bind(1, sha256);
+  insert.bind(2, Text(candidate, "kind"));
+  insert.bind(3, Text(candidate, "backend"));
+  insert.bind(4, static_cast<int64_t>(source.size()));
+  BindBlob(insert, 5, Compress(source));
+  insert.exec();
+  return sha256;
+}
+
+Result<json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit) {
+  SQLite::Statement query(database, std::string(kWhole) + "WHERE e.id = ?");
+  query.bind(1, id);
+  KB_CHECK(query.executeStep());
+  return ReadWhole(query, limit);
+}
+
 Status AddEvaluation(SQLite::Database& database, const json& evaluation) {
   for (const char* key : {"id", "created", "problem", "verdict"}) {
     if (!evaluation.is_object() || Text(evaluation, key).empty()) {
@@ -367,10 +394,7 @@ Result<json> Store::Get(std::string_view id) const {
                               fmt::join(found.begin(), found.begin() + (found.size() > 3 ? 3 : 2), ", "),
                               found.size() > 3 ? ", ..." : ""));
     }
-    SQLite::Statement query(database, std::string(kWhole) + "WHERE e.id = ?");
-    query.bind(1, found[0]);
-    KB_CHECK(query.executeStep());
-    return ReadWhole(query);
+    return WholeEvaluation(database, found[0]);
   });
 }
 

@@ -37,6 +37,17 @@ struct StoreOptions {
   int busy_timeout_ms = 10'000;  // how long a call waits for another process's lock before it fails
 };
 
+struct Exported {
+  int64_t evaluations = 0, jobs = 0;
+  int64_t jobs_without_source = 0;  // not judged yet, and their file is gone or has changed
+};
+
+struct Imported {
+  std::string run;
+  int64_t evaluations = 0, jobs = 0;              // that are new here
+  int64_t known_evaluations = 0, known_jobs = 0;  // that were here already and stay as they were
+};
+
 class Store {
  public:
   // Opens the file, or creates it with its parent directories, and brings its schema up to date. Fails with kStore and
@@ -87,6 +98,16 @@ class Store {
   Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
   // Queues running jobs of owners that do not live any more, and failed ones if `failed`. Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
+
+  // Writes an archive of the run (docs/interop.md): its evaluations and jobs, and all that belongs to them. Jobs that
+  // run are queued in it. kUsage if there is no such run.
+  Result<Exported> ExportRun(const std::string& run, const std::filesystem::path& archive) const;
+  // Merges an archive into the store, in one transaction, under its own run name or `as`. Evaluations that are here, by
+  // their id, stay; so do jobs, except that one with an evaluation there and none here is done now. Archives may come
+  // from anywhere: kUsage for anything that ExportRun() does not write.
+  Result<Imported> ImportRun(const std::filesystem::path& archive, const std::string& as = "");
+  // A candidate's source by the hash of its bytes. kUsage if it is not there.
+  Result<std::string> Source(const std::string& sha256) const;
 
   // Stores one audit of a problem (docs/problems.md) in place of an older one of the same problem text, size, device
   // and PyTorch.

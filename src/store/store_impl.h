@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "store/compress.h"
 #include "store/sqlite_error.h"
 #include "store/store.h"
 
@@ -57,6 +58,11 @@ auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
 
 // Adds one evaluation inside a transaction of the caller's.
 Status AddEvaluation(SQLite::Database& database, const nlohmann::json& evaluation);
+bool Stored(SQLite::Database& database, const std::string& id);
+// The evaluation of that id, put together again, no part of which may be longer than `limit`. It must be there.
+Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit = kMaxContents);
+// Stores a candidate's source once, under the hash of its bytes, and returns that hash.
+std::string AddSource(SQLite::Database& database, const nlohmann::json& candidate, const std::string& source);
 // The id of the run of that name, which is made if it is not there.
 int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created);
 

@@ -1,0 +1,203 @@
+#include "interop/candidates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "interop/line_reader.h"
+#include "judge/candidate/candidate.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class CandidatesTest : public ::testing::Test {
+ protected:
+  const fs::path& root() const { return directory_.path(); }
+  fs::path Write(const fs::path& name, const std::string& text) const {
+    fs::create_directories((root() / name).parent_path());
+    EXPECT_TRUE(WriteFileAtomic(root() / name, text));
+    return root() / name;
+  }
+  std::string ErrorOf(const fs::path& path) const {
+    const auto read = ReadCandidates(path);
+    if (read) return "no error";
+    EXPECT_EQ(read.error().code, ErrorCode::kUsage);
+    return read.error().message;
+  }
+  TempDir directory_ = TempDir::Create("kb-candidates-test").value();
+};
+
+std::vector<std::string> Names(const std::vector<RunCandidate>& candidates) {
+  std::vector<std::string> names;
+  for (const RunCandidate& each : candidates) {
+    names.push_back(each.model + " " + each.problem + " " + std::to_string(each.sample) + " " + each.language);
+  }
+  return names;
+}
+
+TEST_F(CandidatesTest, AKernelBenchRunDirectory) {
+  Write("run/level_1_problem_19_sample_1_kernel.py", "b");
+  Write("run/level_1_problem_19_sample_0_kernel.py", "a");
+  Write("run/level_1_problem_3_sample_0_kernel.cu", "c");
+  Write("run/level_2_problem_1_sample_0_kernel.cc", "d");
+  Write("run/generation_config.yaml", "temperature: 0.0\r\nmodel_name: 'google/gemma: 2'\r\nlevel: 1\r\n");
+  Write("run/eval_results.json", "{}");
+  Write("run/notes.txt", "");
+  Write("run/level_1_problem_x_sample_0_kernel.py", "");
+  Write("run/level_1_problem_99999999999_sample_0_kernel.py", "");
+  fs::create_directory(root() / "run/level_1_problem_4_sample_0_kernel.py");
+  std::vector<std::string> notes;
+  const auto read = ReadCandidates(root() / "run", &notes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(Names(*read), ElementsAre("google/gemma: 2 1/3 0 cu", "google/gemma: 2 1/19 0 py",
+                                        "google/gemma: 2 1/19 1 py", "google/gemma: 2 2/1 0 cpp"));
+  EXPECT_EQ(ReadSource(read->at(1)).value(), "a");
+  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("problem_4"), HasSubstr("no file")), HasSubstr("99999999999"),
+                                 HasSubstr("problem_x"), HasSubstr("notes.txt")));
+}
+
+TEST_F(CandidatesTest, TheModelIsTheDirectoryWhereNothingElseNamesIt) {
+  Write("gpt/level_1_problem_1_sample_0_kernel.py", "");
+  const fs::path config = root() / "gpt/generation_config.yaml";
+  for (const char* text : {"", "temperature: 1", "model_name: [a, b]", "model_name:", "- model_name", "just words"}) {
+    EXPECT_TRUE(WriteFileAtomic(config, text));
+    std::vector<std::string> notes;
+    const auto read = ReadCandidates(root() / "gpt/", &notes);
+    ASSERT_TRUE(read) << text << ": " << read.error().message;
+    EXPECT_EQ(read->at(0).model, "gpt") << text;
+    EXPECT_THAT(notes, ElementsAre(HasSubstr("model_name"))) << text;
+  }
+  for (const char* text : {"model_name: \"a", "a: [", "a: b: c", "\tx: 1"}) {
+    EXPECT_TRUE(WriteFileAtomic(config, text));
+    EXPECT_THAT(ErrorOf(root() / "gpt"), AllOf(HasSubstr("generation_config.yaml"), HasSubstr("no YAML"))) << text;
+  }
+  fs::remove(config);
+  EXPECT_EQ(ReadCandidates(root() / "gpt")->at(0).model, "gpt");
+}
+
+TEST_F(CandidatesTest, AConfigurationIsReadAsItIsWritten) {
+  for (const char* model : {"gpt-4", "a: \"b\" \\ #c", "\xe6\xa8\xa1", "null", "12"}) {
+    const fs::path path = Write("config.yaml", GenerationConfigText({model, 3}));
+    EXPECT_EQ(ReadGenerationConfig(path)->model, model);
+    EXPECT_EQ(ReadGenerationConfig(path)->level, 3);
+  }
+}
+
+TEST_F(CandidatesTest, AManifest) {
+  Write("m/kernels/a.py", "a");
+  Write("m/b.cu", "b");
+  Write("m/forgotten.py", "");
+  const std::string first = R"({"problem": "1/19", "path": "kernels\\a.py", "model": "x", "sample": 3})";
+  const std::string second = R"({"level": 2, "problem_id": "7", "path": "./b.cu", "sample": null})";
+  Write("m/manifest.json", "\xef\xbb\xbf[" + first + ",\r\n" + second + "]");
+  std::vector<std::string> notes;
+  const auto array = ReadCandidates(root() / "m", &notes);
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_THAT(Names(*array), ElementsAre("x 1/19 3 py", "m 2/7 0 cu"));
+  EXPECT_EQ(ReadSource(array->at(0)).value(), "a");
+  EXPECT_THAT(notes, ElementsAre(HasSubstr("forgotten.py")));
+
+  Write("m/manifest.jsonl", first + "\n" + second + "\n");
+  EXPECT_THAT(ErrorOf(root() / "m"), HasSubstr("only one of them"));
+  fs::remove(root() / "m/manifest.json");
+  EXPECT_EQ(Names(*ReadCandidates(root() / "m")), Names(*array));
+}
+
+TEST_F(CandidatesTest, LinesWithSourcesAreReadWhenAsked) {
+  const json odd = {
+      {"problem", "1/2"}, {"kernel", "tab\t\"quote\" \xc3\xa9\n"}, {"sample_id", 1}, {"language", "cuda"}};
+  const fs::path path =
+      Write("mine.jsonl", "\xef\xbb\xbf{\"problem\": \"1/1\", \"source\": \"first\"}\r\n\r\n \n" + odd.dump() +
+                              "\n{\"level\": 1, \"problem_id\": 3, \"code\": \"\", \"language\": \"cpp\"}\n"
+                              "{\"level\": 1, \"problem_id\": 4, \"kernel_src\": \"last\"}");
+  const auto read = ReadCandidates(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(Names(*read), ElementsAre("mine 1/1 0 py", "mine 1/2 1 cu", "mine 1/3 0 cpp", "mine 1/4 0 py"));
+  EXPECT_EQ(ReadSource(read->at(0)).value(), "first");
+  EXPECT_EQ(ReadSource(read->at(1)).value(), odd["kernel"]);
+  EXPECT_EQ(ReadSource(read->at(2)).value(), "");
+  EXPECT_EQ(ReadSource(read->at(3)).value(), "last");
+  Write("mine.jsonl", "");
+  EXPECT_THAT(ReadSource(read->at(3)).error().message, HasSubstr("not there any more"));
+  fs::remove(path);
+  EXPECT_THAT(ReadSource(read->at(0)).error().message, HasSubstr("mine.jsonl"));
+}
+
+TEST_F(CandidatesTest, SaysWhatIsWrongAndWhere) {
+  Write("there.py", "");
+  Write("there.txt", "");
+  const std::pair<std::string, const char*> kCases[] = {
+      {"nonsense", "no JSON object"},
+      {"[1]", "no JSON object"},
+      {"{\"problem\": \"1/1\", \"source\": \"\xff\"}", "no JSON object in UTF-8"},
+      {R"({"source": "x"})", "needs a `problem`"},
+      {R"({"problem": "", "source": "x"})", "needs a `problem`"},
+      {R"({"level": 1, "source": "x"})", "needs a `problem`"},
+      {R"({"problem": 19, "source": "x"})", "`problem` is no text"},
+      {R"({"level": 1.5, "problem_id": 1, "source": "x"})", "`level` is no whole number"},
+      {R"({"level": 1, "problem_id": -1, "source": "x"})", "`problem_id` is no whole number"},
+      {R"({"problem": "1/1", "sample": true, "source": "x"})", "`sample` is no whole number"},
+      {R"({"problem": "1/1", "sample": 99999999999, "source": "x"})", "`sample` is no whole number"},
+      {R"({"problem": "1/1", "model": 4, "source": "x"})", "`model` is no text"},
+      {R"({"problem": "1/1", "source": ["x"]})", "`source` is no text"},
+      {R"({"problem": "1/1", "source": "x", "language": "rust"})", "`language` rust"},
+      {R"({"problem": "1/1"})", "needs a `path` or a `source`"},
+      {R"({"problem": "1/1", "path": "missing.py"})", "`path` missing.py names no file"},
+      {R"({"problem": "1/1", "path": "C:\\runs\\a.py"})", "names no file"},
+      {R"({"problem": "1/1", "path": "/etc/passwd"})", "names no file in"},
+      {R"({"problem": "1/1", "path": "a/../../there.py"})", "names no file in"},
+      {R"({"problem": "1/1", "path": "there.py\u0000.cu"})", "names no file in"},
+      {R"({"problem": "1/1", "path": "there.txt"})", "neither a .py"},
+  };
+  for (const auto& [line, said] : kCases) {
+    const fs::path path = Write("list.jsonl", "{\"problem\": \"2/1\", \"source\": \"\"}\n" + line + "\n");
+    EXPECT_THAT(ErrorOf(path), AllOf(HasSubstr("list.jsonl:2: "), HasSubstr(said))) << line;
+  }
+  EXPECT_THAT(ErrorOf(Write("m.json", R"([{"problem": "1/1", "source": "x"}])")),
+              AllOf(HasSubstr("m.json, entry 1"), HasSubstr("belong in a .jsonl")));
+  EXPECT_THAT(ErrorOf(Write("m.json", "{}")), HasSubstr("no array"));
+  EXPECT_THAT(ErrorOf(Write("m.json", "[")), HasSubstr("no JSON"));
+  EXPECT_THAT(ErrorOf(Write("m.json", "[]")), HasSubstr("no candidate"));
+  EXPECT_THAT(ErrorOf(Write("m.jsonl", "\n")), HasSubstr("no candidate"));
+  EXPECT_THAT(ErrorOf(Write("m.txt", "")), HasSubstr("m.txt lists no candidates"));
+  EXPECT_THAT(ErrorOf(root() / "nowhere"), HasSubstr("no such file"));
+  fs::create_directory(root() / "empty");
+  EXPECT_THAT(ErrorOf(root() / "empty"), HasSubstr("no candidate"));
+}
+
+TEST_F(CandidatesTest, TwoOfTheSameSampleAreNamedBoth) {
+  Write("run/level_1_problem_3_sample_0_kernel.cu", "");
+  Write("run/level_1_problem_3_sample_0_kernel.py", "");
+  EXPECT_THAT(ErrorOf(root() / "run"), AllOf(HasSubstr("sample_0_kernel.cu"), HasSubstr("sample_0_kernel.py")));
+  const std::string line = "{\"problem\": \"1/1\", \"source\": \"\"}\n";
+  EXPECT_THAT(ErrorOf(Write("twice.jsonl", line + "\n" + line)),
+              AllOf(HasSubstr("twice.jsonl:1"), HasSubstr("twice.jsonl:3")));
+}
+
+TEST_F(CandidatesTest, LongSourcesAndLongLinesAreRefused) {
+  const fs::path path =
+      Write("long.jsonl", json{{"problem", "1/1"}, {"source", std::string(kMaxCandidateBytes, 'x')}}.dump() + "\n" +
+                              json{{"problem", "1/2"}, {"source", std::string(kMaxCandidateBytes + 1, 'x')}}.dump());
+  const auto read = ReadCandidates(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(ReadSource(read->at(0))->size(), kMaxCandidateBytes);
+  EXPECT_THAT(ReadSource(read->at(1)).error().message, HasSubstr("a candidate may have"));
+  {
+    std::ofstream endless(root() / "endless.jsonl");
+    endless << "\n" << std::string(kMaxLineBytes + 1, ' ');
+  }
+  EXPECT_THAT(ErrorOf(root() / "endless.jsonl"), AllOf(HasSubstr("endless.jsonl:2"), HasSubstr("longer than")));
+}
+
+}  // namespace
+}  // namespace kb

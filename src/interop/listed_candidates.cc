@@ -1,0 +1,142 @@
+#include "interop/listed_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <system_error>
+
+#include "interop/json_file.h"
+#include "interop/line_reader.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr auto kSourceKeys = {"source", "kernel", "code", "kernel_src"};
+
+// The first of the keys that is there, each a name for the same thing.
+template <typename Read>
+auto FirstOf(const Json& entry, std::initializer_list<const char*> keys, Read read) -> decltype(read(entry, "")) {
+  for (const char* key : keys) {
+    auto value = read(entry, key);
+    if (!value || *value) return value;
+  }
+  return decltype(read(entry, "")){};
+}
+
+Result<std::string> ProblemOf(const Json& entry) {
+  KB_ASSIGN_OR_RETURN(const auto problem, TextMember(entry, "problem"));
+  if (problem && !problem->empty()) return *problem;
+  KB_ASSIGN_OR_RETURN(const auto level, CountMember(entry, "level"));
+  KB_ASSIGN_OR_RETURN(const auto id, CountMember(entry, "problem_id"));
+  if (!level || !id)
+    return Fail(ErrorCode::kUsage, "it needs a `problem` such as \"1/19\", or `level` and `problem_id`");
+  return fmt::format("{}/{}", *level, *id);
+}
+
+// A list may come from anywhere, and what a candidate's path names ends up in results: nothing outside its directory.
+Result<fs::path> ResolvePath(const fs::path& directory, std::string given) {
+  const auto usable = [&] {
+    const fs::path path(given);
+    std::error_code ignored;
+    return path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end() &&
+           given.find('\0') == std::string::npos && fs::is_regular_file(directory / path, ignored);
+  };
+  if (!usable()) std::replace(given.begin(), given.end(), '\\', '/');  // as Windows writes it
+  if (!usable()) {
+    return Fail(ErrorCode::kUsage, fmt::format("`path` {} names no file in {}", given, directory.string()));
+  }
+  return directory / given;
+}
+
+Result<std::string> InlineLanguage(const Json& entry) {
+  KB_ASSIGN_OR_RETURN(const auto language, TextMember(entry, "language"));
+  if (!language || *language == "py" || *language == "python") return "py";
+  if (*language == "cpp" || *language == "c++") return "cpp";
+  if (*language == "cu" || *language == "cuda") return "cu";
+  return Fail(ErrorCode::kUsage, fmt::format("`language` {} is none of py, cpp and cu", *language));
+}
+
+Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const std::string& model,
+                                std::optional<int64_t> offset) {
+  if (!entry.is_object()) return Fail(ErrorCode::kUsage, "it is no JSON object in UTF-8");
+  RunCandidate candidate;
+  KB_ASSIGN_OR_RETURN(const auto own_model, FirstOf(entry, {"model", "model_name"}, TextMember));
+  KB_ASSIGN_OR_RETURN(const auto sample, FirstOf(entry, {"sample", "sample_id"}, CountMember));
+  KB_ASSIGN_OR_RETURN(const auto source, FirstOf(entry, kSourceKeys, TextMember));
+  KB_ASSIGN_OR_RETURN(const auto path, TextMember(entry, "path"));
+  KB_ASSIGN_OR_RETURN(candidate.problem, ProblemOf(entry));
+  candidate.model = own_model.value_or(model);
+  candidate.sample = sample.value_or(0);
+  if (source && offset) {
+    candidate.path = list;
+    candidate.offset = offset;
+    KB_ASSIGN_OR_RETURN(candidate.language, InlineLanguage(entry));
+    return candidate;
+  }
+  if (!path) {
+    return Fail(ErrorCode::kUsage, offset ? "it needs a `path` or a `source`"
+                                          : "it needs a `path`; sources in the list itself belong in a .jsonl file");
+  }
+  KB_ASSIGN_OR_RETURN(candidate.path, ResolvePath(list.parent_path(), *path));
+  candidate.language = LanguageOf(candidate.path);
+  if (candidate.language.empty()) {
+    return Fail(ErrorCode::kUsage, fmt::format("`path` {} is neither a .py nor a .cpp nor a .cu file", *path));
+  }
+  return candidate;
+}
+
+tl::unexpected<Error> FailAt(const std::string& place, const Error& error) {
+  return Fail(error.code, fmt::format("{}: {}", place, error.message));
+}
+
+}  // namespace
+
+std::string LanguageOf(const fs::path& file) {
+  const std::string extension = file.extension();
+  if (extension == ".py") return "py";
+  if (extension == ".cu") return "cu";
+  for (const char* cpp : {".cpp", ".cc", ".cxx", ".c"}) {
+    if (extension == cpp) return "cpp";
+  }
+  return "";
+}
+
+Result<std::string> InlineSource(std::string_view line) {
+  const Json entry = Json::parse(line, nullptr, false);
+  if (!entry.is_object()) return Fail(ErrorCode::kUsage, "it is no JSON object in UTF-8");
+  KB_ASSIGN_OR_RETURN(const auto source, FirstOf(entry, kSourceKeys, TextMember));
+  if (!source) return Fail(ErrorCode::kUsage, "it has no `source` any more");
+  return *source;
+}
+
+Result<std::vector<FoundCandidate>> ReadCandidateArray(const fs::path& path, const std::string& model) {
+  KB_ASSIGN_OR_RETURN(const Json list, ReadJsonFile(path));
+  if (!list.is_array()) return Fail(ErrorCode::kUsage, fmt::format("{} is no array of candidates", path.string()));
+  std::vector<FoundCandidate> found;
+  for (const Json& entry : list) {
+    const std::string place = fmt::format("{}, entry {}", path.string(), found.size() + 1);
+    auto candidate = ParseEntry(entry, path, model, std::nullopt);
+    if (!candidate) return FailAt(place, candidate.error());
+    found.push_back({std::move(*candidate), place});
+  }
+  return found;
+}
+
+Result<std::vector<FoundCandidate>> ReadCandidateLines(const fs::path& path, const std::string& model) {
+  KB_ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
+  std::vector<FoundCandidate> found;
+  for (;;) {
+    KB_ASSIGN_OR_RETURN(const auto line, lines.Next());
+    if (!line) return found;
+    if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    const std::string place = fmt::format("{}:{}", path.string(), lines.number());
+    auto candidate = ParseEntry(Json::parse(*line, nullptr, false), path, model, lines.offset());
+    if (!candidate) return FailAt(place, candidate.error());
+    found.push_back({std::move(*candidate), place});
+  }
+}
+
+}  // namespace kb

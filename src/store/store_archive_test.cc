@@ -1,0 +1,262 @@
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "store/compress.h"
+#include "store/migrations.h"
+#include "store/store.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+json Evaluation(const std::string& id, int sample = 0, const std::string& run = "r") {
+  return {{"id", id},
+          {"created", "2026-01-01T10:00:0" + std::to_string(sample) + "Z"},
+          {"run", run},
+          {"model", "m"},
+          {"sample", sample},
+          {"problem", "1/19"},
+          {"problem_sha256", "p"},
+          {"size", "small"},
+          {"device", "cpu"},
+          {"device_info", {{"name", "Some CPU"}, {"cores", 8}}},
+          {"protocol", "quick"},
+          {"baseline", "eager"},
+          {"undisturbed_baseline_us", 149.0},
+          {"candidate", {{"path", "a.py"}, {"sha256", Sha256("source " + id)}, {"source", "source " + id}}},
+          {"verdict", "correct"},
+          {"reason", ""},
+          {"speedup", 1.5},
+          {"speedup_interval", {1.4, 1.6}},
+          {"samples", {{{"index", 0}, {"candidate_us", 100.0}}}},
+          {"engine_us", {{"build", 1e6}}}};
+}
+
+Job MakeJob(int sample, const std::string& path = "a.py", const std::string& sha256 = "s") {
+  Job job;
+  job.model = "m";
+  job.problem = "1/19";
+  job.size = "small";
+  job.device = "cpu";
+  job.protocol = "quick";
+  job.sample = sample;
+  job.path = path;
+  job.sha256 = sha256;
+  return job;
+}
+
+class ArchiveTest : public ::testing::Test {
+ protected:
+  fs::path Path(const std::string& name) const { return directory_.path() / name; }
+  Store Open(const std::string& name) const { return Store::Open(Path(name)).value(); }
+  static std::vector<std::string> States(const Store& store, const std::string& run) {
+    std::vector<std::string> states;
+    const std::vector<Job> jobs = store.Jobs(run).value();
+    for (const Job& job : jobs) states.push_back(job.state);
+    return states;
+  }
+  static void Finish(Store& store, const std::string& run, size_t job, const std::string& id) {
+    const std::vector<Job> jobs = store.Jobs(run).value();
+    ASSERT_TRUE(store.ClaimJob(jobs[job].id, "me").value());
+    ASSERT_TRUE(store.FinishJob(jobs[job].id, "me", Evaluation(id, jobs[job].sample, run)));
+  }
+  // An archive of one evaluation and its job, to which `change` was done.
+  fs::path Changed(const std::string& sql) const {
+    fs::remove(Path("plain.sqlite"));
+    EXPECT_TRUE(DecompressFile(Path("good.kbrun"), Path("plain.sqlite"), 1 << 30));
+    {
+      SQLite::Database database(Path("plain.sqlite").string(), SQLite::OPEN_READWRITE);
+      database.exec(sql);
+    }
+    EXPECT_TRUE(CompressFile(Path("plain.sqlite"), Path("changed.kbrun")));
+    return Path("changed.kbrun");
+  }
+  void WriteGood() const {
+    Store store = Open("good");
+    ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+    Finish(store, "r", 0, "e");
+    ASSERT_TRUE(store.ExportRun("r", Path("good.kbrun")));
+  }
+  // The archive is refused, and what the store holds stays.
+  void ExpectRefused(const fs::path& archive, const std::string& said) const {
+    Store store = Open("mine");
+    if (store.Runs()->empty()) {
+      ASSERT_TRUE(store.Add(Evaluation("mine", 0, "mine")));
+    }
+    const auto imported = store.ImportRun(archive);
+    ASSERT_FALSE(imported) << said;
+    EXPECT_THAT(imported.error().message, AllOf(HasSubstr(archive.filename().string()), HasSubstr(said)));
+    EXPECT_THAT(store.Runs().value(), ElementsAre("mine"));
+    EXPECT_EQ(store.List()->size(), 1u);
+  }
+
+  TempDir directory_ = TempDir::Create("kb-archive-test").value();
+};
+
+TEST_F(ArchiveTest, WhatComesOutIsWhatWentIn) {
+  Store from = Open("from");
+  ASSERT_TRUE(WriteFileAtomic(Path("waits.py"), "waits"));
+  ASSERT_TRUE(WriteFileAtomic(Path("other.py"), "other"));
+  ASSERT_TRUE(from.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1, Path("waits.py"), Sha256("waits")),
+                                                 MakeJob(2, Path("other.py"), "changed"), MakeJob(3)}));
+  Finish(from, "r", 0, "a");
+  ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(2).id, "me").value());
+  ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(3).id, "me").value());
+  ASSERT_TRUE(from.GiveUpJob(from.Jobs("r")->at(3).id, "me", "no device", false));
+  ASSERT_TRUE(from.Add(Evaluation("b", 4)));
+  ASSERT_TRUE(from.Add(Evaluation("elsewhere", 0, "other run")));
+
+  const auto exported = from.ExportRun("r", Path("r.kbrun"));
+  ASSERT_TRUE(exported) << exported.error().message;
+  EXPECT_EQ(exported->evaluations, 2);
+  EXPECT_EQ(exported->jobs, 4);
+  EXPECT_EQ(exported->jobs_without_source, 2);
+  EXPECT_EQ(from.ExportRun("nobody's", Path("n.kbrun")).error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(fs::exists(Path("n.kbrun")));
+  EXPECT_EQ(from.ExportRun("r", "/nowhere/r.kbrun").error().code, ErrorCode::kUnavailable);
+
+  Store to = Open("to");
+  const auto imported = to.ImportRun(Path("r.kbrun"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->run, "r");
+  EXPECT_EQ(imported->evaluations, 2);
+  EXPECT_EQ(imported->jobs, 4);
+  EXPECT_EQ(to.List().value(), from.List({.run = "r"}).value());
+  EXPECT_EQ(to.Get("a").value(), from.Get("a").value());
+  EXPECT_EQ(to.Source(Sha256("waits")).value(), "waits");
+  EXPECT_EQ(to.Source(Sha256("other")).error().code, ErrorCode::kUsage);
+  EXPECT_THAT(States(to, "r"), ElementsAre("done", "queued", "queued", "failed"));
+  EXPECT_EQ(to.Jobs("r")->at(0).evaluation_id, "a");
+  EXPECT_EQ(to.Jobs("r")->at(3).error, "no device");
+
+  const auto again = to.ImportRun(Path("r.kbrun"));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->evaluations + again->jobs, 0);
+  EXPECT_EQ(again->known_evaluations, 2);
+  EXPECT_EQ(again->known_jobs, 4);
+}
+
+TEST_F(ArchiveTest, AnotherName) {
+  WriteGood();
+  Store store = Open("to");
+  ASSERT_TRUE(store.ImportRun(Path("good.kbrun"), "renamed"));
+  EXPECT_THAT(store.Runs().value(), ElementsAre("renamed"));
+  EXPECT_EQ(store.Get("e")->at("run"), "renamed");
+  EXPECT_EQ(store.List({.run = "renamed"})->size(), 1u);
+  EXPECT_THAT(States(store, "renamed"), ElementsAre("done"));
+}
+
+TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
+  const std::vector<Job> jobs = {MakeJob(0), MakeJob(1), MakeJob(2), MakeJob(3, "a.py", "edited there")};
+  Store here = Open("here"), there = Open("there");
+  ASSERT_TRUE(here.AddJobs("r", jobs));
+  ASSERT_TRUE(there.AddJobs("r", jobs));
+  ASSERT_TRUE(here.AddJobs("r", std::vector<Job>{MakeJob(3, "a.py", "edited here")}));
+  Finish(here, "r", 0, "here0");
+  Finish(there, "r", 0, "there0");
+  Finish(there, "r", 1, "there1");
+  Finish(there, "r", 3, "there3");
+  ASSERT_TRUE(there.ExportRun("r", Path("there.kbrun")));
+  const auto imported = here.ImportRun(Path("there.kbrun"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->evaluations, 3);
+  EXPECT_EQ(imported->jobs, 1);
+  EXPECT_THAT(States(here, "r"), ElementsAre("done", "done", "queued", "queued"));
+  EXPECT_EQ(here.Jobs("r")->at(0).evaluation_id, "here0") << "what was judged here stays";
+  EXPECT_EQ(here.Jobs("r")->at(1).evaluation_id, "there1");
+}
+
+TEST_F(ArchiveTest, DamagedArchivesChangeNothing) {
+  WriteGood();
+  const std::string good = ReadFile(Path("good.kbrun")).value();
+  const auto write = [&](const std::string& bytes) {
+    EXPECT_TRUE(WriteFileAtomic(Path("changed.kbrun"), bytes));
+    return Path("changed.kbrun");
+  };
+  ExpectRefused(Path("missing.kbrun"), "cannot be imported");
+  ExpectRefused(directory_.path(), "cannot be imported");
+  ExpectRefused(write(""), "ends too early");
+  ExpectRefused(write("no archive"), "cannot be imported");
+  ExpectRefused(write(good.substr(0, good.size() / 2)), "ends too early");
+  ExpectRefused(write(good + "x"), "follows");
+  for (size_t at = 4; at < good.size(); at += good.size() / 16) {
+    std::string flipped = good;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x55);
+    ExpectRefused(write(flipped), "cannot be imported");
+  }
+  ExpectRefused(write(Compress("no database, but compressed")), "damaged");
+  ExpectRefused(write(Compress(std::string(size_t{300} << 20, '\0'))), "holds more than");
+}
+
+TEST_F(ArchiveTest, HostileArchivesChangeNothing) {
+  WriteGood();
+  const std::pair<std::string, const char*> kCases[] = {
+      {"CREATE TRIGGER t AFTER INSERT ON runs BEGIN SELECT 1; END", "schema"},
+      {"CREATE VIEW v AS SELECT 1", "schema"},
+      {"CREATE TABLE extra (a)", "schema"},
+      {"ALTER TABLE samples RENAME TO elsewhere; CREATE VIEW samples AS SELECT * FROM elsewhere", "schema"},
+      {"PRAGMA user_version = 99", "newer"},
+      {"PRAGMA user_version = 0", "no archive"},
+      {"PRAGMA user_version = 1", "schema"},
+      {"PRAGMA application_id = 1", "no archive"},
+      {"PRAGMA foreign_keys = OFF; DELETE FROM runs", "one run"},
+      {"INSERT INTO runs VALUES (7, 'two', '')", "one run"},
+      {"UPDATE runs SET name = ''", "one run"},
+      {"UPDATE evaluations SET json = x'00'", "the evaluation e"},
+      {"UPDATE samples SET data = zeroblob(100)", "the evaluation e"},
+      {"UPDATE jobs SET evaluation_id = 'nowhere'", "a job"},
+      {"INSERT INTO candidates VALUES ('abc', '', '', 1, x'00')", "sources"},
+  };
+  for (const auto& [sql, said] : kCases) {
+    SCOPED_TRACE(sql);
+    ExpectRefused(Changed(sql), said);
+  }
+}
+
+TEST_F(ArchiveTest, HostileRecordsChangeNothing) {
+  WriteGood();
+  const auto with_json = [&](const std::string& text) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string hex;
+    for (const unsigned char byte : Compress(text)) hex += {kDigits[byte >> 4], kDigits[byte & 15]};
+    return Changed("UPDATE evaluations SET json = x'" + hex + "'");
+  };
+  json evaluation = Evaluation("e");
+  evaluation["verdict"] = "excellent";
+  ExpectRefused(with_json(evaluation.dump()), "the evaluation e");
+  ExpectRefused(with_json(Evaluation("another").dump()), "another id");
+  ExpectRefused(with_json("[]"), "the evaluation e");
+  ExpectRefused(with_json("{\"id\": \"e\", \"candidate\": 3}"), "the evaluation e");
+  ExpectRefused(with_json("{\"id\": \"e\xff\"}"), "the evaluation e");
+  ExpectRefused(with_json("{\"a\": " + std::string(1 << 20, '[') + std::string(1 << 20, ']') + "}"), "too deep");
+  ExpectRefused(with_json(std::string(size_t{65} << 20, ' ')), "the evaluation e");
+}
+
+TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
+  fs::remove(Path("old.sqlite"));
+  {
+    SQLite::Database database(Path("old.sqlite").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    ASSERT_TRUE(Migrate(database, Migrations().first(1)));
+    database.exec(
+        "INSERT INTO runs VALUES (1, 'old', '2025'); INSERT INTO problems VALUES (1, '1/19', 'x'); INSERT INTO devices "
+        "VALUES (1, 'f', 'cpu', 'C', '{}')");
+  }
+  ASSERT_TRUE(CompressFile(Path("old.sqlite"), Path("old.kbrun")));
+  Store store = Open("to");
+  const auto imported = store.ImportRun(Path("old.kbrun"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_THAT(store.Runs().value(), ElementsAre("old"));
+}
+
+}  // namespace
+}  // namespace kb
