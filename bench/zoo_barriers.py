@@ -3,8 +3,10 @@
 
     bench/zoo_barriers.py [--binary B] [--barriers a,b,...] [--only REGEX]
 
-About two minutes a barrier once everything is built. Authorship is not asked for, and rounds end after the first check:
-neither decides whether a program gets through. Prints Markdown.
+About two minutes a barrier once everything is built. Prints Markdown.
+
+mount-namespace is left out unless it is named: without it the programs do to this machine what they can (they fill /tmp, and plant modules where
+Python looks for them). bench/overlay.sh gives them a copy that ends with the command.
 """
 
 import argparse
@@ -20,8 +22,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
 import zoo  # noqa: E402
 
-FAST = ["--round-checks", "5,10"]
-
 
 def barriers():
     text = (ROOT / "src" / "base" / "barriers.h").read_text()
@@ -31,7 +31,7 @@ def barriers():
 def differing(binary, entries, flags):
     said = io.StringIO()
     with contextlib.redirect_stdout(said):
-        rows = zoo.run(binary, entries, [*FAST, *flags])
+        rows = zoo.run(binary, entries, flags)
     return {row["file"]: row for row in rows if not row["as_expected"]}
 
 
@@ -43,7 +43,7 @@ def shown(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary")
-    parser.add_argument("--barriers", default=",".join(barriers()))
+    parser.add_argument("--barriers", default=",".join(name for name in barriers() if name != "mount-namespace"))
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()
     binary = zoo.find_binary(arguments.binary)
