@@ -31,7 +31,7 @@ from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
 from .device_library import parsed, pointers
-from .problem import Arrival, Problem, ProblemError, available_bytes, seed_generators
+from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, seed_generators
 from .runner_library import EMPTY, FORWARD
 
 
@@ -159,8 +159,13 @@ class Host:
 
     def problem_op(self, request):
         key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
+        self.end_session(request)  # of an evaluation that ended in an error
         if key not in self.problems:
-            self.problems.clear()  # one problem at a time: its tensors may be large
+            # One problem at a time: its tensors may be large, and nothing may refer to them any more.
+            self.problems.clear()
+            self.problem = self.timed = None
+            gc.collect()
+            self.release_memory()
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"])
@@ -181,6 +186,14 @@ class Host:
         return {**self.layout, "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
                 "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
+
+    def init_values(self, request):
+        """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
+        module = load_module(request["path"], request["size"])
+        try:
+            return {"init": trees.flatten(list(module.get_init_inputs()), [], "get_init_inputs()")}
+        except Exception as error:
+            raise ProblemError(f"{request['path']}: get_init_inputs() raised {type(error).__name__}: {error}") from error
 
     def anchor(self, request):
         """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""

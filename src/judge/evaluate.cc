@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
@@ -97,9 +98,15 @@ double Total(const StepTimes& times) {
 }  // namespace
 
 // A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
-// loaded is charged to the candidate.
+// loaded is charged to the candidate. SIGKILL may come from outside too, as from a machine that runs out of memory: a
+// candidate that ends so is judged once more.
 Result<Evaluation> Evaluator::Evaluate(const Request& request) {
   auto evaluation = EvaluateOnce(request);
+  if (evaluation && evaluation->verdict == Verdict::kCrashed &&
+      evaluation->evidence.value("signal", "") == SignalName(SIGKILL)) {
+    Say("trying again: the runner was killed");
+    evaluation = EvaluateOnce(request);
+  }
   if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
   const bool first_loaded = candidate_loaded_;
   Say("trying again: " + evaluation.error().message);

@@ -267,9 +267,10 @@ std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& reque
              }}};
   }
   if (!UsesExtensions(request.candidate) || !EnsureServices(true)) return {};
-  StepTimes times;
-  const auto problem = LoadProblem(request.problem, request.size, request.protocol, &times);
-  const auto wanted = problem ? CaptureExtensions(request, *problem) : tl::make_unexpected(problem.error());
+  // Not the whole problem: the one that is loaded may still be needed.
+  const auto init = device_->Ask(
+      {{"op", "init_values"}, {"path", request.problem.path.string()}, {"size", request.size}}, Seconds(60));
+  const auto wanted = init ? CaptureExtensions(request, *init) : tl::make_unexpected(init.error());
   if (!wanted) return {};
   std::vector<Compilation> compilations;
   const TorchBuildFacts torch = BuildFactsOf(device_->info());
