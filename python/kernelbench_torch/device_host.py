@@ -30,6 +30,7 @@ from torch.utils import cpp_extension
 from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
+from .clocks import read_clocks
 from .device_library import parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, seed_generators
 from .runner_library import EMPTY, FORWARD
@@ -161,6 +162,7 @@ class Host:
         key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
         if key not in self.problems:
             self.problems.clear()  # one problem at a time: its tensors may be large
+            self.problem = self.timed = None
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"])
@@ -241,11 +243,15 @@ class Host:
     def make_baseline(self, request):
         """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""
         kind = request["kind"]
-        if kind not in self.problem.baselines:
+        made = kind not in self.problem.baselines
+        if made:
             self.problem.baselines[kind] = Baseline(self.problem, kind)
             self.release_memory()
         self.timed = self.problem.baselines[kind]
-        return {}
+        return {"made": made}
+
+    def clocks(self, _):
+        return {"clocks": None if self.kind == "cpu" else read_clocks()}
 
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
