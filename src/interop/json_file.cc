@@ -1,0 +1,63 @@
+#include "interop/json_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+constexpr int kMaxCount = 1'000'000'000;
+
+const Json* Member(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found == object.end() || found->is_null() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Result<Json> ReadJsonFile(const std::filesystem::path& path) {
+  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  try {
+    return Json::parse(text);
+  } catch (const nlohmann::json::exception& exception) {
+    return Fail(ErrorCode::kUsage, fmt::format("{} is no JSON: {}", path.string(), exception.what()));
+  }
+}
+
+Result<std::optional<double>> NumberMember(const Json& object, const char* key) {
+  const Json* value = Member(object, key);
+  if (value == nullptr) return std::optional<double>();
+  if (!value->is_number()) return Fail(ErrorCode::kUsage, fmt::format("`{}` is no number", key));
+  return std::optional(value->get<double>());
+}
+
+Result<std::optional<std::string>> TextMember(const Json& object, const char* key) {
+  const Json* value = Member(object, key);
+  if (value == nullptr) return std::optional<std::string>();
+  if (!value->is_string()) return Fail(ErrorCode::kUsage, fmt::format("`{}` is no text", key));
+  return std::optional(value->get<std::string>());
+}
+
+Result<std::optional<int>> CountMember(const Json& object, const char* key) {
+  const Json* value = Member(object, key);
+  if (value == nullptr) return std::optional<int>();
+  std::optional<int> count;
+  if (value->is_string()) count = ParseCount(value->get_ref<const std::string&>());
+  if (value->is_number_unsigned() && value->get<uint64_t>() <= kMaxCount) count = value->get<int>();
+  if (!count) return Fail(ErrorCode::kUsage, fmt::format("`{}` is no whole number from 0 to {}", key, kMaxCount));
+  return count;
+}
+
+std::optional<int> ParseCount(std::string_view text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 0 || count > kMaxCount) return std::nullopt;
+  return count;
+}
+
+std::string FileText(const Json& value) { return value.dump(4, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace kb
