@@ -1,11 +1,13 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/hash.h"
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
@@ -87,10 +89,15 @@ int List(const FileFlags& flags) {
   return kAllCorrect;
 }
 
-// The row of a problem of level 1 to 4; nothing for others, which KernelBench's file has no place for.
-std::optional<BaselineRow> RowOf(const json& baseline, const std::filesystem::path& problems) {
-  const auto problem = FindProblem(problems, baseline.at("problem"));
-  if (!problem || problem->deck != "kernelbench" || Imported(baseline)) return std::nullopt;
+// The row of a problem of level 1 to 4, as its file is now; nothing for others, which KernelBench's file has no place
+// for.
+std::optional<BaselineRow> RowOf(const json& baseline, const std::vector<ProblemFile>& problems) {
+  const auto problem = std::find_if(problems.begin(), problems.end(), [&](const ProblemFile& each) {
+    return each.deck == "kernelbench" && baseline.at("problem") == each.name;
+  });
+  if (problem == problems.end() || Imported(baseline)) return std::nullopt;
+  const auto source = ReadFile(problem->path);
+  if (!source || baseline.at("sha256") != Sha256(*source)) return std::nullopt;
   const auto ms = [&](const char* key) { return baseline.at(key).is_null() ? 0.0 : baseline[key].get<double>() / 1e3; };
   return BaselineRow{.level = problem->level,
                      .problem = problem->path.filename().string(),
@@ -106,12 +113,13 @@ std::optional<BaselineRow> RowOf(const json& baseline, const std::filesystem::pa
 int Export(const FileFlags& flags) {
   const auto baselines = Stored(flags);
   if (!baselines) return Report(baselines.error());
-  const auto problems = ProblemDirectory("");
-  if (!problems) return Report(problems.error());
+  const auto directory = ProblemDirectory("");
+  if (!directory) return Report(directory.error());
+  const std::vector<ProblemFile> problems = ListProblems(*directory);
   std::vector<BaselineRow> rows;
   std::set<std::string> devices;
   for (const json& each : *baselines) {
-    auto row = RowOf(each, *problems);
+    auto row = RowOf(each, problems);
     if (!row) continue;
     devices.insert(row->hardware);
     rows.push_back(std::move(*row));
@@ -181,13 +189,14 @@ int Import(const FileFlags& flags) {
   if (!kind) return Report(kind.error());
   const auto rows = ReadBaselineFile(flags.file);
   if (!rows) return Report(rows.error());
+  for (const BaselineRow& row : *rows) {
+    if (!row.hardware.empty() || !flags.hardware.empty()) continue;
+    return Report({ErrorCode::kUsage, fmt::format("{}, level {}, {}: no hardware is named: say it with --hardware",
+                                                  flags.file, row.level, row.problem)});
+  }
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());
   for (const BaselineRow& row : *rows) {
-    if (row.hardware.empty() && flags.hardware.empty()) {
-      return Report({ErrorCode::kUsage, fmt::format("{}, level {}, {}: no hardware is named: say it with --hardware",
-                                                    flags.file, row.level, row.problem)});
-    }
     if (const Status added = store->AddBaseline(BaselineOf(row, *kind, flags)); !added) return Report(added.error());
   }
   fmt::print("{} baselines of kind {} imported from {}\n", rows->size(), OneLine(*kind, 60), flags.file);
