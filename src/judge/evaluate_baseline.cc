@@ -104,29 +104,31 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   KB_RETURN_IF_ERROR(ShareMemory(false, &times));
   Rounds rounds(&*device_, protocol, &times);
   const auto calls = TimeCalls(protocol, &*device_, &rounds);
-  json clocks;
-  if (calls) {
-    KB_ASSIGN_OR_RETURN(const json read, device_->Ask({{"op", "clocks"}}, std::chrono::seconds(60)));
-    clocks = read.at("clocks");
+  if (!calls) {
+    if (device_->alive())
+      (void)device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60));  // for the next problem
+    return tl::make_unexpected(calls.error());
   }
-  if (device_->alive()) KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
-  if (!calls) return tl::make_unexpected(calls.error());
+  KB_ASSIGN_OR_RETURN(const json read, device_->Ask({{"op", "clocks"}}, std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
 
   const json& info = device_->info();
-  json baseline = {
-      {"origin", "measured"},
-      {"problem", problem.name},
-      {"sha256", loaded.at("sha256")},
-      {"size", size},
-      {"precision", protocol.precision},
-      {"kind", protocol.baseline},
-      {"device", options_.device},
-      {"device_info",
-       {{"name", info.at("name")}, {"cores", info.at("cores")}, {"torch", info.at("torch")}, {"clocks", clocks}}},
-      {"protocol", protocol.name},
-      {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
-      {"created", UtcNow(kIso8601)},
-      {"notes", loaded.at("notes")}};
+  json baseline = {{"origin", "measured"},
+                   {"problem", problem.name},
+                   {"sha256", loaded.at("sha256")},
+                   {"size", size},
+                   {"precision", protocol.precision},
+                   {"kind", protocol.baseline},
+                   {"device", options_.device},
+                   {"device_info",
+                    {{"name", info.at("name")},
+                     {"cores", info.at("cores")},
+                     {"torch", info.at("torch")},
+                     {"clocks", read.at("clocks")}}},
+                   {"protocol", protocol.name},
+                   {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
+                   {"created", UtcNow(kIso8601)},
+                   {"notes", loaded.at("notes")}};
   AddFigures(*calls, protocol, &baseline);
   return baseline;
 }
