@@ -30,6 +30,7 @@ from torch.utils import cpp_extension
 from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
+from .clocks import read_clocks
 from .device_library import parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, seed_generators
 from .runner_library import EMPTY, FORWARD
@@ -254,11 +255,15 @@ class Host:
     def make_baseline(self, request):
         """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""
         kind = request["kind"]
-        if kind not in self.problem.baselines:
+        made = kind not in self.problem.baselines
+        if made:
             self.problem.baselines[kind] = Baseline(self.problem, kind)
             self.release_memory()
         self.timed = self.problem.baselines[kind]
-        return {}
+        return {"made": made}
+
+    def clocks(self, _):
+        return {"clocks": None if self.kind == "cpu" else read_clocks()}
 
     def session_op(self, request):
         """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""

@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);
+  kb::cli::AddBaseline(&app, &exit_code);
+  kb::cli::AddStore(&app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -117,14 +117,16 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request) {
                 "the device process died twice under this candidate: " + evaluation.error().message);
 }
 
+Status Evaluator::CanTime(const Protocol& protocol) const {
+  if (!protocol.TimedByEvents() || options_.device != "cpu") return {};
+  return Fail(ErrorCode::kUsage,
+              fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda", protocol.timing));
+}
+
 // The story of one evaluation.
 Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   candidate_loaded_ = false;
-  if (request.protocol.TimedByEvents() && options_.device == "cpu") {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda",
-                            request.protocol.timing));
-  }
+  KB_RETURN_IF_ERROR(CanTime(request.protocol));
   const int64_t start = NowNs();
   Evaluation evaluation = Begin(request, options_, sandbox_);
   StepTimes& times = evaluation.engine_us;
@@ -207,25 +209,34 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& request, const json& problem,
                                                               const Built& built, StepTimes* times) {
-  int64_t start = NowNs();
-  const bool module = request.candidate.kind == CandidateKind::kModule;
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "make_baseline"}, {"kind", request.protocol.baseline}}, kBaselineTimeout));
-  (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
-  start = NowNs();
-  KB_ASSIGN_OR_RETURN(
-      Message reply,
-      device_->Call({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
-  if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
-  const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
-                           std::move(reply.fds[3]), reply.body.value("arena_bytes", uint64_t{0})};
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
-  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
-  start = NowNs();
+  KB_RETURN_IF_ERROR(MakeBaseline(request.protocol.baseline, times));
+  KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(request.candidate.kind == CandidateKind::kModule, times));
+  const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(auto runner, StartRunner(request, problem, built, session));
   KB_RETURN_IF_ERROR(
       device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
   (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
   return runner;
+}
+
+Result<bool> Evaluator::MakeBaseline(const std::string& kind, StepTimes* times) {
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "make_baseline"}, {"kind", kind}}, kBaselineTimeout));
+  (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
+  return reply.at("made").get<bool>();
+}
+
+Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(
+      Message reply,
+      device_->Call({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
+  if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
+  SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),
+                     reply.body.value("arena_bytes", uint64_t{0})};
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
+  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
+  return session;
 }
 
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both

@@ -65,6 +65,9 @@ class Evaluator {
 
   // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // What the protocol's baseline takes by itself, timed as an evaluation times it but without a runner beside it
+  // (docs/baselines.md).
+  Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
   // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
@@ -88,6 +91,7 @@ class Evaluator {
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
 
   Result<Evaluation> EvaluateOnce(const Request& request);
+  Status CanTime(const Protocol& protocol) const;
   // Starts what does not run: the device process, and for modules the zygote.
   Status EnsureServices(bool needs_zygote);
   Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
@@ -101,6 +105,10 @@ class Evaluator {
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, StepTimes* times);
+  // Whether it was made now; false: it was kept from before.
+  Result<bool> MakeBaseline(const std::string& kind, StepTimes* times);
+  // The memory of a session, which a runner shares; weights 0 are in it.
+  Result<SessionFds> ShareMemory(bool module, StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,

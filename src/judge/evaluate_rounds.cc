@@ -24,8 +24,7 @@ constexpr double kCudaFloor = 0.02;
 constexpr double kCudaWarmingUs = 40;
 constexpr const char* kBaselineTaken = "something else used the device before the baseline";
 constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
-// Wake-ups alone keep threads from running this long, and undisturbed baselines on one CPU differ by this much.
-constexpr double kWaitedAlwaysUs = 300;
+// Undisturbed baselines on one CPU differ by this much.
 constexpr double kCpuBaselineSlack = 0.15;
 
 double FloorOf(const Evaluation& evaluation) {
@@ -94,11 +93,11 @@ class Planner {
 
 // Why a round does not count, if it does not.
 std::string VoidReason(const Round& round, const Protocol& protocol, const Evaluation& evaluation) {
-  const auto lost = [&](double waited, double span) { return waited > kWaitedAlwaysUs + protocol.load_slack * span; };
   if (round.candidate_gap_us > 0) return kDeviceTaken;
   if (round.baseline_gap_us > 0) return kBaselineTaken;
-  if (lost(round.candidate_waited_us, round.candidate_us)) return "other load during the candidate";
-  if (lost(round.baseline_waited_us, round.baseline_us)) return "other load during the baseline";
+  if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
+    return "other load during the candidate";
+  if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
   if (evaluation.undisturbed_us <= 0) return "";
   const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
                                  4 * evaluation.undisturbed_spread});

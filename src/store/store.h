@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "store/job.h"
+#include "store/maintenance.h"
 
 namespace kb {
 
@@ -31,6 +32,11 @@ struct ScoreRow {
   std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
   std::optional<int64_t> sample;
   std::optional<double> speedup, low, high, baseline_us, candidate_us;
+};
+
+// Which baselines; an empty string means no restriction.
+struct BaselineFilter {
+  std::string problem{}, size{}, precision{}, kind{};
 };
 
 struct StoreOptions {
@@ -114,6 +120,20 @@ class Store {
   Status AddAudit(const nlohmann::json& audit);
   // All audits, in the order in which they were made.
   Result<std::vector<nlohmann::json>> Audits() const;
+
+  // Stores one baseline (docs/baselines.md) in place of an older one of the same problem text, size, precision, kind,
+  // device (its name and how many of its cores were used) and PyTorch. An imported one has no text and no PyTorch, so
+  // it never takes the place of one that was measured here.
+  Status AddBaseline(const nlohmann::json& baseline);
+  // In the order in which they were made.
+  Result<std::vector<nlohmann::json>> Baselines(const BaselineFilter& filter = {}) const;
+
+  // Reads everything: is the file whole, does every record decompress and parse, does every source have its hash, do
+  // jobs and evaluations agree? Others may write meanwhile. Damage is found, not an error.
+  Result<StoreHealth> Check() const;
+  // Removes sources, devices, problems and parts of evaluations that nothing refers to any more, and what the options
+  // say, in one transaction; then makes the file smaller.
+  Result<Garbage> CollectGarbage(const GarbageOptions& options);
 
  private:
   struct Impl;

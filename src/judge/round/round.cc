@@ -76,6 +76,11 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
   return std::nullopt;
 }
 
+bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol) {
+  constexpr double kAlwaysUs = 300;  // wake-ups alone keep threads from running this long
+  return waited_us > kAlwaysUs + protocol.load_slack * span_us;
+}
+
 Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
   const int64_t start = NowNs();
   auto reply = device_->Ask(request, std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1e3)));

@@ -48,6 +48,9 @@ struct Round {
   bool admitted = false;                                   // it was void, but the disturbance stayed
 };
 
+// Whether threads that could run did not for so long that the span says little: other load on their cores.
+bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol);
+
 // Microseconds spent in each named step, for engine_us.
 using StepTimes = std::map<std::string, double>;
 
@@ -79,7 +82,7 @@ class Rounds {
   // One call on fresh inputs, not compared, in which the runner traces the GPU's kernels; its report names them.
   Result<std::variant<Answer, Finding>> TraceCall();
 
-  // One call of the reference alone at the cadence of a round: {"us", "gap_us"}.
+  // One call of the reference alone at the cadence of a round: {"us", "event_us", "gap_us", "waited_us"}.
   Result<nlohmann::json> BaselineAlone();
 
  private:

@@ -1,0 +1,269 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <tuple>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "cli/baseline_table.h"
+#include "cli/commands.h"
+#include "cli/progress.h"
+#include "cli/selection_flags.h"
+#include "judge/evaluate.h"
+#include "report/text.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+struct BaselineFlags {
+  SelectionFlags selection;
+  std::string size, device = "cpu", precision, protocol = "quick", store = DefaultStore();
+  std::vector<std::string> kinds = {"eager"};
+  int threads = 0, check = 0;
+  double device_memory_gb = 0;
+  bool json = false, again = false, quiet = false;
+};
+
+// Problem, its text, size, precision, kind.
+using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
+
+struct Task {
+  ProblemFile problem;
+  std::string size;
+  Protocol protocol;
+  json known;  // the stored baseline, or null
+};
+
+struct Measurer {
+  std::unique_ptr<Evaluator> evaluator;
+  Store store;
+};
+
+std::string NameOf(const Task& task) {
+  return fmt::format("{} {} {}", task.problem.name, task.size, task.protocol.baseline);
+}
+
+std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
+
+Result<Protocol> MakeProtocol(const std::filesystem::path& directory, const std::string& name,
+                              const std::string& precision, const std::string& kind) {
+  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, name));
+  if (!precision.empty()) KB_RETURN_IF_ERROR(protocol.Set("precision", precision));
+  KB_RETURN_IF_ERROR(protocol.Set("baseline", kind));
+  protocol.ApplyPrecision();
+  KB_RETURN_IF_ERROR(protocol.Validate());
+  return protocol;
+}
+
+// What was measured on this device with this PyTorch.
+Result<std::map<Key, json>> Known(const Store& store, const json& device) {
+  KB_ASSIGN_OR_RETURN(const std::vector<json> baselines, store.Baselines());
+  static constexpr const char* kSame[] = {"name", "cores", "torch"};
+  std::map<Key, json> known;
+  for (const json& each : baselines) {
+    const json& info = each.at("device_info");
+    const bool here = std::all_of(std::begin(kSame), std::end(kSame),
+                                  [&](const char* key) { return info.value(key, json()) == device.at(key); });
+    if (!here || each.at("origin") != "measured") continue;
+    known[{each.at("problem"), each.at("sha256"), each.at("size"), each.at("precision"), each.at("kind")}] = each;
+  }
+  return known;
+}
+
+// All kinds of a problem follow each other: it is loaded once.
+Result<std::vector<Task>> MakeTasks(const std::vector<SelectedProblem>& problems, const BaselineFlags& flags,
+                                    const Measurer& measurer) {
+  std::vector<Protocol> protocols;
+  for (const std::string& kind : flags.kinds) {
+    KB_ASSIGN_OR_RETURN(Protocol protocol, MakeProtocol(measurer.evaluator->installation().protocols, flags.protocol,
+                                                        flags.precision, kind));
+    protocols.push_back(std::move(protocol));
+  }
+  KB_ASSIGN_OR_RETURN(const json device, measurer.evaluator->DeviceInfo());
+  KB_ASSIGN_OR_RETURN(const auto known, Known(measurer.store, device));
+  std::vector<Task> tasks;
+  for (const SelectedProblem& problem : problems) {
+    KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
+    for (const Protocol& protocol : protocols) {
+      Task task{problem.file, SizeFor(problem, flags.size), protocol, nullptr};
+      const auto found =
+          known.find({problem.file.name, Sha256(source), task.size, protocol.precision, protocol.baseline});
+      if (found != known.end()) task.known = found->second;
+      tasks.push_back(std::move(task));
+    }
+  }
+  return tasks;
+}
+
+// Says what went wrong with one task; false if there is no going on.
+bool GoesOn(const Error& error, const Task& task, int* exit_code) {
+  const bool ends = error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore;
+  *exit_code = std::max(*exit_code, Report(ends ? error : Error{error.code, NameOf(task) + ": " + error.message}));
+  return !ends;
+}
+
+int MeasureAll(const std::vector<Task>& tasks, const BaselineFlags& flags, size_t problems, Measurer* measurer) {
+  const auto is_new = [&](const Task& task) { return flags.again || task.known.is_null(); };
+  const auto to_measure = static_cast<size_t>(std::count_if(tasks.begin(), tasks.end(), is_new));
+  Progress progress(flags.quiet || flags.json, to_measure);
+  std::vector<json> baselines;
+  size_t measured = 0, broken = 0;
+  int exit_code = kAllCorrect;
+  if (!flags.json) fmt::print("{}", BaselineHeading());
+  for (const Task& task : tasks) {
+    json baseline = task.known;
+    if (is_new(task)) {
+      progress.Say(NameOf(task));
+      auto taken = measurer->evaluator->MeasureBaseline(task.problem, task.size, task.protocol);
+      if (taken) {
+        if (const Status added = measurer->store.AddBaseline(*taken); !added)
+          taken = tl::make_unexpected(added.error());
+      }
+      progress.Done();
+      progress.Clear();
+      if (!taken) {
+        if (!GoesOn(taken.error(), task, &exit_code)) return exit_code;
+        ++broken;
+        continue;
+      }
+      ++measured;
+      baseline = std::move(*taken);
+    }
+    fmt::print("{}", flags.json ? Line(baseline) : BaselineLine(baseline));
+    std::fflush(stdout);
+    baselines.push_back(std::move(baseline));
+  }
+  if (!flags.json) {
+    fmt::print("{} measured, {} known, {} could not be measured\n{}", measured, tasks.size() - to_measure, broken,
+               BaselineRatios(baselines, problems));
+  }
+  return exit_code;
+}
+
+// `count` of those that are stored, in their order; the same ones for the same seed.
+std::vector<Task> Draw(std::vector<Task> tasks, size_t count, uint64_t seed) {
+  std::erase_if(tasks, [](const Task& task) { return task.known.is_null(); });
+  std::mt19937_64 generator(seed);
+  while (tasks.size() > count) tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(generator() % tasks.size()));
+  return tasks;
+}
+
+// Changed is what no time lies in both intervals of.
+json Compare(const json& stored, const json& now) {
+  const auto bound = [](const json& baseline, size_t at) { return baseline.at("interval").at(at).get<double>(); };
+  json comparison = {{"changed", bound(now, 0) > bound(stored, 1) || bound(now, 1) < bound(stored, 0)},
+                     {"ratio", now.at("median_us").get<double>() / stored.at("median_us").get<double>()},
+                     {"stored", stored},
+                     {"now", now}};
+  for (const char* key : {"problem", "size", "precision", "kind"}) comparison[key] = stored.at(key);
+  return comparison;
+}
+
+void PrintComparison(const json& comparison) {
+  const auto interval = [&](const char* which) {
+    const json& bounds = comparison.at(which).at("interval");
+    return fmt::format("[{:.1f}, {:.1f}]", bounds[0].get<double>(), bounds[1].get<double>());
+  };
+  fmt::print("{:<8} {:<9} {:<24} stored {:>21}, now {:>21} us, {:.3f} of it: {}\n",
+             OneLine(comparison.at("problem").get<std::string>(), 60), comparison.at("size").get<std::string>(),
+             comparison.at("kind").get<std::string>(), interval("stored"), interval("now"),
+             comparison.at("ratio").get<double>(), comparison.at("changed").get<bool>() ? "changed" : "the same");
+}
+
+int CheckSome(const std::vector<Task>& all, const BaselineFlags& flags, Measurer* measurer) {
+  const std::vector<Task> tasks = Draw(all, static_cast<size_t>(flags.check), flags.selection.selection.seed);
+  if (tasks.empty()) {
+    return Report({ErrorCode::kUsage,
+                   "no stored baseline of this selection, size, precision, kind, device and "
+                   "PyTorch could be checked; measure some first, without --check"});
+  }
+  Progress progress(flags.quiet || flags.json, tasks.size());
+  int changed = 0, broken = 0, exit_code = kAllCorrect;
+  for (const Task& task : tasks) {
+    progress.Say("checking " + NameOf(task));
+    // By the rules of then: another protocol may time otherwise.
+    const auto protocol = MakeProtocol(measurer->evaluator->installation().protocols, task.known.at("protocol"),
+                                       task.protocol.precision, task.protocol.baseline);
+    const auto now = protocol ? measurer->evaluator->MeasureBaseline(task.problem, task.size, *protocol)
+                              : tl::make_unexpected(protocol.error());
+    progress.Done();
+    progress.Clear();
+    if (!now) {
+      if (!GoesOn(now.error(), task, &exit_code)) return exit_code;
+      ++broken;
+      continue;
+    }
+    const json comparison = Compare(task.known, *now);
+    changed += comparison.at("changed").get<bool>() ? 1 : 0;
+    flags.json ? fmt::print("{}", Line(comparison)) : PrintComparison(comparison);
+    std::fflush(stdout);
+  }
+  if (!flags.json) {
+    fmt::print("{} checked, {} changed by more than their intervals, {} could not be measured\n",
+               tasks.size() - static_cast<size_t>(broken), changed, broken);
+  }
+  return std::max<int>(exit_code, changed > 0 ? kNotAllCorrect : kAllCorrect);
+}
+
+int Baseline(const BaselineFlags& flags) {
+  const auto problems = SelectProblems(flags.selection);
+  if (!problems) return Report(problems.error());
+  auto store = Store::Open(flags.store);
+  if (!store) return Report(store.error());
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.threads = flags.threads;
+  options.device_memory_gb = flags.device_memory_gb;
+  auto evaluator = Evaluator::Create(options);
+  if (!evaluator) return Report(evaluator.error());
+  Measurer measurer{std::move(*evaluator), std::move(*store)};
+  const auto tasks = MakeTasks(*problems, flags, measurer);
+  if (!tasks) return Report(tasks.error());
+  return flags.check > 0 ? CheckSome(*tasks, flags, &measurer) : MeasureAll(*tasks, flags, problems->size(), &measurer);
+}
+
+}  // namespace
+
+void AddBaseline(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<BaselineFlags>();
+  CLI::App* command = app->add_subcommand("baseline", "measure and keep PyTorch's own times. Resumes");
+  AddSelectionFlags(command, &flags->selection);
+  AddSizeFlag(command, &flags->size);
+  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
+  command
+      ->add_option("--kind", flags->kinds,
+                   "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune; several, "
+                   "separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
+  command->add_option("--precision", flags->precision, "fp32, fp16 or bf16; default: the protocol's");
+  command->add_option("--protocol", flags->protocol, "how many calls, how narrow an interval")->capture_default_str();
+  command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
+  command->add_option("--store", flags->store, "where baselines are kept")->capture_default_str();
+  CLI::Option* again = command->add_flag("--again", flags->again, "also what was measured before");
+  command
+      ->add_option("--check", flags->check,
+                   "measure so many stored ones again, drawn by --seed, keep nothing, and say which changed")
+      ->check(CLI::PositiveNumber)
+      ->excludes(again);
+  command->add_flag("--json", flags->json, "one line of JSON for each (docs/baselines.md)");
+  command->add_flag("--quiet", flags->quiet, "no progress");
+  command->require_subcommand(0, 1);
+  AddBaselineFiles(command, exit_code);
+  command->callback([command, flags, exit_code] {
+    if (command->get_subcommands().empty()) *exit_code = Baseline(*flags);
+  });
+}
+
+}  // namespace kb::cli

@@ -1,0 +1,136 @@
+// Evaluator::MeasureBaseline(): what the reference takes by itself, under the conditions of a round.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/clock.h"
+#include "judge/evaluate.h"
+#include "judge/stats/stats.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+struct Calls {
+  std::vector<double> us;
+  int disturbed = 0;  // left out: other load, or another program on the device
+  bool busy = false;  // it went on, so disturbed ones count after all
+  Interval interval;  // of the median
+
+  double HalfWidth() const { return (interval.high - interval.low) / 2 / Median(us); }
+};
+
+// One call on fresh inputs, as in a round: caches flushed, the clock stopped at the last secret position.
+Result<json> CallOnce(const Protocol& protocol, size_t number, DeviceProcess* device, Rounds* rounds) {
+  json draw = {{"op", "draw"}, {"distribution", "natural"}};
+  if (const auto& seeds = protocol.input_seeds; !seeds.empty()) draw["seed"] = seeds[number % seeds.size()];
+  KB_RETURN_IF_ERROR(
+      device->Ask(draw, std::chrono::milliseconds(static_cast<int64_t>(1e3 * protocol.reference_timeout_s))));
+  return rounds->BaselineAlone();
+}
+
+bool Disturbed(const json& call, const Protocol& protocol) {
+  return call.at("gap_us") > 0 || LostToOtherLoad(call.at("waited_us"), call.at("us"), protocol);
+}
+
+// Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
+Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
+  const int most_disturbed = std::max(10, protocol.round_checks.front());
+  // Every look may be wrong, so each gets its part of what may be wrong together, as in Estimate().
+  const double confidence = 1 - (1 - protocol.confidence) / static_cast<double>(protocol.round_checks.size());
+  Calls calls;
+  size_t number = 0;
+  KB_RETURN_IF_ERROR(CallOnce(protocol, number++, device, rounds));  // warms up
+  for (const int check : protocol.round_checks) {
+    while (calls.us.size() < static_cast<size_t>(check)) {
+      KB_ASSIGN_OR_RETURN(const json call, CallOnce(protocol, number++, device, rounds));
+      if (Disturbed(call, protocol)) {
+        calls.busy |= calls.disturbed == most_disturbed;
+        if (calls.disturbed < most_disturbed) {
+          ++calls.disturbed;
+          continue;
+        }
+      }
+      calls.us.push_back(call.at(protocol.TimedByEvents() ? "event_us" : "us"));
+    }
+    calls.interval = MedianInterval(calls.us, confidence);
+    if (calls.HalfWidth() <= protocol.half_width) break;
+  }
+  return calls;
+}
+
+// With n - 1; null for a single call.
+json StandardDeviation(const std::vector<double>& values) {
+  if (values.size() < 2) return nullptr;
+  const double mean = Mean(values);
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
+  const auto [least, most] = std::minmax_element(calls.us.begin(), calls.us.end());
+  baseline->update({{"median_us", Median(calls.us)},
+                    {"mean_us", Mean(calls.us)},
+                    {"std_us", StandardDeviation(calls.us)},
+                    {"min_us", *least},
+                    {"max_us", *most},
+                    {"trials", calls.us.size()},
+                    {"interval", {calls.interval.low, calls.interval.high}},
+                    {"confidence", calls.interval.coverage}});
+  json& notes = (*baseline)["notes"];
+  if (calls.HalfWidth() > protocol.half_width) {
+    notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} calls, {:.1f}% was asked for",
+                                100 * calls.HalfWidth(), calls.us.size(), 100 * protocol.half_width));
+  }
+  if (calls.busy) {
+    notes.push_back(
+        "machine_busy: other programs kept running on this device; the times are less certain than they look");
+  }
+}
+
+}  // namespace
+
+Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
+  KB_RETURN_IF_ERROR(CanTime(protocol));
+  StepTimes times;
+  KB_RETURN_IF_ERROR(EnsureServices(false));
+  KB_ASSIGN_OR_RETURN(const json loaded, LoadProblem(problem, size, protocol, &times));
+  KB_ASSIGN_OR_RETURN(const bool made, MakeBaseline(protocol.baseline, &times));
+  // Nobody shares this memory: it tells the device process what to copy, poison and read. Outputs stay where the
+  // reference puts them, as beside a native candidate.
+  KB_RETURN_IF_ERROR(ShareMemory(false, &times));
+  Rounds rounds(&*device_, protocol, &times);
+  const auto calls = TimeCalls(protocol, &*device_, &rounds);
+  if (!calls) {
+    if (device_->alive())
+      (void)device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60));  // for the next problem
+    return tl::make_unexpected(calls.error());
+  }
+  KB_ASSIGN_OR_RETURN(const json read, device_->Ask({{"op", "clocks"}}, std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
+
+  const json& info = device_->info();
+  json baseline = {{"origin", "measured"},
+                   {"problem", problem.name},
+                   {"sha256", loaded.at("sha256")},
+                   {"size", size},
+                   {"precision", protocol.precision},
+                   {"kind", protocol.baseline},
+                   {"device", options_.device},
+                   {"device_info",
+                    {{"name", info.at("name")},
+                     {"cores", info.at("cores")},
+                     {"torch", info.at("torch")},
+                     {"clocks", read.at("clocks")}}},
+                   {"protocol", protocol.name},
+                   {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
+                   {"created", UtcNow(kIso8601)},
+                   {"notes", loaded.at("notes")}};
+  AddFigures(*calls, protocol, &baseline);
+  return baseline;
+}
+
+}  // namespace kb
