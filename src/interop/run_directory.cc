@@ -153,6 +153,10 @@ class GroupWriter {
   Status WriteFinished(const std::pair<int, int>& place, const std::string& id) {
     KB_ASSIGN_OR_RETURN(const json evaluation, store_.Get(id));
     results_.push_back(ToKernelBench(evaluation, place.first, place.second));
+    if (results_.back().runtime_ms && evaluation.value("speedup", json()).is_null()) {
+      written_->notes.push_back(fmt::format("{}: it has no speedup here, but KernelBench will count its time: {}", id,
+                                            evaluation.value("reason", "")));
+    }
     const json candidate = evaluation.value("candidate", json::object());
     const auto source = candidate.find("source");
     if (source == candidate.end()) {

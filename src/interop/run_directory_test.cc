@@ -69,28 +69,32 @@ TEST_F(RunDirectoryTest, OneModelOnOneLevelIsOneDirectory) {
   older["candidate"]["source"] = "older source";
   Add(older);
   Add(Evaluation("modern:3", 0));
+  json library = Evaluation("1/4", 0);
+  library["speedup"] = nullptr;
+  library["reason"] = "a library did the work";
+  Add(library);
   const auto written = WriteRunDirectory(store_, "r", Path("out"));
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_THAT(written->directories, ElementsAre(Path("out")));
-  EXPECT_EQ(written->evaluations, 3);
-  EXPECT_EQ(written->candidates, 3);
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("modern:3")));
+  EXPECT_EQ(written->evaluations, 4);
+  EXPECT_EQ(written->candidates, 4);
+  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("modern:3"), HasSubstr("a library did the work")));
   EXPECT_THAT(Files(Path("out")),
-              UnorderedElementsAre("level_1_problem_3_sample_0_kernel.cu", "level_1_problem_19_sample_0_kernel.cu",
-                                   "level_1_problem_19_sample_1_kernel.cu", "eval_results.json",
-                                   "pass_at_k_results.json", "generation_config.yaml"));
+              UnorderedElementsAre("level_1_problem_3_sample_0_kernel.cu", "level_1_problem_4_sample_0_kernel.cu",
+                                   "level_1_problem_19_sample_0_kernel.cu", "level_1_problem_19_sample_1_kernel.cu",
+                                   "eval_results.json", "pass_at_k_results.json", "generation_config.yaml"));
   std::vector<std::string> notes;
   const auto candidates = ReadCandidates(Path("out"), &notes);
   ASSERT_TRUE(candidates) << candidates.error().message;
   EXPECT_THAT(notes, IsEmpty());
-  ASSERT_EQ(candidates->size(), 3u);
+  ASSERT_EQ(candidates->size(), 4u);
   EXPECT_EQ(candidates->at(0).model, "m");
   EXPECT_EQ(candidates->at(0).problem, "1/3");
   EXPECT_EQ(ReadSource(candidates->at(0)).value(), "source of 1/3\n");
   const auto original = ReadOriginalRun(Path("out"));
   ASSERT_TRUE(original) << original.error().message;
   EXPECT_EQ(original->level, 1);
-  EXPECT_EQ(original->results.size(), 3u);
+  EXPECT_EQ(original->results.size(), 4u);
   EXPECT_EQ(original->results[0].runtime_ms, 0.5);
 
   EXPECT_EQ(WriteRunDirectory(store_, "r", Path("out")).error().code, ErrorCode::kUsage) << "not empty";
