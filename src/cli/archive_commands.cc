@@ -43,7 +43,7 @@ int Export(const ArchiveFlags& flags) {
     fmt::print(stderr, "kernelbench: {} jobs without a verdict go without their source: its file is gone or changed\n",
                exported->jobs_without_source);
   }
-  fmt::print("{} evaluations and {} jobs written to {}\n", exported->evaluations, exported->jobs, output);
+  fmt::print("{} evaluations and {} jobs written to {}\n", exported->evaluations, exported->jobs, CleanText(output));
   return kAllCorrect;
 }
 
@@ -53,7 +53,7 @@ int Import(const ArchiveFlags& flags) {
   for (const std::string& file : flags.files) {
     const auto imported = store->ImportRun(file, flags.as);
     if (!imported) return Report({imported.error().code, CleanText(imported.error().message)});
-    fmt::print("{}: run {}, {} evaluations ({} were here already), {} jobs ({} were here already)\n", file,
+    fmt::print("{}: run {}, {} evaluations ({} were here already), {} jobs ({} were here already)\n", CleanText(file),
                CleanText(imported->run), imported->evaluations, imported->known_evaluations, imported->jobs,
                imported->known_jobs);
     std::fflush(stdout);

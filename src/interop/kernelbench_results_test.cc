@@ -152,6 +152,15 @@ TEST_F(ResultsTest, SaysWhatIsWrong) {
   }
 }
 
+TEST_F(ResultsTest, DeepFilesAreRefused) {
+  const auto deep = [](size_t depth) {
+    return R"({"1": [{"sample_id": 0, "compiled": true, "correctness": true, "metadata": {"x": )" +
+           std::string(depth, '[') + std::string(depth, ']') + "}}]}";
+  };
+  EXPECT_TRUE(ReadEvalResults(Write(deep(10))));
+  EXPECT_THAT(ReadEvalResults(Write(deep(1 << 20))).error().message, HasSubstr("nested"));
+}
+
 TEST_F(ResultsTest, PassAtK) {
   std::vector<KernelBenchResult> results;
   for (int sample = 0; sample < 5; ++sample) {
