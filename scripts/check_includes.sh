@@ -6,12 +6,13 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Directory of src/, and those it must not include.
 RULES='
-base    wire cuda device judge runner store score report server cli
-wire    cuda device judge runner store score report server cli
-cuda    wire device judge runner store score report server cli
-device  judge runner store score report server cli
-judge   runner store score report server cli
-runner  judge device store score report server cli
+base    wire cuda device judge runner store score report interop server cli
+wire    cuda device judge runner store score report interop server cli
+cuda    wire device judge runner store score report interop server cli
+device  judge runner store score report interop server cli
+judge   runner store score report interop server cli
+runner  judge device store score report interop server cli
+interop runner report server cli
 '
 
 status=0

@@ -19,11 +19,12 @@ pkg-config          pkg-config
 python3             python3
 python3-venv        -
 python3-dev         -
-# Command line, formatting, JSON, TOML, results that hold an error.
+# Command line, formatting, JSON, TOML, YAML, results that hold an error.
 libcli11-dev        <CLI/CLI.hpp>
 libfmt-dev          <fmt/format.h>
 nlohmann-json3-dev  <nlohmann/json.hpp>
 libtomlplusplus-dev <toml++/toml.h>
+libyaml-cpp-dev     <yaml-cpp/yaml.h>
 libexpected-dev     <tl/expected.hpp>
 # The store.
 libsqlitecpp-dev    <SQLiteCpp/SQLiteCpp.h>

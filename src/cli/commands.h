@@ -36,6 +36,9 @@ void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);
 void AddReport(CLI::App* app, int* exit_code);
+void AddExport(CLI::App* app, int* exit_code);
+void AddImport(CLI::App* app, int* exit_code);
+void AddOriginal(CLI::App* app, int* exit_code);
 void AddProblems(CLI::App* app, int* exit_code);
 void AddAudit(CLI::App* problems, int* exit_code);  // a subcommand of `problems`
 void AddProtocols(CLI::App* app, int* exit_code);

@@ -48,6 +48,9 @@ int main(int argc, char** argv) {
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);
   kb::cli::AddReport(&app, &exit_code);
+  kb::cli::AddExport(&app, &exit_code);
+  kb::cli::AddImport(&app, &exit_code);
+  kb::cli::AddOriginal(&app, &exit_code);
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);

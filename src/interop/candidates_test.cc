@@ -77,9 +77,11 @@ TEST_F(CandidatesTest, TheModelIsTheDirectoryWhereNothingElseNamesIt) {
     EXPECT_EQ(read->at(0).model, "gpt") << text;
     EXPECT_THAT(notes, ElementsAre(HasSubstr("model_name"))) << text;
   }
-  for (const char* text : {"model_name: \"a", "a: [", "a: b: c", "\tx: 1"}) {
+  for (const std::string& text : {std::string("model_name: \"a"), std::string("a: ["), std::string("a: b: c"),
+                                  std::string("\tx: 1"), std::string(100'000, '[')}) {
     EXPECT_TRUE(WriteFileAtomic(config, text));
-    EXPECT_THAT(ErrorOf(root() / "gpt"), AllOf(HasSubstr("generation_config.yaml"), HasSubstr("no YAML"))) << text;
+    EXPECT_THAT(ErrorOf(root() / "gpt"), AllOf(HasSubstr("generation_config.yaml"), HasSubstr("no YAML")))
+        << text.substr(0, 99);
   }
   fs::remove(config);
   EXPECT_EQ(ReadCandidates(root() / "gpt")->at(0).model, "gpt");

@@ -20,8 +20,15 @@ const Json* Member(const Json& object, const char* key) {
 
 Result<Json> ReadJsonFile(const std::filesystem::path& path) {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  constexpr int kMaxDepth = 64;  // values are copied and written recursively
+  bool too_deep = false;
   try {
-    return Json::parse(text);
+    Json value = Json::parse(text, [&](int depth, Json::parse_event_t, Json&) {
+      too_deep |= depth > kMaxDepth;
+      return depth <= kMaxDepth;
+    });
+    if (!too_deep) return value;
+    return Fail(ErrorCode::kUsage, fmt::format("{} is nested more than {} deep", path.string(), kMaxDepth));
   } catch (const nlohmann::json::exception& exception) {
     return Fail(ErrorCode::kUsage, fmt::format("{} is no JSON: {}", path.string(), exception.what()));
   }

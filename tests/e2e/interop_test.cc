@@ -1,0 +1,126 @@
+// Runs that go to another machine, and to KernelBench and back.
+
+#include <algorithm>
+#include <set>
+
+#include "harness.h"
+#include "store/store.h"
+
+namespace kb::e2e {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr char kWrongNative[] = R"(
+#include "kernelbench/kernel.h"
+extern "C" int kb_forward(const kb_call*) { return 0; }
+)";
+
+class InteropTest : public EngineTest {
+ protected:
+  // A run of three candidates for 1/7: two right ones, and one that computes nothing. What the engine said of them is
+  // filed as a run by hand.
+  void JudgeRun() {
+    const json row = {{"level", 1}, {"problem_id", 7}, {"name", "7_Rectify"}, {"code", kReluProblem}};
+    problems_ = Write("data.jsonl", row.dump() + "\n");
+    const Ended judged = Run({"eval", "1/7", Write("right.cpp", kReluNative), Write("module.py", kReluModule),
+                              Write("wrong.cpp", kWrongNative), "--problems", problems_, "--protocol", "quick",
+                              "--json", "--store", (root() / "scratch.sqlite").string()});
+    ASSERT_EQ(judged.code, 1) << judged;
+    auto stored = Store::Open(store());
+    ASSERT_TRUE(stored) << stored.error().message;
+    int sample = 0;
+    for (json evaluation : judged.Lines()) {
+      evaluation["run"] = "r";
+      evaluation["model"] = "google/m";
+      evaluation["sample"] = sample++;
+      ASSERT_TRUE(stored->Add(evaluation));
+    }
+    ASSERT_EQ(sample, 3);
+  }
+  std::string List(const fs::path& from) const {
+    const Ended list = Run({"list", "--json", "--store", from.string()});
+    EXPECT_EQ(list.code, 0) << list;
+    return list.out;
+  }
+  std::string problems_;
+};
+
+TEST_F(InteropTest, ARunGoesToAnotherMachine) {
+  JudgeRun();
+  const std::string archive = (root() / "r.kbrun").string(), other = (root() / "other.sqlite").string();
+  const Ended exported = Run({"export", "r", "-o", archive, "--store", store().string()});
+  EXPECT_EQ(exported.code, 0) << exported;
+  EXPECT_THAT(exported.out, HasSubstr("3 evaluations and 0 jobs"));
+
+  const Ended imported = Run({"import", archive, "--store", other});
+  EXPECT_EQ(imported.code, 0) << imported;
+  EXPECT_THAT(imported.out, AllOf(HasSubstr("run r"), HasSubstr("3 evaluations (0 were here already)")));
+  EXPECT_EQ(List(other), List(store()));
+  const std::string id = json::parse(List(other).substr(0, List(other).find('\n'))).at("id");
+  EXPECT_EQ(Run({"show", id, "--json", "--store", other}).out,
+            Run({"show", id, "--json", "--store", store().string()}).out);
+  EXPECT_THAT(Run({"import", archive, archive, "--store", other}).out,
+              HasSubstr("0 evaluations (3 were here already)"));
+  EXPECT_EQ(List(other), List(store()));
+
+  const std::string before = List(other);
+  std::string damaged = ReadFile(archive).value();
+  damaged.resize(damaged.size() / 2);
+  const Ended refused = Run({"import", Write("damaged.kbrun", damaged), "--store", other});
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("damaged.kbrun"), HasSubstr("cannot be imported")));
+  EXPECT_EQ(Run({"import", (root() / "nowhere.kbrun").string(), "--store", other}).code, 2);
+  EXPECT_EQ(List(other), before);
+}
+
+TEST_F(InteropTest, ARunGoesToKernelBenchAndBack) {
+  JudgeRun();
+  const fs::path directory = root() / "runs" / "mine";
+  const Ended exported = Run({"export", "r", "--kernelbench", directory.string(), "--store", store().string()});
+  ASSERT_EQ(exported.code, 0) << exported;
+  EXPECT_THAT(exported.out, HasSubstr("3 candidates and 3 results"));
+  EXPECT_THAT(exported.err, IsEmpty());
+  EXPECT_EQ(ReadFile(directory / "level_1_problem_7_sample_0_kernel.cpp").value(), kReluNative);
+  EXPECT_EQ(ReadFile(directory / "level_1_problem_7_sample_1_kernel.py").value(), kReluModule);
+  EXPECT_THAT(ReadFile(directory / "generation_config.yaml").value(), HasSubstr("google/m"));
+  const json results = json::parse(ReadFile(directory / "eval_results.json").value());
+  ASSERT_EQ(results.at("7").size(), 3u);
+  const json& right = results["7"][0];
+  EXPECT_EQ(right["correctness"], true);
+  EXPECT_GT(right["runtime"], 0);
+  EXPECT_LE(right["runtime_stats"]["min"], right["runtime"]);
+  EXPECT_GE(right["runtime_stats"]["max"], right["runtime"]);
+  EXPECT_GE(right["runtime_stats"]["num_trials"], 1);
+  EXPECT_EQ(results["7"][2]["correctness"], false);
+  EXPECT_EQ(results["7"][2]["runtime"], -1);
+  const json pass = json::parse(ReadFile(directory / "pass_at_k_results.json").value());
+  EXPECT_NEAR(pass.at("averages").at("avg_pass@1"), 2.0 / 3, 1e-12);
+
+  const json times = {{"mean", 10}, {"std", 0}, {"min", 10}, {"max", 10}, {"num_trials", 1}};
+  const std::string baseline = Write("baseline.json", json{{"level1", {{"7_Rectify.py", times}}}}.dump());
+  const Ended original = Run(
+      {"original", directory.string(), "--run", "r", "--baseline", baseline, "--json", "--store", store().string()});
+  ASSERT_EQ(original.code, 0) << original;
+  const std::vector<json> lines = original.Lines();
+  ASSERT_EQ(lines.size(), 3u);
+  for (const json& line : lines) {
+    EXPECT_EQ(line.at("problem"), "1/7");
+    EXPECT_EQ(line.at("original").at("correct"), line.at("ours").at("correct"));
+  }
+  EXPECT_NEAR(lines[0]["original"]["speedup"], 10 / right["runtime"].get<double>(), 1e-9);
+  const Ended table = Run({"original", directory.string(), "--run", "r", "--store", store().string()});
+  EXPECT_THAT(table.out, HasSubstr("3 samples judged by both; on 3 of them"));
+
+  EXPECT_EQ(Run({"export", "r", "--kernelbench", directory.string(), "--store", store().string()}).code, 2)
+      << "not empty";
+  EXPECT_EQ(Run({"export", "other", "--store", store().string()}).code, 2);
+  EXPECT_EQ(Run({"export", "r", "--store", (root() / "none.sqlite").string()}).code, 2);
+  EXPECT_EQ(Run({"original", root().string(), "--store", store().string()}).code, 2);
+}
+
+}  // namespace
+}  // namespace kb::e2e
