@@ -13,6 +13,7 @@ device  judge runner store score report interop server cli
 judge   runner store score report interop server cli
 runner  judge device store score report interop server cli
 interop runner report server cli
+schedule runner store score report interop server cli
 '
 
 status=0

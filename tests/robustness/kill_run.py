@@ -53,6 +53,7 @@ class Run:
         """Verdict by sample, and how many evaluations there are."""
         with sqlite3.connect(self.root / self.store) as database:
             rows = database.execute("SELECT sample, verdict FROM evaluations").fetchall()
+            self.reasons = dict(database.execute("SELECT sample, reason FROM evaluations").fetchall())
             states = collections.Counter(row[0] for row in database.execute("SELECT state FROM jobs"))
             whole = database.execute("PRAGMA integrity_check").fetchone()[0]
         return dict(rows), len(rows), states, whole
@@ -131,7 +132,7 @@ def main():
             engine, starts = disturbed.start(), starts + 1
         failures += leftovers(root)
         got, evaluations, states, whole = disturbed.verdicts()
-        failures += [f"sample {sample}: {verdict}, then {got.get(sample)}" for sample, verdict in expected.items() if got.get(sample) != verdict]
+        failures += [f"sample {sample}: {verdict}, then {got.get(sample)}: {disturbed.reasons.get(sample)}" for sample, verdict in expected.items() if got.get(sample) != verdict]
         if evaluations != options.candidates or states != {"done": options.candidates} or whole != "ok":
             failures.append(f"{evaluations} evaluations of {options.candidates}; jobs {dict(states)}; store {whole}")
     for failure in failures:

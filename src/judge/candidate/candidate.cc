@@ -60,8 +60,9 @@ Result<CandidateKind> KindOf(const fs::path& path) {
   for (const char* native : {".cpp", ".cc", ".cxx", ".c", ".cu"}) {
     if (extension == native) return CandidateKind::kNative;
   }
-  return Fail(ErrorCode::kUsage,
-              fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));
 }
 
 }  // namespace
