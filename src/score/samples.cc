@@ -27,13 +27,14 @@ int64_t FewestSamples(const Problems& problems) {
 
 // The figures of one problem: for each k the chances of all thresholds, then the expected logarithm of the best.
 std::vector<double> Figures(const std::vector<const Outcome*>& samples, std::span<const int64_t> ks,
-                            std::span<const double> thresholds) {
+                            std::span<const double> thresholds, std::optional<double> cap) {
   const auto n = static_cast<int64_t>(samples.size());
   std::vector<int64_t> passed;
   for (const double p : thresholds)
     passed.push_back(std::count_if(samples.begin(), samples.end(), [p](const Outcome* o) { return Passes(*o, p); }));
   std::vector<double> logs;
-  for (const Outcome* sample : samples) logs.push_back(Measured(*sample) ? std::log(*sample->speedup) : 0);
+  for (const Outcome* sample : samples)
+    logs.push_back(Measured(*sample) ? std::log(std::min(*sample->speedup, cap.value_or(*sample->speedup))) : 0);
   std::vector<double> figures;
   for (const int64_t k : ks) {
     for (const int64_t count : passed) figures.push_back(*PassAtK(n, count, k));
@@ -82,7 +83,7 @@ std::vector<int64_t> SampleCounts(std::span<const Outcome> outcomes) {
 }
 
 std::vector<AtK> ScoresAtK(std::span<const Outcome> outcomes, std::span<const int64_t> wanted,
-                           std::span<const double> thresholds) {
+                           std::span<const double> thresholds, std::optional<double> cap) {
   const Problems problems = ByProblem(outcomes);
   std::vector<int64_t> ks(wanted.begin(), wanted.end());
   std::sort(ks.begin(), ks.end());
@@ -90,7 +91,7 @@ std::vector<AtK> ScoresAtK(std::span<const Outcome> outcomes, std::span<const in
   std::erase_if(ks, [most = FewestSamples(problems)](int64_t k) { return k > most; });
   if (ks.empty()) return {};
   std::vector<std::vector<double>> rows;
-  for (const auto& [name, samples] : problems) rows.push_back(Figures(samples, ks, thresholds));
+  for (const auto& [name, samples] : problems) rows.push_back(Figures(samples, ks, thresholds, cap));
   const std::vector<Bounds> intervals = BootstrapMeans(rows);
   std::vector<AtK> scores;
   size_t column = 0;

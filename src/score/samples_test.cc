@@ -63,6 +63,9 @@ TEST(SamplesTest, BestOfKByHand) {
   EXPECT_DOUBLE_EQ(scores[1].best.value, 2) << "4 by 1";
   EXPECT_EQ(scores[1].fast[0].interval.high, 1);
   EXPECT_NEAR(scores[1].fast[0].interval.low, WilsonInterval({2, 2, 1}).low, 1e-12) << "not [1, 1]";
+  const auto capped = ScoresAtK(outcomes, std::vector<int64_t>{2}, std::vector<double>{2}, 1.5);
+  EXPECT_DOUBLE_EQ(capped[0].best.value, std::sqrt(1.5));
+  EXPECT_DOUBLE_EQ(capped[0].fast[0].value, 0.5) << "a cap is for means";
   EXPECT_TRUE(ScoresAtK({}, std::vector<int64_t>{1}, std::vector<double>{0}).empty());
 }
 

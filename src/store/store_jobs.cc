@@ -68,14 +68,15 @@ Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs
   });
 }
 
-Result<std::vector<Job>> Store::Jobs(const std::string& run) const {
+Result<std::vector<Job>> Store::Jobs(const std::string& run, const std::string& state) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<Job>> {
     SQLite::Statement query(impl_->database,
                             "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, "
                             "attempts, error, evaluation_id FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = "
-                            "?) ORDER BY id");
+                            "?1) AND (?2 = '' OR state = ?2) ORDER BY id");
     query.bind(1, run);
+    query.bind(2, state);
     std::vector<Job> jobs;
     while (query.executeStep()) jobs.push_back(ReadJob(query));
     return jobs;
@@ -174,7 +175,8 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
         impl_->database,
         "SELECT e.id, e.created, coalesce(r.name, ''), e.model, e.problem, e.size, e.device, d.name, e.protocol, "
         "e.baseline, e.candidate_path, e.candidate_sha256, e.verdict, e.sample, e.speedup, e.low, e.high, "
-        "e.baseline_us, e.candidate_us FROM (SELECT *, row_number() OVER (PARTITION BY run_id, model, sample, problem, "
+        "e.baseline_us, e.candidate_us, coalesce(d.info ->> 'torch', '') FROM (SELECT *, row_number() OVER (PARTITION "
+        "BY run_id, model, sample, problem, "
         "size, device_id, protocol, candidate_path ORDER BY created DESC, sequence DESC) AS age FROM evaluations) e "
         "JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = e.run_id "
         "WHERE e.age = 1 AND (?1 = '' OR e.problem = ?1) AND (?2 = '' OR e.verdict = ?2) "
@@ -196,6 +198,7 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
       if (!query.getColumn(column).isNull()) row.sample = query.getColumn(column).getInt64();
       for (std::optional<double>* value : {&row.speedup, &row.low, &row.high, &row.baseline_us, &row.candidate_us})
         *value = number(++column);
+      row.torch = query.getColumn(++column).getString();
       rows.push_back(std::move(row));
     }
     return rows;
