@@ -34,6 +34,8 @@ void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);
 void AddReport(CLI::App* app, int* exit_code);
+void AddScore(CLI::App* app, int* exit_code);
+void AddCompare(CLI::App* app, int* exit_code);
 void AddProblems(CLI::App* app, int* exit_code);
 void AddAudit(CLI::App* problems, int* exit_code);  // a subcommand of `problems`
 void AddProtocols(CLI::App* app, int* exit_code);

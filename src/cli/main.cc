@@ -46,6 +46,8 @@ int main(int argc, char** argv) {
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);
   kb::cli::AddReport(&app, &exit_code);
+  kb::cli::AddScore(&app, &exit_code);
+  kb::cli::AddCompare(&app, &exit_code);
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);

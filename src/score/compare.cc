@@ -107,15 +107,16 @@ std::optional<Contrast> ContrastLogarithms(const std::vector<double>& a, const s
   return contrast;
 }
 
-PairedProblem::Side SideOf(const std::vector<const Outcome*>& samples) {
+PairedProblem::Side SideOf(const std::vector<const Outcome*>& samples, std::optional<double> cap) {
   PairedProblem::Side side;
   std::vector<double> measured, with_floor;
   for (const Outcome* sample : samples) {
     ++side.samples;
     side.correct += sample->correct;
     if (Measured(*sample)) {
-      measured.push_back(std::log(*sample->speedup));
-      with_floor.push_back(std::log(std::max(*sample->speedup, kSpeedupFloor)));
+      const double speedup = std::min(*sample->speedup, cap.value_or(*sample->speedup));
+      measured.push_back(std::log(speedup));
+      with_floor.push_back(std::log(std::max(speedup, kSpeedupFloor)));
     } else if (!sample->correct) {
       with_floor.push_back(std::log(kSpeedupFloor));
     }
@@ -164,7 +165,7 @@ Comparison Compare(std::span<const Outcome> a, std::span<const Outcome> b, const
   for (const double p : options.thresholds) comparison.fast.push_back(ContrastShares(pairs, p, options.sign_flip));
   std::vector<double> all_a, all_b, solved_a, solved_b;
   for (const auto& [name, pair] : pairs) {
-    PairedProblem paired{std::string(name), SideOf(pair.a), SideOf(pair.b)};
+    PairedProblem paired{std::string(name), SideOf(pair.a, options.cap), SideOf(pair.b, options.cap)};
     if (paired.a.log_mean && paired.b.log_mean) {
       all_a.push_back(*paired.a.log_mean);
       all_b.push_back(*paired.b.log_mean);

@@ -53,6 +53,7 @@ struct PairedProblem {
 
 struct CompareOptions {
   std::vector<double> thresholds = {0, 1};
+  std::optional<double> cap;  // on each speedup, except for the thresholds
   SignFlipOptions sign_flip;
 };
 

@@ -35,8 +35,8 @@ struct AtK {
   Estimate best;
 };
 
-// For each k in ascending order, leaving out those for which some problem has too few samples. In `best` a speedup above
-// `cap` counts as that.
+// For each k in ascending order, leaving out those for which some problem has too few samples. In `best` a speedup
+// above `cap` counts as that.
 std::vector<AtK> ScoresAtK(std::span<const Outcome> outcomes, std::span<const int64_t> ks,
                            std::span<const double> thresholds, std::optional<double> cap = {});
 
