@@ -26,7 +26,7 @@ FAILURES = ["incorrect"] * 6 + ["build_failed"] * 3 + ["crashed", "timed_out", "
 
 def fill(path, evaluations):
     """A store of version 3 or later with that many evaluations and their jobs, all done."""
-    subprocess.run([common.BINARY, "show", "0", "--store", path], capture_output=True)  # does not create it
+    pathlib.Path(path).touch()  # an empty file is a store that has no schema yet
     subprocess.run([common.BINARY, "score", "--store", path], capture_output=True, check=True)
     draw = random.Random(1)
     listed = list(common.problem_files())
