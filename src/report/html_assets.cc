@@ -102,6 +102,7 @@ input, select { background: var(--surface); border: 1px solid var(--line); borde
   padding: 7px 10px; border: 2px solid var(--surface); white-space: nowrap; }
 .heat th { padding-right: 10px; }
 .model { font-weight: 600; overflow-wrap: anywhere; min-width: 120px; }
+.model small, .part { font-weight: 400; font-size: 12px; color: var(--muted); white-space: normal; }
 .list { border-top: 1px solid var(--line); font-size: 14px; }
 .cells { display: grid; gap: 0 14px; align-items: baseline;
   grid-template-columns: 14px 56px minmax(130px, 1fr) 116px 70px 128px 80px 80px minmax(150px, 1fr); }

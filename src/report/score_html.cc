@@ -62,6 +62,11 @@ std::string ScoreCells(const Score& score) {
   return html;
 }
 
+std::string Facts(const ModelScores& model) {
+  const std::string samples = Count(model.samples) + (model.samples == 1 ? " sample" : " samples");
+  return model.runs.empty() ? samples : samples + ", " + EscapeHtml(fmt::format("{}", fmt::join(model.runs, ", ")));
+}
+
 std::string ScoresCard(const Models& models, const ScoreOptions& options) {
   std::vector<std::string> titles = {"problems"};
   for (const std::string& title : ThresholdTitles(options)) titles.push_back(title);
@@ -70,9 +75,9 @@ std::string ScoresCard(const Models& models, const ScoreOptions& options) {
   std::string rows;
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelScores& model = *models[i];
-    rows += "<tr>" + ModelCell(model.model, i, Count(model.samples) + " samples") + ScoreCells(model.all) + "</tr>";
+    rows += "<tr>" + ModelCell(model.model, i, Facts(model)) + ScoreCells(model.all) + "</tr>";
     if (model.without_metr.problems == model.all.problems) continue;
-    rows += "<tr><td class='sub'>without METR's removed</td>" + ScoreCells(model.without_metr) + "</tr>";
+    rows += "<tr><td class='part'>without METR's removed</td>" + ScoreCells(model.without_metr) + "</tr>";
   }
   const std::string cap =
       options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : std::string();
@@ -132,7 +137,7 @@ std::string SamplesCards(const Models& models, const ScoreOptions& options) {
                      ", unbiased. Bars: 95% confidence (bootstrap over problems).",
                  "<div class='scroll'><div class='mid'>" + SamplesOfKPlot(curves) + "</div></div>");
   }
-  return html.empty() ? "" : "<div class='halves'>" + html + "</div>";
+  return html;
 }
 
 std::string FunnelCard(const Models& models) {
@@ -235,8 +240,8 @@ std::string SettingSection(const Setting& setting, const ScoreSheet& sheet) {
   std::string html =
       fmt::format("<h2 class='setting'>{}</h2><p class='sub'>PyTorch {}</p>", EscapeHtml(setting.label()),
                   torch.empty() ? kDash : EscapeHtml(fmt::format("{}", fmt::join(torch, ", "))));
-  html += ScoresCard(models, sheet.options) + "<div class='two'>" + heat("By level", &ModelScores::levels) +
-          CurvesCard(models) + "</div>" + SamplesCards(models, sheet.options);
+  html += ScoresCard(models, sheet.options) + heat("By level", &ModelScores::levels);
+  html += "<div class='halves'>" + CurvesCard(models) + SamplesCards(models, sheet.options) + "</div>";
   return html + heat("By operator family", &ModelScores::families) + FunnelCard(models) + FailuresCard(models) +
          UnscoredCard(models);
 }
