@@ -101,6 +101,8 @@ input, select { background: var(--surface); border: 1px solid var(--line); borde
 .heat td.cell { background: color-mix(in srgb, var(--faster) calc(var(--v) * 55%), var(--surface)); text-align: right;
   padding: 7px 10px; border: 2px solid var(--surface); white-space: nowrap; }
 .heat th { padding-right: 10px; }
+.dense { font-size: 13px; } .dense th, .dense td { padding-right: 9px; } .dense td small { font-size: 11px; }
+.dense .model, .dense .part { padding-right: 20px; }
 .model { font-weight: 600; overflow-wrap: anywhere; min-width: 120px; }
 .model small, .part { font-weight: 400; font-size: 12px; color: var(--muted); white-space: normal; }
 .list { border-top: 1px solid var(--line); font-size: 14px; }

@@ -50,7 +50,7 @@ std::vector<std::string> ThresholdTitles(const ScoreOptions& options) {
 }
 
 std::string ScoreCells(const Score& score) {
-  std::string html = "<td class='num'>" + Count(score.problems) + "</td>";
+  std::string html;
   for (const CurvePoint& point : score.curve) {
     html += Small(FormatShare(point.fast, false),
                   point.fast.total > 0 ? FormatBounds(WilsonInterval(point.fast)) : std::string());
@@ -62,14 +62,18 @@ std::string ScoreCells(const Score& score) {
   return html;
 }
 
+std::string Problems(const Score& score) {
+  return Count(score.problems) + (score.problems == 1 ? " problem" : " problems");
+}
+
 std::string Facts(const ModelScores& model) {
-  const std::string samples = Count(model.samples) + (model.samples == 1 ? " sample" : " samples");
-  return model.runs.empty() ? samples : samples + ", " + EscapeHtml(fmt::format("{}", fmt::join(model.runs, ", ")));
+  const std::string facts =
+      Problems(model.all) + ", " + Count(model.samples) + (model.samples == 1 ? " sample" : " samples");
+  return model.runs.empty() ? facts : facts + "; " + EscapeHtml(fmt::format("{}", fmt::join(model.runs, ", ")));
 }
 
 std::string ScoresCard(const Models& models, const ScoreOptions& options) {
-  std::vector<std::string> titles = {"problems"};
-  for (const std::string& title : ThresholdTitles(options)) titles.push_back(title);
+  std::vector<std::string> titles = ThresholdTitles(options);
   for (const char* title : {"geometric mean", "faster only", "incorrect as 1", "mean", "median"})
     titles.push_back(title);
   std::string rows;
@@ -77,7 +81,8 @@ std::string ScoresCard(const Models& models, const ScoreOptions& options) {
     const ModelScores& model = *models[i];
     rows += "<tr>" + ModelCell(model.model, i, Facts(model)) + ScoreCells(model.all) + "</tr>";
     if (model.without_metr.problems == model.all.problems) continue;
-    rows += "<tr><td class='part'>without METR's removed</td>" + ScoreCells(model.without_metr) + "</tr>";
+    rows += "<tr><td class='part'>without METR's removed: " + Problems(model.without_metr) + "</td>" +
+            ScoreCells(model.without_metr) + "</tr>";
   }
   const std::string cap =
       options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : std::string();
@@ -85,7 +90,7 @@ std::string ScoresCard(const Models& models, const ScoreOptions& options) {
               fmt::format("Of all problems that count, each with {}. Geometric mean, mean and median are over the "
                           "correct ones, except where an incorrect one counts as 1×.{} In brackets: 95% confidence.",
                           RepresentedBy(options), cap),
-              Table(Heading({"Model"}, titles), rows));
+              Table(Heading({"Model"}, titles), rows, "dense"));
 }
 
 std::string HeatCard(const char* title, const Heatmap& map) {
