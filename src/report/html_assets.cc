@@ -100,7 +100,7 @@ input, select { background: var(--surface); border: 1px solid var(--line); borde
 :focus-visible { outline: 2px solid var(--faster); outline-offset: 2px; }
 .heat td.cell { background: color-mix(in srgb, var(--faster) calc(var(--v) * 55%), var(--surface)); text-align: right;
   padding: 7px 10px; border: 2px solid var(--surface); white-space: nowrap; }
-.heat th { padding-right: 10px; }
+.heat th { padding-right: 10px; } .heat td.cell small { color: var(--ink); }
 .dense { font-size: 13px; } .dense th, .dense td { padding-right: 9px; } .dense td small { font-size: 11px; }
 .dense .model, .dense .part { padding-right: 20px; }
 .model { font-weight: 600; overflow-wrap: anywhere; min-width: 120px; }
