@@ -39,6 +39,8 @@ void AddReport(CLI::App* app, int* exit_code);
 void AddExport(CLI::App* app, int* exit_code);
 void AddImport(CLI::App* app, int* exit_code);
 void AddOriginal(CLI::App* app, int* exit_code);
+void AddScore(CLI::App* app, int* exit_code);
+void AddCompare(CLI::App* app, int* exit_code);
 void AddProblems(CLI::App* app, int* exit_code);
 void AddAudit(CLI::App* problems, int* exit_code);  // a subcommand of `problems`
 void AddProtocols(CLI::App* app, int* exit_code);

@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
   kb::cli::AddExport(&app, &exit_code);
   kb::cli::AddImport(&app, &exit_code);
   kb::cli::AddOriginal(&app, &exit_code);
+  kb::cli::AddScore(&app, &exit_code);
+  kb::cli::AddCompare(&app, &exit_code);
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);

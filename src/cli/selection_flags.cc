@@ -30,10 +30,12 @@ void AddProblemsFlag(CLI::App* command, std::string* problems) {
                       "problems from elsewhere: a KernelBench checkout, or its dataset as .jsonl or .parquet");
 }
 
-void AddSelectionFlags(CLI::App* command, SelectionFlags* flags) {
-  command->add_option("selection", flags->selection.terms,
-                      "1/19, 1/20-35, level2, kernelbench, v3, v3:4/1, modern, subset, metr-removed, files; "
-                      "not:... leaves out. None: all");
+void AddSelectionFlags(CLI::App* command, SelectionFlags* flags, const std::string& terms) {
+  CLI::Option* option =
+      command->add_option(terms, flags->selection.terms,
+                          "1/19, 1/20-35, level2, kernelbench, v3, v3:4/1, modern, subset, metr-removed, files; "
+                          "not:... leaves out. None: all");
+  if (terms.starts_with('-')) option->delimiter(',')->allow_extra_args(false);  // positionals may follow
   command->add_option("--family", flags->selection.family, "only this operator family, such as convolution");
   command->add_flag("--scored", flags->selection.scored, "only problems that may count for a score");
   command->add_flag("--without-metr", flags->without_metr, "without the problems that METR's filter removed");

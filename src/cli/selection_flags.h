@@ -18,7 +18,8 @@ struct SelectionFlags {
   std::string problems;  // a checkout or an export; empty: this project's own
 };
 
-void AddSelectionFlags(CLI::App* command, SelectionFlags* flags);
+// `terms` is how the selection's terms are given: as positional arguments, or with a flag such as "--select".
+void AddSelectionFlags(CLI::App* command, SelectionFlags* flags, const std::string& terms = "selection");
 void AddProblemsFlag(CLI::App* command, std::string* problems);
 
 // --size, which defaults to small where a problem has that size, and to standard elsewhere.

@@ -1,5 +1,12 @@
 #include "report/html_assets.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "base/hash.h"
+#include "report/text.h"
+
 namespace kb {
 namespace {
 
@@ -36,6 +43,8 @@ p { margin: 0 0 12px; }
 .tile span { display: block; font-size: 13px; color: var(--muted); }
 .tile .name { color: var(--ink); font-weight: 600; }
 .two { display: grid; grid-template-columns: minmax(0, 4fr) minmax(0, 6fr); gap: 0 20px; }
+.halves { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 0 20px; }
+h2.setting { font-size: 20px; margin-top: 40px; }
 .mid { min-width: 500px; }
 .two > .card { min-width: 0; }
 .bars { display: grid; grid-template-columns: 168px minmax(40px, 1fr) max-content; gap: 6px 12px; align-items: center;
@@ -68,6 +77,7 @@ svg .dot { fill: currentColor; }
 svg .band { fill: var(--s0); opacity: 0.13; }
 .s0 { color: var(--s0); } .s1 { color: var(--s1); stroke-dasharray: 7 3; } .s2 { color: var(--s2); stroke-dasharray: 2 3; }
 .s3 { color: var(--s3); stroke-dasharray: 9 3 2 3; } .s4 { color: var(--s4); stroke-dasharray: 5 5; } .s5 { color: var(--s5); }
+svg .bound { stroke: currentColor; stroke-width: 1; stroke-dasharray: none; opacity: 0.6; }
 svg .whisker { stroke-width: 1.75; }
 .faster { stroke: var(--faster); color: var(--faster); } .slower { stroke: var(--slower); color: var(--slower); }
 .even { stroke: var(--even); color: var(--even); }
@@ -88,6 +98,13 @@ input, select { background: var(--surface); border: 1px solid var(--line); borde
 .tools input { flex: 1 1 240px; max-width: 380px; }
 .tools button { background: var(--surface); border: 1px solid var(--line); border-radius: 7px; padding: 6px 12px; cursor: pointer; }
 :focus-visible { outline: 2px solid var(--faster); outline-offset: 2px; }
+.heat td.cell { background: color-mix(in srgb, var(--faster) calc(var(--v) * 55%), var(--surface)); text-align: right;
+  padding: 7px 10px; border: 2px solid var(--surface); white-space: nowrap; }
+.heat th { padding-right: 10px; } .heat td.cell small { color: var(--ink); }
+.dense { font-size: 13px; } .dense th, .dense td { padding-right: 9px; } .dense td small { font-size: 11px; }
+.dense .model, .dense .part { padding-right: 20px; }
+.model { font-weight: 600; overflow-wrap: anywhere; min-width: 120px; }
+.model small, .part { font-weight: 400; font-size: 12px; color: var(--muted); white-space: normal; }
 .list { border-top: 1px solid var(--line); font-size: 14px; }
 .cells { display: grid; gap: 0 14px; align-items: baseline;
   grid-template-columns: 14px 56px minmax(130px, 1fr) 116px 70px 128px 80px 80px minmax(150px, 1fr); }
@@ -130,7 +147,7 @@ pre { margin: 0; font: 12.5px/1.55 ui-monospace, "SF Mono", Menlo, Consolas, "De
   overflow-wrap: anywhere; }
 footer { color: var(--muted); font-size: 13px; margin-top: 24px; }
 .empty { text-align: center; padding: 72px 20px; }
-@media (max-width: 1000px) { .two, .pair { grid-template-columns: minmax(0, 1fr); } .tiles { grid-template-columns: repeat(2, 1fr); }
+@media (max-width: 1000px) { .two, .halves, .pair { grid-template-columns: minmax(0, 1fr); } .tiles { grid-template-columns: repeat(2, 1fr); }
   .cells { grid-template-columns: 14px 52px minmax(110px, 1fr) 112px 64px 124px; } .cells > :nth-child(n+7):not(.why) { display: none; }
   .wide { min-width: 820px; } }
 @media (max-width: 620px) { main, header { padding-left: 14px; padding-right: 14px; } .card { padding: 16px 14px; }
@@ -189,9 +206,34 @@ constexpr char kScript[] = R"js(
 })();
 )js";
 
+// Base64 of the bytes that `hex` writes: the form in which a Content-Security-Policy names a script.
+std::string Base64OfHex(const std::string& hex) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string base64;
+  for (size_t i = 0; i < hex.size(); i += 6) {
+    const std::string three = hex.substr(i, 6);
+    const uint32_t bits = static_cast<uint32_t>(std::stoul(three, nullptr, 16)) << (4 * (6 - three.size()));
+    for (size_t digit = 0; digit < 4; ++digit) {
+      base64 += digit * 6 < three.size() * 4 ? kDigits[bits >> (18 - 6 * digit) & 63] : '=';
+    }
+  }
+  return base64;
+}
+
 }  // namespace
 
 std::string_view ReportStyle() { return kStyle; }
 std::string_view ReportScript() { return kScript; }
+
+std::string PageHead(std::string_view title, std::string_view script) {
+  const std::string scripts = script.empty() ? "'none'" : "'sha256-" + Base64OfHex(Sha256(script)) + "'";
+  return fmt::format(
+      "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'>"
+      "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'; script-src "
+      "{}; base-uri 'none'; form-action 'none'\">"
+      "<meta name='viewport' content='width=device-width, initial-scale=1'><meta name='referrer' content='no-referrer'>"
+      "<title>{}</title><style>{}</style></head>\n<body>",
+      scripts, EscapeHtml(title), kStyle);
+}
 
 }  // namespace kb

@@ -93,14 +93,6 @@ std::string GeometricTile(std::span<const Group> groups) {
   return Tile("Geometric mean speedup", range, "one for each setting, see the scores below");
 }
 
-// The line by which a plot shows the group with this index.
-std::string Swatch(size_t index) {
-  return fmt::format(
-      "<svg width='26' height='10' aria-hidden='true' class='s{}'><line x1='0' y1='5' x2='26' y2='5' "
-      "stroke='currentColor' stroke-width='2.5'/></svg> ",
-      index % 6);
-}
-
 std::string ScoreRow(const Group& group, size_t index, bool key) {
   const std::vector<Outcome> outcomes = group.outcomes();
   const auto bounds = GeometricMeanInterval(outcomes);
@@ -199,7 +191,9 @@ std::string FastPSection(std::span<const Group> groups) {
     for (size_t i = 0; i < groups.size(); ++i) html += "<li>" + Swatch(i) + EscapeHtml(groups[i].label()) + "</li>";
     html += "</ul>";
   }
-  html += "<div class='scroll'><div class='mid'>" + FastPPlot(groups) + "</div></div></section>";
+  std::vector<Curve> curves;
+  for (const Group& group : groups) curves.push_back({group.label(), group.outcomes()});
+  html += "<div class='scroll'><div class='mid'>" + FastPPlot(curves) + "</div></div></section>";
   return html;
 }
 

@@ -7,67 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "report/svg_parts.h"
 #include "report/text.h"
 #include "score/score.h"
 
 namespace kb {
 
 using nlohmann::json;
+using namespace svg;
 
 namespace {
-
-// Maps [low, high] to [from, to], linearly or by logarithm.
-struct Axis {
-  double low, high, from, to;
-  bool logarithmic;
-
-  double operator()(double value) const {
-    const double share = logarithmic ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
-    return from + std::clamp(share, 0.0, 1.0) * (to - from);
-  }
-};
-
-// 1, 2 and 5 times powers of ten within [low, high]; only 1s where that would be more than `most`.
-std::vector<double> LogTicks(double low, double high, size_t most) {
-  for (const int count : {3, 1}) {
-    std::vector<double> ticks;
-    for (int power = -9; power <= 9; ++power) {
-      for (const double digit : {1.0, 2.0, 5.0}) {
-        const double tick = digit * std::pow(10, power);
-        if (tick >= low * 0.999 && tick <= high * 1.001 && (digit == 1 || count == 3)) ticks.push_back(tick);
-      }
-    }
-    if (ticks.size() <= most) return ticks;
-  }
-  return {};
-}
-
-std::vector<double> LinearTicks(double low, double high) {
-  const double raw = (high - low) / 4;
-  const double power = std::pow(10, std::floor(std::log10(raw)));
-  const double step = power * (raw / power < 1.5 ? 1 : raw / power < 3.5 ? 2 : raw / power < 7.5 ? 5 : 10);
-  std::vector<double> ticks;
-  for (double tick = std::ceil(low / step) * step; tick <= high; tick += step) ticks.push_back(tick);
-  return ticks;
-}
-
-std::string Text(double x, double y, const char* attributes, const std::string& escaped) {
-  return fmt::format("<text x='{:.1f}' y='{:.1f}' {}>{}</text>", x, y, attributes, escaped);
-}
-
-std::string Rule(double x1, double y1, double x2, double y2, const char* style) {
-  return fmt::format("<line class='{}' x1='{:.1f}' y1='{:.1f}' x2='{:.1f}' y2='{:.1f}'/>", style, x1, y1, x2, y2);
-}
-
-std::string Open(double width, double height, const std::string& label) {
-  return fmt::format(
-      "<svg class='plot' viewBox='0 0 {0:.0f} {1:.0f}' width='{0:.0f}' height='{1:.0f}' role='img' "
-      "aria-label='{2}'>",
-      width, height, EscapeHtml(label));
-}
-
-// "0.5×", "10×": a tick needs no trailing digits.
-std::string Multiple(double value) { return fmt::format("{:g}×", value); }
 
 // ---- fast_p
 
@@ -78,11 +27,11 @@ struct CurveFrame {
   Axis x, y;
 };
 
-CurveFrame MakeCurveFrame(std::span<const Group> groups) {
+CurveFrame MakeCurveFrame(std::span<const Curve> curves) {
   double low = 0.5;
   double high = 2;
-  for (const Group& group : groups) {
-    for (const double speedup : CorrectSpeedups(group.outcomes())) {
+  for (const Curve& curve : curves) {
+    for (const double speedup : CorrectSpeedups(curve.outcomes)) {
       low = std::min(low, speedup);
       high = std::max(high, speedup);
     }
@@ -113,13 +62,19 @@ std::vector<std::pair<double, double>> Steps(const CurveFrame& frame, const std:
                                              Value value) {
   std::vector<double> speedups = CorrectSpeedups(outcomes);
   std::sort(speedups.begin(), speedups.end());
+  const auto height_from = [&](size_t first) {  // where only the speedups from this one on exceed p
+    Proportion fast{static_cast<int64_t>(speedups.size() - first), static_cast<int64_t>(outcomes.size()), 0};
+    if (fast.total > 0) fast.value = static_cast<double>(fast.count) / static_cast<double>(fast.total);
+    return frame.y(value(fast));
+  };
   std::vector<std::pair<double, double>> points;
-  double height = frame.y(value(FastP(outcomes, frame.x.low)));
+  double height = height_from(0);
   points.emplace_back(frame.x(frame.x.low), height);
-  for (const double speedup : speedups) {
-    points.emplace_back(frame.x(speedup), height);
-    height = frame.y(value(FastP(outcomes, speedup)));
-    points.emplace_back(frame.x(speedup), height);
+  for (size_t i = 0; i < speedups.size(); ++i) {
+    if (i + 1 < speedups.size() && speedups[i + 1] == speedups[i]) continue;
+    points.emplace_back(frame.x(speedups[i]), height);
+    height = height_from(i + 1);
+    points.emplace_back(frame.x(speedups[i]), height);
   }
   points.emplace_back(frame.x.to, height);
   return points;
@@ -131,8 +86,8 @@ std::string Path(const std::vector<std::pair<double, double>>& points) {
   return path;
 }
 
-std::string CurveOf(const CurveFrame& frame, const Group& group, size_t index, bool shade) {
-  const std::vector<Outcome> outcomes = group.outcomes();
+std::string CurveOf(const CurveFrame& frame, const Curve& curve, size_t index, bool shade) {
+  const std::vector<Outcome>& outcomes = curve.outcomes;
   std::string svg;
   if (shade) {
     auto band = Steps(frame, outcomes, [](const Proportion& fast) { return WilsonInterval(fast).high; });
@@ -143,7 +98,8 @@ std::string CurveOf(const CurveFrame& frame, const Group& group, size_t index, b
   const auto steps = Steps(frame, outcomes, [](const Proportion& fast) { return fast.value; });
   const Proportion correct = FastP(outcomes, 0);
   const double y0 = frame.y(correct.value);
-  svg += fmt::format("<path class='curve s{}' d='{}'/>", index % 6, Path(steps));
+  svg += fmt::format("<path class='curve s{}' d='{}'><title>{}</title></path>", index % 6, Path(steps),
+                     EscapeHtml(curve.label));
   svg +=
       fmt::format("<circle class='dot s{}' cx='50' cy='{:.1f}' r='3.5'><title>p = 0: {} of {} correct</title></circle>",
                   index % 6, y0, correct.count, correct.total);
@@ -279,12 +235,19 @@ void AddCross(std::string& path, double x, double y) {
 
 }  // namespace
 
-std::string FastPPlot(std::span<const Group> groups) {
-  const CurveFrame frame = MakeCurveFrame(groups);
+std::string FastPPlot(std::span<const Curve> curves) {
+  const CurveFrame frame = MakeCurveFrame(curves);
   std::string svg =
       Open(kCurveWidth, kCurveHeight, "fast_p: share of evaluations correct and faster than p") + CurveGrid(frame);
-  for (size_t i = 0; i < groups.size(); ++i) svg += CurveOf(frame, groups[i], i, groups.size() == 1);
+  for (size_t i = 0; i < curves.size(); ++i) svg += CurveOf(frame, curves[i], i, curves.size() == 1);
   return svg + "</svg>";
+}
+
+std::string Swatch(size_t index) {
+  return fmt::format(
+      "<svg width='26' height='10' aria-hidden='true' class='s{}'><line x1='0' y1='5' x2='26' y2='5' "
+      "stroke='currentColor' stroke-width='2.5'/></svg> ",
+      index % 6);
 }
 
 std::string SpeedupPlot(std::span<const View> views) {

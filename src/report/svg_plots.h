@@ -5,14 +5,23 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "report/view.h"
 
 namespace kb {
 
-// fast_p over p: a step function for each group, p on a logarithmic axis, p = 0 at its left edge. With a single group
+struct Curve {
+  std::string label;
+  std::vector<Outcome> outcomes;
+};
+
+// fast_p over p: a step function for each curve, p on a logarithmic axis, p = 0 at its left edge. With a single curve
 // the 95% Wilson interval is shaded.
-std::string FastPPlot(std::span<const Group> groups);
+std::string FastPPlot(std::span<const Curve> curves);
+
+// The line by which a plot shows the curve with this index.
+std::string Swatch(size_t index);
 
 // One dot with whiskers for each correct and measured evaluation, on a logarithmic axis, sorted by problem and speedup.
 // "" when there is none.

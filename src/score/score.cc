@@ -10,15 +10,6 @@
 namespace kb {
 namespace {
 
-bool Measured(const Outcome& outcome) {
-  return outcome.correct && outcome.speedup && std::isfinite(*outcome.speedup) && *outcome.speedup > 0;
-}
-
-bool Passes(const Outcome& outcome, double p) {
-  if (p <= 0) return outcome.correct;
-  return Measured(outcome) && *outcome.speedup > p;
-}
-
 std::vector<double> Logarithms(std::span<const double> values) {
   std::vector<double> logs;
   for (const double value : values) logs.push_back(std::log(value));
@@ -32,6 +23,15 @@ std::optional<double> GeometricMeanOf(const std::vector<double>& values) {
 }
 
 }  // namespace
+
+bool Measured(const Outcome& outcome) {
+  return outcome.correct && outcome.speedup && std::isfinite(*outcome.speedup) && *outcome.speedup > 0;
+}
+
+bool Passes(const Outcome& outcome, double p) {
+  if (p <= 0) return outcome.correct;
+  return Measured(outcome) && *outcome.speedup > p;
+}
 
 Proportion FastP(std::span<const Outcome> outcomes, double p) {
   Proportion result;
@@ -75,6 +75,21 @@ std::optional<double> GeometricMeanFaster(std::span<const Outcome> outcomes) {
   std::vector<double> speedups = CorrectSpeedups(outcomes);
   std::erase_if(speedups, [](double speedup) { return speedup <= 1; });
   return GeometricMeanOf(speedups);
+}
+
+std::optional<double> GeometricMeanOrOne(std::span<const Outcome> outcomes) {
+  if (outcomes.empty()) return std::nullopt;
+  std::vector<double> speedups = CorrectSpeedups(outcomes);
+  speedups.resize(outcomes.size(), 1.0);
+  return GeometricMeanOf(speedups);
+}
+
+std::vector<Outcome> Capped(std::span<const Outcome> outcomes, double cap) {
+  std::vector<Outcome> capped(outcomes.begin(), outcomes.end());
+  for (Outcome& outcome : capped) {
+    if (outcome.speedup && std::isfinite(*outcome.speedup)) outcome.speedup = std::min(*outcome.speedup, cap);
+  }
+  return capped;
 }
 
 Bounds WilsonInterval(const Proportion& proportion, double confidence) {

@@ -19,14 +19,19 @@ struct Outcome {
   std::optional<double> speedup;
 };
 
+// Correct, with a speedup that is a finite number above zero.
+bool Measured(const Outcome& outcome);
+
+// Correct and, for p > 0, faster than p, strictly.
+bool Passes(const Outcome& outcome, double p);
+
 struct Proportion {
   int64_t count = 0;
   int64_t total = 0;
   double value = 0;  // count / total; 0 when total is 0
 };
 
-// fast_p: the share of all outcomes that are correct and have speedup > p, strictly. For p <= 0 a correct one counts
-// whatever its time, measured or not.
+// fast_p: the share of all outcomes that pass. For p <= 0 a correct one counts whatever its time, measured or not.
 Proportion FastP(std::span<const Outcome> outcomes, double p);
 
 // The thresholds that KernelBench reports.
@@ -46,6 +51,13 @@ std::optional<double> MeanSpeedup(std::span<const Outcome> outcomes);
 std::optional<double> MedianSpeedup(std::span<const Outcome> outcomes);
 std::optional<double> GeometricMean(std::span<const Outcome> outcomes);
 std::optional<double> GeometricMeanFaster(std::span<const Outcome> outcomes);
+
+// Over all outcomes, one that is incorrect or was not measured counting as 1, as if the baseline ran in its place.
+// Absent when there are none.
+std::optional<double> GeometricMeanOrOne(std::span<const Outcome> outcomes);
+
+// The outcomes with every speedup above `cap` taken for `cap`, for protocols that limit what one problem may add.
+std::vector<Outcome> Capped(std::span<const Outcome> outcomes, double cap);
 
 struct Bounds {
   double low = 0;

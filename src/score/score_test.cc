@@ -83,6 +83,34 @@ TEST(ScoreTest, HandWorkedCases) {
   }
 }
 
+// Eight problems as KernelBench's `kernelbench` protocol scores them: n is all that were attempted, and > is strict.
+TEST(ScoreTest, UpstreamFormulasByHand) {
+  const Outcomes outcomes = {{"1/1", true, 0.5}, {"1/2", true, 0.8}, {"1/3", true, 1.0},     {"1/4", true, 1.5},
+                             {"1/5", true, 2.0}, {"1/6", true, 4.0}, {"1/7", false, 1000.0}, {"1/8", false, {}}};
+  const int64_t kAbove[] = {6, 5, 4, 3, 2, 1};
+  const std::vector<CurvePoint> curve = FastPCurve(outcomes, kUpstreamThresholds);
+  for (size_t i = 0; i < curve.size(); ++i) {
+    EXPECT_EQ(curve[i].fast.count, kAbove[i]) << curve[i].p;
+    EXPECT_DOUBLE_EQ(curve[i].fast.value, static_cast<double>(kAbove[i]) / 8);
+  }
+  EXPECT_NEAR(*GeometricMean(outcomes), std::pow(4.8, 1.0 / 6), 1e-12);
+  EXPECT_NEAR(*GeometricMeanFaster(outcomes), std::cbrt(12.0), 1e-12);
+  EXPECT_NEAR(*GeometricMeanOrOne(outcomes), std::pow(4.8, 1.0 / 8), 1e-12);
+  EXPECT_NEAR(*MeanSpeedup(outcomes), 9.8 / 6, 1e-12);
+  EXPECT_NEAR(*MedianSpeedup(outcomes), 1.25, 1e-12);
+}
+
+TEST(ScoreTest, ACapLimitsWhatOneProblemAdds) {
+  const Outcomes outcomes = {{"3/1", true, 400.0}, {"3/2", true, 2.0}, {"3/3", false, 90.0}, {"3/4", true, kInfinity}};
+  const Outcomes capped = Capped(outcomes, 50);
+  EXPECT_DOUBLE_EQ(*GeometricMean(capped), 10);
+  EXPECT_DOUBLE_EQ(*MeanSpeedup(capped), 26);
+  EXPECT_EQ(FastP(capped, 1).count, 2) << "what is no time stays none";
+  EXPECT_EQ(CorrectSpeedups(outcomes), (std::vector<double>{400, 2})) << "the outcomes themselves stay";
+  EXPECT_FALSE(GeometricMeanOrOne(Outcomes{}));
+  EXPECT_DOUBLE_EQ(*GeometricMeanOrOne(Outcomes{{"a", false, {}}}), 1);
+}
+
 TEST(ScoreTest, GeometricMeanOfManyDoesNotOverflow) {
   const Outcomes many(2000, {"a", true, 1e6});
   EXPECT_NEAR(*GeometricMean(many), 1e6, 1e-3);

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "store/job.h"
 #include "store/maintenance.h"
+#include "store/score_row.h"
 
 namespace kb {
 
@@ -25,13 +26,6 @@ struct StoreFilter {
   std::string verdict{};
   std::string run{};
   int limit = 0;
-};
-
-// What scores need of an evaluation, without its text: a hundred thousand of them are read in a second.
-struct ScoreRow {
-  std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
-  std::optional<int64_t> sample;
-  std::optional<double> speedup, low, high, baseline_us, candidate_us;
 };
 
 // Which baselines; an empty string means no restriction.
@@ -85,7 +79,7 @@ class Store {
   Result<std::vector<nlohmann::json>> Load(const StoreFilter& filter = {}) const;
 
   // Of each run, model, sample, problem, size, device, protocol and candidate path the newest that the filter lets
-  // through, in the order in which they were stored.
+  // through, in the order in which they were stored; the first `limit` of those.
   Result<std::vector<ScoreRow>> Scores(const StoreFilter& filter = {}) const;
 
   // Names of all runs, oldest first.
@@ -94,8 +88,8 @@ class Store {
   // Jobs of a run (job.h), which is made if it is not there. One that is there already stays as it is, unless its
   // candidate's text is another one now, or `again`: then it is queued anew, with the same id. Returns how many are.
   Result<int64_t> AddJobs(const std::string& run, std::span<const Job> jobs, bool again = false);
-  // All jobs of a run, in the order in which they were added.
-  Result<std::vector<Job>> Jobs(const std::string& run) const;
+  // All jobs of a run, or those in one state, in the order in which they were added.
+  Result<std::vector<Job>> Jobs(const std::string& run, const std::string& state = {}) const;
   // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
   Result<bool> ClaimJob(int64_t id, const std::string& owner);
   // The evaluation and its job's end, in one transaction. An owner whose job was taken away adds nothing.

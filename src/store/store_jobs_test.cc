@@ -163,6 +163,46 @@ TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   EXPECT_EQ(store.Runs().value(), std::vector<std::string>{"r"});
 }
 
+TEST_F(JobsTest, ScoresOfAFilterAreTheNewestThatItLetsThrough) {
+  Store store = Open();
+  json first = Evaluation("a", 0);
+  first["device_info"]["torch"] = "2.9.1";
+  ASSERT_TRUE(store.Add(first));
+  json other = first;
+  other["id"] = "b";
+  other["created"] = "2026-01-02T10:00:00Z";
+  other["verdict"] = "crashed";
+  ASSERT_TRUE(store.Add(other));
+  json elsewhere = Evaluation("c", 0);
+  elsewhere["problem"] = "1/20";
+  ASSERT_TRUE(store.Add(elsewhere));
+  const auto ids = [&](const StoreFilter& filter) {
+    std::vector<std::string> list;
+    const auto rows = store.Scores(filter).value();
+    for (const ScoreRow& row : rows) list.push_back(row.id);
+    return list;
+  };
+  EXPECT_THAT(ids({}), testing::ElementsAre("b", "c"));
+  EXPECT_THAT(ids({.verdict = "correct"}), testing::ElementsAre("a", "c"));
+  EXPECT_THAT(ids({.problem = "1/20"}), testing::ElementsAre("c"));
+  EXPECT_THAT(ids({.limit = 1}), testing::SizeIs(1));
+  const auto crashed = store.Scores({.verdict = "crashed"}).value();
+  ASSERT_EQ(crashed.size(), 1u);
+  EXPECT_EQ(crashed[0].torch, "2.9.1");
+}
+
+TEST_F(JobsTest, JobsInOneState) {
+  Store store = Open();
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1)}));
+  const int64_t id = store.Jobs("r")->at(1).id;
+  ASSERT_TRUE(store.ClaimJob(id, "me").value());
+  ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", false));
+  ASSERT_EQ(store.Jobs("r", "failed")->size(), 1u);
+  EXPECT_EQ(store.Jobs("r", "failed")->at(0).id, id);
+  EXPECT_EQ(store.Jobs("r", "queued")->size(), 1u);
+  EXPECT_TRUE(store.Jobs("r", "running")->empty());
+}
+
 // A store as each earlier version wrote it is brought up to date and keeps what it holds.
 TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
   const auto steps = Migrations();

@@ -24,9 +24,16 @@ std::string Contents(const fs::path& path) {
 }
 
 TEST_F(CommandTest, HelpVersionAndUnknownWords) {
-  const Arguments helps[] = {
-      {"--help"},           {"eval", "--help"},     {"show", "--help"},      {"list", "--help"},
-      {"report", "--help"}, {"problems", "--help"}, {"protocols", "--help"}, {"problems", "validate", "--help"}};
+  const Arguments helps[] = {{"--help"},
+                             {"eval", "--help"},
+                             {"show", "--help"},
+                             {"list", "--help"},
+                             {"report", "--help"},
+                             {"score", "--help"},
+                             {"compare", "--help"},
+                             {"problems", "--help"},
+                             {"protocols", "--help"},
+                             {"problems", "validate", "--help"}};
   for (const Arguments& arguments : helps) {
     const Ended ended = Run(arguments);
     EXPECT_EQ(ended.code, 0) << arguments[0] << ended;

@@ -1,0 +1,59 @@
+#include <algorithm>
+
+#include "cli/commands.h"
+#include "cli/score_flags.h"
+#include "report/score_formats.h"
+
+namespace kb::cli {
+namespace {
+
+const std::vector<std::string> kFormats = {"terminal", "json", "csv", "markdown", "html"};
+
+struct Flags {
+  ScoreFlags common;
+  std::vector<double> thresholds;
+  std::vector<int64_t> ks;
+};
+
+Status Score(const Flags& flags) {
+  KB_ASSIGN_OR_RETURN(const std::string format, FormatOf(flags.common, kFormats));
+  KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(flags.common));
+  ScoreOptions options;
+  if (!flags.thresholds.empty()) options.thresholds = flags.thresholds;
+  std::sort(options.thresholds.begin(), options.thresholds.end());
+  options.ks = flags.ks;
+  options.cap = flags.common.cap;
+  const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options);
+  const auto write = format == "json"       ? ScoreJson
+                     : format == "csv"      ? ScoreCsv
+                     : format == "markdown" ? ScoreMarkdown
+                     : format == "html"     ? ScoreHtml
+                                            : ScoreTerminal;
+  return WriteOutput(flags.common, write(sheet));
+}
+
+}  // namespace
+
+void AddScore(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand("score", "fast_p, means and failures of all models in the store");
+  auto flags = std::make_shared<Flags>();
+  command->add_option("run", flags->common.runs, "only these runs; none: all evaluations");
+  AddScoreFlags(command, &flags->common, kFormats);
+  command->add_option("--p", flags->thresholds, "thresholds of fast_p; default: 0,0.5,0.8,1,1.5,2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(0.0, 1e9));
+  command
+      ->add_option(
+          "--k", flags->ks,
+          "numbers of samples for best-of-k; each problem then counts with the best of its first max(k) samples")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
+  command->callback([flags, exit_code] {
+    const Status done = Score(*flags);
+    *exit_code = done ? int{kAllCorrect} : Report(done.error());
+  });
+}
+
+}  // namespace kb::cli

@@ -1,0 +1,180 @@
+#include "cli/score_flags.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+std::string LevelOf(const ProblemFile& file) {
+  const std::string level = file.level > 0 ? fmt::format("level{}", file.level) : "";
+  if (file.deck == "kernelbench") return level;
+  if (file.deck.empty() || level.empty()) return file.deck;
+  return file.deck + ":" + level;
+}
+
+// "2" is what people write for "level2".
+std::string LevelName(const std::string& text) {
+  const bool digits =
+      !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return '0' <= c && c <= '9'; });
+  return digits ? "level" + text : text;
+}
+
+bool Wanted(const std::vector<std::string>& names, const std::string& name) {
+  return names.empty() || std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Result<ProblemTable> ReadProblems(const SelectionFlags& selection) {
+  SelectionFlags everything;
+  everything.problems = selection.problems;
+  KB_ASSIGN_OR_RETURN(const std::vector<SelectedProblem> known, SelectProblems(everything));
+  ProblemTable table;
+  for (const SelectedProblem& problem : known)
+    table[problem.file.name] = {LevelOf(problem.file), problem.metadata.family, problem.metadata.unscored, false};
+  everything.selection.terms = {"metr-removed"};
+  if (const auto removed = SelectProblems(everything)) {  // problems from elsewhere have no such list
+    for (const SelectedProblem& problem : *removed) table[problem.file.name].metr_removed = true;
+  }
+  return table;
+}
+
+// Which problems count: those that the selection names. What this installation does not know is in it unless the
+// selection says what to take.
+class ProblemFilter {
+ public:
+  static Result<ProblemFilter> Create(const ScoreFlags& flags, const ProblemTable& table) {
+    ProblemFilter filter;
+    filter.table_ = &table;
+    for (const std::string& level : flags.levels) filter.levels_.push_back(LevelName(level));
+    const Selection& selection = flags.selection.selection;
+    const bool takes = std::any_of(selection.terms.begin(), selection.terms.end(),
+                                   [](const std::string& term) { return !term.starts_with("not:"); });
+    filter.takes_unknown_ = !takes && selection.family.empty() && selection.sample == 0;
+    if (filter.takes_unknown_ && selection.terms.empty() && !selection.scored && !flags.selection.without_metr)
+      return filter;
+    KB_ASSIGN_OR_RETURN(const std::vector<SelectedProblem> selected, SelectProblems(flags.selection));
+    filter.selected_.emplace();
+    for (const SelectedProblem& problem : selected) filter.selected_->insert(problem.file.name);
+    return filter;
+  }
+
+  bool Takes(const std::string& problem) const {
+    const auto facts = table_->find(problem);
+    const bool known = facts != table_->end();
+    if (!Wanted(levels_, known ? facts->second.level : "other")) return false;
+    if (!selected_ || selected_->contains(problem)) return true;
+    return !known && takes_unknown_;
+  }
+
+ private:
+  const ProblemTable* table_ = nullptr;
+  std::vector<std::string> levels_;
+  std::optional<std::set<std::string>> selected_;
+  bool takes_unknown_ = false;
+};
+
+Status CheckRuns(const ScoreFlags& flags, const std::vector<std::string>& there) {
+  for (const std::string& run : flags.runs) {
+    if (std::find(there.begin(), there.end(), run) != there.end()) continue;
+    return Fail(ErrorCode::kUsage, fmt::format("no run {} in {}; {}", run, flags.store,
+                                               there.empty() ? "it has none: `kernelbench run` makes them"
+                                                             : fmt::format("it has {}", fmt::join(there, ", "))));
+  }
+  return {};
+}
+
+Result<std::vector<RunJob>> JobsWithoutVerdict(const Store& store, const std::vector<std::string>& runs) {
+  std::vector<RunJob> jobs;
+  for (const std::string& run : runs) {
+    for (const char* state : {"failed", "queued", "running"}) {
+      KB_ASSIGN_OR_RETURN(const std::vector<Job> some, store.Jobs(run, state));
+      for (const Job& job : some) jobs.push_back({run, job});
+    }
+  }
+  return jobs;
+}
+
+}  // namespace
+
+void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::string>& formats) {
+  flags->store = DefaultStore();
+  command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
+  command->add_option("--model", flags->models, "only these models")->delimiter(',')->allow_extra_args(false);
+  command->add_option("--level", flags->levels, "only these levels: 2, v3:level4, modern, other")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--device", flags->device, "only this device: its kind, such as cuda, or its name");
+  command->add_option("--protocol", flags->protocol, "only this protocol");
+  command->add_option("--size", flags->size, "only this size");
+  command->add_option("--cap", flags->cap, "in means a speedup above this counts as this; KernelBench's level 3: 50")
+      ->check(CLI::PositiveNumber);
+  AddSelectionFlags(command, &flags->selection, "--select");
+  command->add_option("--format", flags->format, "how to write it; default: as the output's extension says")
+      ->check(CLI::IsMember(formats));
+  command->add_flag("--json", flags->json, "the same as --format json");
+  command->add_option("-o,--output", flags->output, "file to write; default: stdout");
+}
+
+Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
+  ScoreInput input;
+  KB_ASSIGN_OR_RETURN(input.problems, ReadProblems(flags.selection));
+  KB_ASSIGN_OR_RETURN(const ProblemFilter filter, ProblemFilter::Create(flags, input.problems));
+  std::error_code ignored;
+  if (!std::filesystem::exists(flags.store, ignored)) {
+    KB_RETURN_IF_ERROR(CheckRuns(flags, {}));
+    return input;
+  }
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const std::vector<std::string> runs, store.Runs());
+  KB_RETURN_IF_ERROR(CheckRuns(flags, runs));
+  StoreFilter rows;
+  if (flags.runs.size() == 1) rows.run = flags.runs[0];
+  KB_ASSIGN_OR_RETURN(input.rows, store.Scores(rows));
+  KB_ASSIGN_OR_RETURN(input.jobs, JobsWithoutVerdict(store, flags.runs.empty() ? runs : flags.runs));
+  const auto wanted = [&](const auto& item) {
+    return Wanted(flags.models, item.model) && (flags.protocol.empty() || item.protocol == flags.protocol) &&
+           (flags.size.empty() || item.size == flags.size) && filter.Takes(item.problem);
+  };
+  // A candidate rejected by its text names no device, only the kind it was meant for: it follows its group.
+  const auto on_device = [&](const ScoreRow& row) {
+    return flags.device.empty() || row.device == flags.device || row.device_name == flags.device ||
+           row.device_name.empty();
+  };
+  std::erase_if(input.rows,
+                [&](const ScoreRow& row) { return !wanted(row) || !on_device(row) || !Wanted(flags.runs, row.run); });
+  // A job names its device's kind only.
+  std::erase_if(input.jobs, [&](const RunJob& job) {
+    const bool other_kind = (flags.device == "cpu" || flags.device == "cuda") && job.job.device != flags.device;
+    return other_kind || !wanted(job.job);
+  });
+  return input;
+}
+
+Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::string>& formats) {
+  if (flags.json) return std::string("json");
+  if (!flags.format.empty()) return flags.format;
+  if (flags.output.empty()) return std::string("terminal");
+  static const std::map<std::string, std::string> kExtensions = {{".json", "json"},   {".csv", "csv"},
+                                                                 {".md", "markdown"}, {".html", "html"},
+                                                                 {".htm", "html"},    {".txt", "terminal"}};
+  const auto found = kExtensions.find(std::filesystem::path(flags.output).extension().string());
+  if (found != kExtensions.end() && Wanted(formats, found->second)) return found->second;
+  return Fail(ErrorCode::kUsage, fmt::format("the name {} does not say which format to write: give --format, one of {}",
+                                             flags.output, fmt::join(formats, ", ")));
+}
+
+Status WriteOutput(const ScoreFlags& flags, const std::string& text) {
+  if (!flags.output.empty()) return WriteFileAtomic(flags.output, text);
+  fmt::print("{}", text);
+  return {};
+}
+
+}  // namespace kb::cli

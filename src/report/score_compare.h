@@ -1,0 +1,39 @@
+// Two models, or two runs, side by side in each setting in which both were judged.
+#ifndef REPORT_SCORE_COMPARE_H_
+#define REPORT_SCORE_COMPARE_H_
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/score_groups.h"
+#include "score/compare.h"
+
+namespace kb {
+
+struct SettingComparison {
+  Setting setting;
+  int64_t samples_a = 0, samples_b = 0;
+  std::vector<std::string> torch_a, torch_b;
+  Comparison comparison;
+};
+
+struct CompareSheet {
+  GroupBy by = GroupBy::kModel;
+  std::string a, b;
+  std::vector<double> thresholds;
+  std::optional<double> cap;
+  size_t most = 20;  // problems to list of those that differ
+  std::vector<SettingComparison> settings;
+};
+
+// Fills `settings` of a sheet from rows; groups without a problem in common are left out.
+void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet);
+
+std::string CompareJson(const CompareSheet& sheet);  // one object on one line (docs/scores.md)
+std::string CompareTerminal(const CompareSheet& sheet);
+std::string CompareMarkdown(const CompareSheet& sheet);
+
+}  // namespace kb
+
+#endif  // REPORT_SCORE_COMPARE_H_

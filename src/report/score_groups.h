@@ -1,0 +1,60 @@
+// Stored evaluations sorted for scoring: who (a model, or a run), in which setting, on which problem, which samples.
+#ifndef REPORT_SCORE_GROUPS_H_
+#define REPORT_SCORE_GROUPS_H_
+
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "score/score.h"
+#include "store/score_row.h"
+
+namespace kb {
+
+struct ProblemFacts {
+  std::string level, family;  // "level1", "v3:level4", "modern"; "convolution"
+  std::string unscored;       // why it counts for no score; empty: it counts
+  bool metr_removed = false;
+};
+using ProblemTable = std::unordered_map<std::string, ProblemFacts>;  // by name
+
+// What scores must not mix.
+struct Setting {
+  std::string device, device_name, protocol, size, baseline;
+
+  bool operator==(const Setting&) const = default;
+  std::string label() const;  // "NVIDIA H200 (cuda) · kernelbench · standard · against eager"
+};
+
+struct ProblemSamples {
+  std::string problem;
+  ProblemFacts facts;  // of a problem that the table does not know: level and family "other"
+  std::vector<const ScoreRow*> samples;
+};
+
+struct ScoreGroup {
+  std::string name;  // the model, or the run
+  Setting setting;
+  std::vector<std::string> models, runs, torch;  // different ones, in order of appearance
+  std::vector<ProblemSamples> problems;          // in natural order
+};
+
+enum class GroupBy { kModel, kRun };
+
+// Groups in natural order of their names, then in the order of the settings. Of each sample the newest evaluation
+// counts, also where several runs judged the same text as the same sample of a model. Samples are in the order of their
+// numbers, those of the earlier run first; candidates without a number follow, one sample for each path.
+//
+// A candidate that was rejected by its text was near no device, so that its evaluation names none: it counts on every
+// device on which its run judged others under the same protocol, size and baseline.
+std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemTable& problems, GroupBy by);
+
+Outcome OutcomeOf(const ScoreRow& row);
+
+// All samples of the problems that count for scores.
+std::vector<Outcome> ScoredOutcomes(const ScoreGroup& group);
+
+}  // namespace kb
+
+#endif  // REPORT_SCORE_GROUPS_H_

@@ -1,0 +1,167 @@
+// The formats for programs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "report/score_formats.h"
+#include "report/text_table.h"
+
+namespace kb {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json OrNull(std::optional<double> value) { return value ? Json(*value) : Json(); }
+Json Pair(const Bounds& bounds) { return {bounds.low, bounds.high}; }
+Json Pair(const std::optional<Bounds>& bounds) { return bounds ? Pair(*bounds) : Json(); }
+
+Json ShareJson(double p, const Proportion& share) {
+  return {{"p", p},
+          {"count", share.count},
+          {"total", share.total},
+          {"value", share.total ? Json(share.value) : Json()},
+          {"interval", share.total ? Pair(WilsonInterval(share)) : Json()}};
+}
+
+Json Object(const Score& score) {
+  Json curve = Json::array();
+  for (const CurvePoint& point : score.curve) curve.push_back(ShareJson(point.p, point.fast));
+  return {{"problems", score.problems},
+          {"correct", score.correct.count},
+          {"measured", score.measured},
+          {"fast_p", std::move(curve)},
+          {"geometric_mean", OrNull(score.geometric)},
+          {"geometric_mean_interval", Pair(score.geometric_interval)},
+          {"geometric_mean_faster", OrNull(score.geometric_faster)},
+          {"geometric_mean_incorrect_as_1", OrNull(score.geometric_or_one)},
+          {"mean", OrNull(score.mean)},
+          {"median", OrNull(score.median)}};
+}
+
+Json Object(const std::vector<Slice>& slices) {
+  Json object = Json::object();
+  for (const Slice& slice : slices) object[slice.name] = Object(slice.score);
+  return object;
+}
+
+Json Object(const AtK& at_k, const std::vector<double>& thresholds) {
+  Json fast = Json::array();
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    fast.push_back({{"p", thresholds[i]}, {"value", at_k.fast[i].value}, {"interval", Pair(at_k.fast[i].interval)}});
+  }
+  return {{"k", at_k.k},
+          {"fast_p", std::move(fast)},
+          {"best_speedup_incorrect_as_1", at_k.best.value},
+          {"best_speedup_interval", Pair(at_k.best.interval)}};
+}
+
+Json Object(const ModelScores& scores, const ScoreOptions& options) {
+  Json at_k = Json::array(), unscored = Json::array();
+  for (const AtK& each : scores.at_k) at_k.push_back(Object(each, options.thresholds));
+  for (const UnscoredProblem& each : scores.unscored)
+    unscored.push_back({{"problem", each.problem}, {"reason", each.reason}, {"samples", each.samples}});
+  Json verdicts = Json::object();
+  for (const auto& [verdict, count] : scores.verdicts) verdicts[verdict] = count;
+  const Funnel& funnel = scores.funnel;
+  return {{"model", scores.model},
+          {"device", scores.setting.device},
+          {"device_name", scores.setting.device_name},
+          {"protocol", scores.setting.protocol},
+          {"size", scores.setting.size},
+          {"baseline", scores.setting.baseline},
+          {"torch", scores.torch},
+          {"runs", scores.runs},
+          {"problems", scores.all.problems},
+          {"samples", scores.samples},
+          {"fewest_samples", scores.fewest_samples},
+          {"most_samples", scores.most_samples},
+          {"all", Object(scores.all)},
+          {"without_metr", Object(scores.without_metr)},
+          {"levels", Object(scores.levels)},
+          {"families", Object(scores.families)},
+          {"of_k_samples", std::move(at_k)},
+          {"verdicts", std::move(verdicts)},
+          {"funnel",
+           {{"generated", funnel.generated},
+            {"static", funnel.static_passed},
+            {"built", funnel.built},
+            {"ran", funnel.ran},
+            {"correct", funnel.correct},
+            {"faster", funnel.faster}}},
+          {"unscored", std::move(unscored)}};
+}
+
+Json Object(const EngineTrouble& trouble) {
+  Json errors = Json::array();
+  for (const auto& [error, count] : trouble.errors) errors.push_back({{"error", error}, {"jobs", count}});
+  return {{"run", trouble.run},
+          {"model", trouble.model},
+          {"device", trouble.device},
+          {"protocol", trouble.protocol},
+          {"size", trouble.size},
+          {"failed", trouble.failed},
+          {"unfinished", trouble.unfinished},
+          {"errors", std::move(errors)}};
+}
+
+std::string Number(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
+
+void AppendLine(std::string* csv, const ModelScores& model, const std::string& part, const std::string& name,
+                const Score& score) {
+  const Setting& setting = model.setting;
+  for (const std::string& text : {model.model, setting.device, setting.device_name, setting.protocol, setting.size,
+                                  setting.baseline, part, name}) {
+    *csv += CsvField(text) + ",";
+  }
+  *csv += fmt::format("{},{},{}", score.problems, score.correct.count, score.measured);
+  for (const CurvePoint& point : score.curve) {
+    const Bounds bounds = WilsonInterval(point.fast);
+    const bool any = point.fast.total > 0;
+    for (const double value : {point.fast.value, bounds.low, bounds.high})
+      *csv += "," + Number(any ? std::optional(value) : std::nullopt);
+  }
+  const auto& interval = score.geometric_interval;
+  for (const auto& value : {score.geometric, interval ? std::optional(interval->low) : std::nullopt,
+                            interval ? std::optional(interval->high) : std::nullopt, score.geometric_faster,
+                            score.geometric_or_one, score.mean, score.median}) {
+    *csv += "," + Number(value);
+  }
+  *csv += "\r\n";
+}
+
+}  // namespace
+
+std::string ScoreJson(const ScoreSheet& sheet) {
+  Json models = Json::array(), engine = Json::array();
+  for (const ModelScores& model : sheet.models) models.push_back(Object(model, sheet.options));
+  for (const EngineTrouble& trouble : sheet.engine) engine.push_back(Object(trouble));
+  const Json whole = {
+      {"schema", 1},
+      {"confidence", 0.95},
+      {"thresholds", sheet.options.thresholds},
+      {"cap", OrNull(sheet.options.cap)},
+      {"first_samples",
+       sheet.options.ks.empty() ? 1 : *std::max_element(sheet.options.ks.begin(), sheet.options.ks.end())},
+      {"models", std::move(models)},
+      {"engine", std::move(engine)}};
+  return whole.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string ScoreCsv(const ScoreSheet& sheet) {
+  std::string csv = "model,device,device_name,protocol,size,baseline,part,name,problems,correct,measured";
+  for (const double p : sheet.options.thresholds) csv += fmt::format(",fast_{0},fast_{0}_low,fast_{0}_high", p);
+  csv +=
+      ",geometric_mean,geometric_mean_low,geometric_mean_high,geometric_mean_faster,geometric_mean_incorrect_as_1,"
+      "mean,median\r\n";
+  for (const ModelScores& model : sheet.models) {
+    AppendLine(&csv, model, "all", "", model.all);
+    AppendLine(&csv, model, "without_metr", "", model.without_metr);
+    for (const Slice& slice : model.levels) AppendLine(&csv, model, "level", slice.name, slice.score);
+    for (const Slice& slice : model.families) AppendLine(&csv, model, "family", slice.name, slice.score);
+  }
+  return csv;
+}
+
+}  // namespace kb

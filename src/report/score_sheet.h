@@ -1,0 +1,98 @@
+// All scores of many evaluations, ready to be shown in any format (score_formats.h). docs/scores.md has the formulas.
+#ifndef REPORT_SCORE_SHEET_H_
+#define REPORT_SCORE_SHEET_H_
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "report/score_groups.h"
+#include "score/samples.h"
+#include "store/job.h"
+
+namespace kb {
+
+struct ScoreOptions {
+  std::vector<double> thresholds{std::begin(kUpstreamThresholds), std::end(kUpstreamThresholds)};
+  // Numbers of samples to score; none: SampleCounts(). Where they are given, a problem counts with the best of its
+  // first max(ks) samples, else with the first one alone.
+  std::vector<int64_t> ks;
+  std::optional<double> cap;  // on each speedup, for means
+};
+
+// Over problems, each counting once.
+struct Score {
+  int64_t problems = 0, measured = 0;
+  Proportion correct, fast_1;
+  std::vector<CurvePoint> curve;
+  std::optional<double> geometric, geometric_faster, geometric_or_one, mean, median;
+  std::optional<Bounds> geometric_interval;
+};
+
+struct Slice {
+  std::string name;
+  Score score;
+};
+
+// Over all samples of scored problems. Each number holds those after it.
+struct Funnel {
+  int64_t generated = 0, static_passed = 0, built = 0, ran = 0, correct = 0, faster = 0;
+};
+
+struct UnscoredProblem {
+  std::string problem, reason;
+  int64_t samples = 0;
+};
+
+struct ModelScores {
+  std::string model;
+  Setting setting;
+  std::vector<std::string> runs, torch;
+  int64_t samples = 0, fewest_samples = 0, most_samples = 0;  // of scored problems; fewest and most of a problem
+  Score all, without_metr;
+  std::vector<Slice> levels, families;  // in natural order, "other" last
+  std::vector<AtK> at_k;
+  std::vector<std::pair<std::string, int64_t>> verdicts;  // those that occur, in the order of VerdictKinds()
+  Funnel funnel;
+  std::vector<UnscoredProblem> unscored;
+  std::vector<Outcome> outcomes;  // those that `all` is about
+};
+
+// Jobs of a run that have no verdict. They say nothing about candidates and count for no score.
+struct EngineTrouble {
+  std::string run, model, device, protocol, size;
+  int64_t failed = 0, unfinished = 0;
+  std::map<std::string, int64_t> errors;  // of the failed ones, with how often
+};
+
+struct RunJob {
+  std::string run;
+  Job job;
+};
+
+struct ScoreSheet {
+  ScoreOptions options;
+  std::vector<ModelScores> models;
+  std::vector<EngineTrouble> engine;
+};
+
+ScoreSheet MakeScoreSheet(std::span<const ScoreRow> rows, std::span<const RunJob> jobs, const ProblemTable& problems,
+                          const ScoreOptions& options);
+
+// fast_1 of each model in each part (level or family), for one setting.
+struct Heatmap {
+  Setting setting;
+  std::vector<std::string> parts;
+  struct Row {
+    std::string model;
+    std::vector<std::optional<Proportion>> cells;  // one a part
+  };
+  std::vector<Row> rows;
+};
+std::vector<Heatmap> Heatmaps(const ScoreSheet& sheet, std::vector<Slice> ModelScores::*slices);
+
+}  // namespace kb
+
+#endif  // REPORT_SCORE_SHEET_H_

@@ -1,0 +1,263 @@
+#include "report/score_sheet.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "report/score_compare.h"
+#include "report/score_formats.h"
+#include "report/text_table.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+ScoreRow Row(const std::string& problem, int64_t sample, std::optional<double> speedup,
+             const std::string& verdict = "correct") {
+  static int number = 0;
+  ScoreRow row;
+  row.id = std::to_string(++number);
+  row.created = "2026-01-01T00:00:00Z";
+  row.run = "r";
+  row.model = "m";
+  row.problem = problem;
+  row.size = "standard";
+  row.device = "cuda";
+  row.device_name = "Some GPU";
+  row.protocol = "kernelbench";
+  row.baseline = "eager";
+  row.path = row.id + ".py";
+  row.sha256 = row.id;
+  row.verdict = verdict;
+  row.torch = "2.9.0";
+  row.sample = sample;
+  row.speedup = speedup;
+  return row;
+}
+
+const ProblemTable kProblems = {{"1/1", {"level1", "matmul", "", false}},
+                                {"1/2", {"level1", "loss", "", true}},
+                                {"1/10", {"level1", "matmul", "", false}},
+                                {"2/1", {"level2", "convolution", "", false}},
+                                {"2/2", {"level2", "convolution", "always 0", false}}};
+
+ScoreSheet Sheet(const std::vector<ScoreRow>& rows, const ScoreOptions& options = {}) {
+  return MakeScoreSheet(rows, {}, kProblems, options);
+}
+
+TEST(ScoreGroupsTest, WhatMayNotBeMixedIsNot) {
+  std::vector<ScoreRow> rows(7, Row("1/1", 0, 2.0));
+  rows[1].model = "n";
+  rows[2].device_name = "Other GPU";
+  rows[3].protocol = "strict";
+  rows[4].size = "small";
+  rows[5].baseline = "compile-default";
+  rows[6].device = "cpu";
+  EXPECT_EQ(GroupRows(rows, kProblems, GroupBy::kModel).size(), 7u);
+  rows.push_back(rows[0]);
+  rows.back().problem = "1/2";
+  EXPECT_EQ(GroupRows(rows, kProblems, GroupBy::kModel).size(), 7u);
+}
+
+TEST(ScoreGroupsTest, TheNewestEvaluationOfASampleCounts) {
+  std::vector<ScoreRow> rows = {Row("1/1", 1, 2.0), Row("1/1", 0, 3.0), Row("1/1", 0, 4.0), Row("1/1", 0, 5.0)};
+  rows[2].created = "2025-01-01T00:00:00Z";
+  const auto groups = GroupRows(rows, kProblems, GroupBy::kModel);
+  ASSERT_EQ(groups.at(0).problems.at(0).samples.size(), 2u);
+  EXPECT_EQ(groups[0].problems[0].samples[0]->speedup, 5.0) << "a later one wins a tie";
+  EXPECT_EQ(groups[0].problems[0].samples[1]->speedup, 2.0);
+}
+
+TEST(ScoreGroupsTest, RunsAddSamplesUnlessTheyJudgedTheSameText) {
+  std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("1/1", 0, 3.0), Row("1/1", 0, 4.0)};
+  rows[1].run = "again";
+  rows[1].sha256 = rows[0].sha256;
+  rows[2].run = "other";
+  const auto groups = GroupRows(rows, kProblems, GroupBy::kModel);
+  ASSERT_EQ(groups.at(0).problems.at(0).samples.size(), 2u);
+  EXPECT_EQ(groups[0].problems[0].samples[0]->speedup, 3.0);
+  EXPECT_EQ(groups[0].problems[0].samples[1]->speedup, 4.0);
+  EXPECT_THAT(groups[0].runs, ElementsAre("r", "again", "other"));
+}
+
+// A candidate that its text rejects never sees a device. To lose it would make the model look better than it is.
+TEST(ScoreGroupsTest, RejectedByTextCountsWhereItsRunWasJudged) {
+  std::vector<ScoreRow> rows = {Row("1/2", 0, {}, "static_rejected"), Row("1/1", 0, 2.0), Row("1/1", 0, 2.0),
+                                Row("1/10", 0, 2.0)};
+  rows[0].device_name = rows[0].torch = "";
+  rows[2].device_name = "Other GPU";
+  rows[3].run = "elsewhere";
+  rows[3].device_name = "Third GPU";
+  const auto groups = GroupRows(rows, kProblems, GroupBy::kModel);
+  ASSERT_EQ(groups.size(), 3u);
+  EXPECT_EQ(groups[0].setting.device_name, "Other GPU");
+  EXPECT_EQ(groups[0].problems.size(), 2u);
+  EXPECT_EQ(groups[1].problems.size(), 2u);
+  EXPECT_EQ(groups[2].problems.size(), 1u) << "another run's";
+  rows.resize(1);
+  EXPECT_EQ(GroupRows(rows, kProblems, GroupBy::kModel).size(), 1u) << "rejected ones alone are a group too";
+}
+
+TEST(ScoreSheetTest, AProblemCountsOnceAndUnscoredOnesNotAtAll) {
+  const ScoreSheet sheet = Sheet({Row("1/1", 1, 9.0), Row("1/1", 0, {}, "incorrect"), Row("1/2", 3, 2.0),
+                                  Row("1/10", 0, 0.5), Row("2/2", 0, 7.0), Row("mine.py", 0, {}, "build_failed")});
+  ASSERT_EQ(sheet.models.size(), 1u);
+  const ModelScores& model = sheet.models[0];
+  EXPECT_EQ(model.all.problems, 4);
+  EXPECT_EQ(model.samples, 5);
+  EXPECT_EQ(model.all.correct.count, 2);
+  EXPECT_EQ(model.all.fast_1.count, 1) << "sample 0 of 1/1 counts, and is wrong";
+  EXPECT_EQ(model.without_metr.problems, 3);
+  EXPECT_EQ(model.without_metr.fast_1.count, 0);
+  ASSERT_EQ(model.levels.size(), 2u);
+  EXPECT_EQ(model.levels[0].name, "level1");
+  EXPECT_EQ(model.levels[0].score.problems, 3);
+  EXPECT_EQ(model.levels[1].name, "other");
+  EXPECT_EQ(model.families.back().name, "other");
+  ASSERT_EQ(model.unscored.size(), 1u);
+  EXPECT_EQ(model.unscored[0].problem, "2/2");
+  EXPECT_EQ(model.unscored[0].samples, 1);
+  EXPECT_EQ(model.funnel.generated, 5);
+  EXPECT_EQ(model.funnel.built, 4);
+  EXPECT_EQ(model.funnel.correct, 3);
+  EXPECT_EQ(model.funnel.faster, 2);
+  EXPECT_THAT(model.verdicts, ElementsAre(std::pair<std::string, int64_t>("correct", 3),
+                                          std::pair<std::string, int64_t>("incorrect", 1),
+                                          std::pair<std::string, int64_t>("build_failed", 1)));
+  ASSERT_EQ(model.at_k.size(), 1u) << "most problems have one sample";
+  EXPECT_EQ(model.at_k[0].k, 1);
+}
+
+TEST(ScoreSheetTest, WithKTheBestOfTheFirstCounts) {
+  const std::vector<ScoreRow> rows = {Row("1/1", 0, {}, "incorrect"), Row("1/1", 1, 0.5), Row("1/1", 2, 3.0)};
+  EXPECT_EQ(Sheet(rows).models[0].all.correct.count, 0);
+  ScoreOptions two, three;
+  two.ks = {1, 2};
+  three.ks = {3};
+  EXPECT_DOUBLE_EQ(*Sheet(rows, two).models[0].all.geometric, 0.5);
+  EXPECT_EQ(Sheet(rows, two).models[0].at_k.size(), 2u);
+  EXPECT_DOUBLE_EQ(*Sheet(rows, three).models[0].all.geometric, 3.0);
+}
+
+TEST(ScoreSheetTest, ACapIsForMeansAndNotForThresholds) {
+  ScoreOptions options;
+  options.cap = 1.5;
+  const Score score = Sheet({Row("1/1", 0, 6.0)}, options).models[0].all;
+  EXPECT_DOUBLE_EQ(*score.geometric, 1.5);
+  EXPECT_EQ(score.curve.back().fast.count, 1) << "faster than 2";
+}
+
+TEST(ScoreSheetTest, FailuresOfTheEngineAreApart) {
+  std::vector<RunJob> jobs(4, {"r", {}});
+  for (RunJob& each : jobs) {
+    each.job.model = "m";
+    each.job.state = "failed";
+    each.job.error = "no device";
+  }
+  jobs[1].job.error = "killed";
+  jobs[2].job.state = "queued";
+  jobs[3].job.state = "done";
+  const ScoreSheet sheet = MakeScoreSheet(std::vector<ScoreRow>{Row("1/1", 0, 2.0)}, jobs, kProblems, {});
+  ASSERT_EQ(sheet.engine.size(), 1u);
+  EXPECT_EQ(sheet.engine[0].failed, 2);
+  EXPECT_EQ(sheet.engine[0].unfinished, 1);
+  EXPECT_EQ(sheet.engine[0].errors.at("no device"), 1);
+  EXPECT_EQ(sheet.models[0].all.problems, 1) << "and count for no score";
+  EXPECT_THAT(ScoreTerminal(sheet), HasSubstr("2 failed, 1 not finished"));
+  EXPECT_THAT(ScoreHtml(sheet), HasSubstr("1× killed"));
+}
+
+TEST(ScoreSheetTest, HeatmapHasACellOnlyWhereThereAreProblems) {
+  std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("2/1", 0, 2.0), Row("1/1", 0, 0.5)};
+  rows[2].model = "n";
+  const auto maps = Heatmaps(Sheet(rows), &ModelScores::levels);
+  ASSERT_EQ(maps.size(), 1u);
+  EXPECT_THAT(maps[0].parts, ElementsAre("level1", "level2"));
+  ASSERT_EQ(maps[0].rows.size(), 2u);
+  EXPECT_EQ(maps[0].rows[0].cells[1]->count, 1);
+  EXPECT_EQ(maps[0].rows[1].cells[0]->count, 0);
+  EXPECT_FALSE(maps[0].rows[1].cells[1]);
+}
+
+TEST(ScoreFormatsTest, NamesFromOutsideStayText) {
+  ScoreRow row = Row("x<script>alert(1)</script>", 0, 2.0);
+  row.model = "<img src=x onerror=alert(1)>|\x1b[31m,\"q\"";
+  row.run = "<b>run</b>";
+  std::vector<RunJob> jobs = {{"<i>", {}}};
+  jobs[0].job.state = "failed";
+  jobs[0].job.error = "<script>\x1b]0;x";
+  const ScoreSheet sheet = MakeScoreSheet(std::vector<ScoreRow>{row}, jobs, {}, {});
+  const std::string html = ScoreHtml(sheet);
+  for (const char* hostile : {"<img", "<b>run", "<i>", "<script"}) EXPECT_THAT(html, Not(HasSubstr(hostile)));
+  EXPECT_THAT(html, HasSubstr("default-src 'none'; style-src 'unsafe-inline'; script-src 'none'"));
+  EXPECT_THAT(ScoreTerminal(sheet), Not(HasSubstr("\x1b")));
+  const std::string markdown = ScoreMarkdown(sheet);
+  EXPECT_THAT(markdown, HasSubstr("&lt;img src=x onerror=alert(1)>\\|"));
+  EXPECT_THAT(markdown, Not(HasSubstr("<img")));
+  EXPECT_THAT(ScoreCsv(sheet), HasSubstr(",\"\"q\"\"\",cuda,Some GPU,"));
+}
+
+TEST(ScoreFormatsTest, JsonSaysNullForWhatWasNotMeasured) {
+  const json sheet = json::parse(ScoreJson(Sheet({Row("1/1", 0, {}, "incorrect"), Row("2/2", 0, 1.0)})));
+  const json& all = sheet["models"][0]["all"];
+  EXPECT_EQ(all["problems"], 1);
+  EXPECT_EQ(all["geometric_mean"], nullptr);
+  EXPECT_EQ(all["geometric_mean_incorrect_as_1"], 1.0);
+  EXPECT_EQ(all["fast_p"][3]["p"], 1.0);
+  EXPECT_EQ(all["fast_p"][3]["value"], 0.0);
+  EXPECT_EQ(sheet["models"][0]["unscored"][0]["reason"], "always 0");
+  EXPECT_EQ(json::parse(ScoreJson(Sheet({Row("1/1", 0, 2.0)})))["models"][0]["without_metr"]["problems"], 1);
+  const json none = json::parse(ScoreJson(Sheet({Row("2/2", 0, 1.0)})));
+  EXPECT_EQ(none["models"][0]["all"]["fast_p"][0]["value"], nullptr) << "of no problem there is no share";
+  EXPECT_TRUE(json::parse(ScoreJson(Sheet({})))["models"].empty());
+}
+
+TEST(ScoreFormatsTest, EveryFormatStandsNothingToShow) {
+  const ScoreSheet sheet = Sheet({});
+  EXPECT_EQ(ScoreTerminal(sheet), "nothing to score\n");
+  EXPECT_THAT(ScoreHtml(sheet), HasSubstr("Nothing to score"));
+  EXPECT_THAT(ScoreCsv(sheet), HasSubstr("median\r\n"));
+  EXPECT_THAT(ScoreMarkdown(sheet), HasSubstr("| Model |"));
+}
+
+TEST(ScoreFormatsTest, CompareNamesTheBetterOneOnlyWhenItIsShown) {
+  std::vector<ScoreRow> rows;
+  for (int problem = 0; problem < 40; ++problem) {
+    ScoreRow a = Row(std::to_string(problem), 0, 2.0 + problem % 3);
+    ScoreRow b = Row(std::to_string(problem), 0, 1.5, problem < 20 ? "incorrect" : "correct");
+    b.model = "n";
+    rows.push_back(a);
+    rows.push_back(b);
+  }
+  CompareSheet sheet;
+  sheet.a = "m";
+  sheet.b = "n";
+  sheet.thresholds = {0, 1};
+  CompareGroups(GroupRows(rows, {}, GroupBy::kModel), &sheet);
+  ASSERT_EQ(sheet.settings.size(), 1u);
+  EXPECT_THAT(CompareTerminal(sheet), HasSubstr("m is better"));
+  EXPECT_THAT(CompareTerminal(sheet), Not(HasSubstr("no difference shown")));
+  EXPECT_THAT(CompareMarkdown(sheet), HasSubstr("| fast\\_0 | 100% | 50% | +50.0 points |"));
+  const json written = json::parse(CompareJson(sheet));
+  EXPECT_EQ(written["settings"][0]["fast_p"][0]["difference"], 0.5);
+  EXPECT_EQ(written["settings"][0]["fast_p"][0]["difference_shown"], true);
+  EXPECT_EQ(written["settings"][0]["differ_most"].size(), 20u);
+  sheet.b = "m";
+  sheet.settings.clear();
+  CompareGroups(GroupRows(rows, {}, GroupBy::kModel), &sheet);
+  EXPECT_THAT(CompareTerminal(sheet), HasSubstr("no difference shown"));
+  EXPECT_THAT(CompareTerminal(sheet), Not(HasSubstr("is better")));
+}
+
+TEST(TextTableTest, Aligned) {
+  EXPECT_EQ(AlignedTable({{{"a", "bb"}, {"核心", "1"}, {"x"}}}, "  "), "  a     bb\n  核心   1\n  x\n");
+  EXPECT_EQ(MarkdownTable({{{"a", "b"}, {"x|y"}}}), "| a | b |\n|---|---:|\n| x\\|y |  |\n");
+}
+
+}  // namespace
+}  // namespace kb

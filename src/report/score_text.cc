@@ -1,0 +1,208 @@
+// The formats for people, the page apart.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/score_formats.h"
+#include "report/text.h"
+#include "report/text_table.h"
+#include "report/view.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kNameColumns = 40;
+constexpr size_t kLineColumns = 150;
+
+std::string Count(int64_t count) { return FormatCount(static_cast<double>(count)); }
+
+std::vector<std::string> ScoreHeading(const ScoreOptions& options) {
+  std::vector<std::string> heading = {"", "problems"};
+  for (const double p : options.thresholds) heading.push_back(ThresholdName(p));
+  for (const char* mean : {"geo. mean", "faster only", "incorrect as 1", "mean", "median"}) heading.push_back(mean);
+  return heading;
+}
+
+std::vector<std::string> ScoreCells(const std::string& name, const Score& score) {
+  std::vector<std::string> cells = {OneLine(name, kNameColumns), Count(score.problems)};
+  for (const CurvePoint& point : score.curve) cells.push_back(FormatShare(point.fast, false));
+  for (const auto& value :
+       {score.geometric, score.geometric_faster, score.geometric_or_one, score.mean, score.median}) {
+    cells.push_back(FormatSpeedup(value));
+  }
+  return cells;
+}
+
+std::vector<std::string> IntervalCells(const Score& score) {
+  std::vector<std::string> cells = {"", ""};
+  for (const CurvePoint& point : score.curve)
+    cells.push_back(point.fast.total > 0 ? FormatBounds(WilsonInterval(point.fast)) : "");
+  if (score.geometric_interval)
+    cells.push_back(FormatInterval(score.geometric_interval->low, score.geometric_interval->high));
+  return cells;
+}
+
+std::string ScoreTable(const ModelScores& model, const ScoreOptions& options) {
+  TextTable table{{ScoreHeading(options), ScoreCells("all", model.all), IntervalCells(model.all)}};
+  if (model.without_metr.problems < model.all.problems)
+    table.rows.push_back(ScoreCells("without METR's removed", model.without_metr));
+  for (const Slice& slice : model.levels) table.rows.push_back(ScoreCells(slice.name, slice.score));
+  for (const Slice& slice : model.families) table.rows.push_back(ScoreCells(slice.name, slice.score));
+  return AlignedTable(table, "  ");
+}
+
+std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) {
+  if (model.most_samples < 2 || model.at_k.empty()) return "";
+  TextTable table{{{"best of k samples"}}};
+  for (const double p : options.thresholds) table.rows[0].push_back(ThresholdName(p));
+  table.rows[0].push_back("speedup, incorrect as 1");
+  for (const AtK& at_k : model.at_k) {
+    std::vector<std::string> values = {fmt::format("k = {}", at_k.k)}, intervals = {""};
+    for (const Estimate& share : at_k.fast) {
+      values.push_back(FormatPercent(share.value));
+      intervals.push_back(FormatBounds(share.interval));
+    }
+    values.push_back(FormatSpeedup(at_k.best.value));
+    intervals.push_back(FormatInterval(at_k.best.interval.low, at_k.best.interval.high));
+    table.rows.push_back(values);
+    table.rows.push_back(intervals);
+  }
+  return "\n" + AlignedTable(table, "  ");
+}
+
+std::string FunnelLine(const ModelScores& model) {
+  const Funnel& funnel = model.funnel;
+  return fmt::format("  samples    {} generated, {} passed the static check, {} built, {} ran, {} correct, {} faster\n",
+                     Count(funnel.generated), Count(funnel.static_passed), Count(funnel.built), Count(funnel.ran),
+                     Count(funnel.correct), Count(funnel.faster));
+}
+
+std::string FailureLine(const ModelScores& model) {
+  std::string line;
+  for (const auto& [verdict, count] : model.verdicts) {
+    if (verdict != "correct")
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", Count(count), FindVerdict(verdict).label);
+  }
+  return line.empty() ? "" : "  failures   " + line + "\n";
+}
+
+std::string UnscoredLines(const ModelScores& model) {
+  std::string lines;
+  for (const UnscoredProblem& each : model.unscored) {
+    lines += fmt::format("  unscored   {}, {} {}: {}\n", OneLine(each.problem, kNameColumns), each.samples,
+                         each.samples == 1 ? "sample" : "samples", OneLine(each.reason, kLineColumns));
+  }
+  return lines;
+}
+
+std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
+  const auto joined = [](const std::vector<std::string>& values) {
+    return OneLine(values.empty() ? kDash : fmt::format("{}", fmt::join(values, ", ")), kLineColumns);
+  };
+  std::string out = fmt::format("{} · {}\n", OneLine(ModelLabel(model.model), kNameColumns),
+                                OneLine(model.setting.label(), kLineColumns));
+  out +=
+      fmt::format("  runs {}; PyTorch {}; {} samples", joined(model.runs), joined(model.torch), Count(model.samples));
+  if (model.fewest_samples < model.most_samples) {
+    out += fmt::format(", {} to {} a problem", Count(model.fewest_samples), Count(model.most_samples));
+  } else if (model.most_samples > 1) {
+    out += fmt::format(", {} a problem", Count(model.most_samples));
+  }
+  return out + "\n" + ScoreTable(model, options) + SamplesTable(model, options) + "\n" + FunnelLine(model) +
+         FailureLine(model) + UnscoredLines(model) + "\n";
+}
+
+std::string HeatmapText(const Heatmap& map) {
+  TextTable table{{{"fast_1"}}};
+  for (const std::string& level : map.parts) table.rows[0].push_back(level);
+  for (const Heatmap::Row& row : map.rows) {
+    std::vector<std::string> cells = {OneLine(ModelLabel(row.model), kNameColumns)};
+    for (const auto& cell : row.cells) cells.push_back(cell ? FormatShare(*cell, false) : kDash);
+    table.rows.push_back(std::move(cells));
+  }
+  return OneLine(map.setting.label(), kLineColumns) + "\n" + AlignedTable(table, "  ") + "\n";
+}
+
+std::string EngineText(const std::vector<EngineTrouble>& engine) {
+  std::string out;
+  for (const EngineTrouble& each : engine) {
+    out += fmt::format("  run {}, {}, {}, {}, {}: {} failed, {} not finished\n", OneLine(each.run, kNameColumns),
+                       OneLine(ModelLabel(each.model), kNameColumns), each.device, OneLine(each.protocol, kNameColumns),
+                       OneLine(each.size, kNameColumns), Count(each.failed), Count(each.unfinished));
+    for (const auto& [error, count] : each.errors)
+      out += fmt::format("    {} of them: {}\n", Count(count), OneLine(error, kLineColumns));
+  }
+  if (out.empty()) return "";
+  return "jobs without a verdict, which say nothing about candidates and count for no score:\n" + out + "\n";
+}
+
+std::string Footer(const ScoreOptions& options) {
+  return fmt::format(
+      "A problem counts with {}. Intervals: 95% (Wilson; Student's t on logarithms; of k samples the bootstrap over "
+      "problems).{}\n",
+      RepresentedBy(options),
+      options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : "");
+}
+
+}  // namespace
+
+std::string ModelLabel(const std::string& model) { return model.empty() ? "(no model)" : model; }
+
+std::string FormatBounds(const Bounds& shares) {
+  return fmt::format("[{}, {}]", FormatPercent(shares.low), FormatPercent(shares.high));
+}
+
+std::string FormatShare(const Proportion& share, bool with_interval) {
+  if (share.total == 0) return kDash;
+  return FormatPercent(share.value) + (with_interval ? " " + FormatBounds(WilsonInterval(share)) : "");
+}
+
+std::string RepresentedBy(const ScoreOptions& options) {
+  const int64_t most = options.ks.empty() ? 1 : *std::max_element(options.ks.begin(), options.ks.end());
+  return most == 1 ? "its first sample" : fmt::format("the best of its first {} samples", most);
+}
+
+std::string ThresholdName(double p) { return fmt::format("fast_{}", p); }
+
+std::string ScoreTerminal(const ScoreSheet& sheet) {
+  std::string out;
+  for (const ModelScores& model : sheet.models) out += ModelText(model, sheet.options);
+  if (sheet.models.size() > 1) {
+    for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map);
+  }
+  out += EngineText(sheet.engine);
+  return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet.options));
+}
+
+std::string ScoreMarkdown(const ScoreSheet& sheet) {
+  std::string out;
+  TextTable table{{{"Model", "Device", "Protocol", "Size", "Baseline", "PyTorch", "Problems"}}, 6};
+  for (const double p : sheet.options.thresholds) table.rows[0].push_back(ThresholdName(p));
+  for (const char* mean : {"Geometric mean (correct)", "Geometric mean (incorrect as 1)"})
+    table.rows[0].push_back(mean);
+  size_t failed = 0;
+  for (const ModelScores& model : sheet.models) {
+    const Setting& setting = model.setting;
+    std::vector<std::string> row = {ModelLabel(model.model),
+                                    setting.device_name.empty() ? setting.device : setting.device_name,
+                                    setting.protocol,
+                                    setting.size,
+                                    setting.baseline,
+                                    fmt::format("{}", fmt::join(model.torch, ", ")),
+                                    std::to_string(model.all.problems)};
+    for (const CurvePoint& point : model.all.curve) row.push_back(FormatShare(point.fast, true));
+    const auto& interval = model.all.geometric_interval;
+    row.push_back(FormatSpeedup(model.all.geometric) +
+                  (interval ? " " + FormatInterval(interval->low, interval->high) : ""));
+    row.push_back(FormatSpeedup(model.all.geometric_or_one));
+    table.rows.push_back(std::move(row));
+  }
+  for (const EngineTrouble& trouble : sheet.engine) failed += static_cast<size_t>(trouble.failed);
+  out += MarkdownTable(table) + "\n" + EscapeMarkdown(Footer(sheet.options)) + "\n";
+  if (failed > 0)
+    out += fmt::format("{} jobs have no verdict, because the engine failed; they count nowhere.\n", failed);
+  return out;
+}
+
+}  // namespace kb

@@ -1,0 +1,169 @@
+// Scores and comparisons of a real store by the real binary.
+
+#include <cmath>
+#include <fstream>
+#include <set>
+
+#include "harness.h"
+#include "store/store.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class ScoreTest : public EngineTest {
+ protected:
+  // Twenty problems of level 1; `good` solves all, twice as fast; `bad` the first four, slower. One job failed.
+  void Fill() {
+    auto opened = Store::Open(store());
+    ASSERT_TRUE(opened) << opened.error().message;
+    for (const std::string model : {"good", "bad"}) {
+      for (int problem = 40; problem < 60; ++problem) {
+        const bool correct = model == "good" || problem < 44;
+        json evaluation = {{"id", model + std::to_string(problem)},
+                           {"created", "2026-01-01T00:00:00Z"},
+                           {"run", "run-of-" + model},
+                           {"model", model},
+                           {"sample", 0},
+                           {"problem", "1/" + std::to_string(problem)},
+                           {"problem_sha256", "x"},
+                           {"size", "standard"},
+                           {"device", "cuda"},
+                           {"device_info", {{"name", "Some GPU"}, {"torch", "2.9.1"}}},
+                           {"protocol", "kernelbench"},
+                           {"baseline", "eager"},
+                           {"candidate", {{"path", model + ".py"}, {"sha256", model + std::to_string(problem)}}},
+                           {"verdict", correct ? "correct" : "incorrect"},
+                           {"speedup", nullptr}};
+        if (correct) evaluation["speedup"] = model == "good" ? 2.0 : 0.8;
+        const Status added = opened->Add(evaluation);
+        ASSERT_TRUE(added) << added.error().message;
+      }
+    }
+    Job job;
+    job.model = "bad";
+    job.problem = "1/60";
+    job.device = "cuda";
+    job.protocol = "kernelbench";
+    job.size = "standard";
+    ASSERT_TRUE(opened->AddJobs("run-of-bad", std::vector<Job>{job}));
+    const int64_t id = opened->Jobs("run-of-bad")->at(0).id;
+    ASSERT_TRUE(opened->ClaimJob(id, "me").value());
+    ASSERT_TRUE(opened->GiveUpJob(id, "me", "the GPU fell off the bus", false));
+  }
+
+  json Score(Arguments arguments) {
+    arguments.insert(arguments.begin(), "score");
+    arguments.emplace_back("--json");
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 0) << ended;
+    const auto lines = ended.Lines();
+    return lines.size() == 1 ? lines[0] : json();
+  }
+};
+
+void Keys(const json& value, std::set<std::string>* keys) {
+  if (value.is_object()) {
+    for (const auto& [key, member] : value.items()) {
+      keys->insert(key);
+      // These are named by what is counted.
+      if (key != "levels" && key != "families" && key != "verdicts") Keys(member, keys);
+    }
+  } else if (value.is_array()) {
+    for (const json& member : value) Keys(member, keys);
+  }
+}
+
+void ExpectKeysDocumented(const json& value) {
+  const auto docs = ReadFile(std::filesystem::path(KB_SOURCE_DIR) / "docs" / "scores.md");
+  ASSERT_TRUE(docs);
+  std::set<std::string> keys;
+  Keys(value, &keys);
+  for (const std::string& key : keys) EXPECT_THAT(*docs, HasSubstr("`" + key + "`"));
+}
+
+TEST_F(ScoreTest, JsonByHandAndAsDocumented) {
+  Fill();
+  const json sheet = Score({});
+  ExpectKeysDocumented(sheet);
+  ASSERT_EQ(sheet["models"].size(), 2u);
+  const json& bad = sheet["models"][0];
+  EXPECT_EQ(bad["model"], "bad");
+  EXPECT_EQ(bad["torch"], json::array({"2.9.1"}));
+  const int64_t n = bad["all"]["problems"];
+  EXPECT_EQ(n + static_cast<int64_t>(bad["unscored"].size()), 20);
+  for (const json& point : bad["all"]["fast_p"]) {
+    EXPECT_EQ(point["count"], point["p"] < 0.8 ? bad["all"]["correct"] : json(0)) << "0.8 is not faster than 0.8";
+    EXPECT_EQ(point["total"], n);
+  }
+  EXPECT_NEAR(bad["all"]["geometric_mean"], 0.8, 1e-12);
+  EXPECT_NEAR(bad["all"]["geometric_mean_incorrect_as_1"],
+              std::pow(0.8, bad["all"]["correct"].get<double>() / static_cast<double>(n)), 1e-12);
+  EXPECT_EQ(bad["levels"].size(), 1u);
+  EXPECT_LT(bad["without_metr"]["problems"], n) << "METR removed 1/50";
+  ASSERT_EQ(sheet["engine"].size(), 1u);
+  EXPECT_EQ(sheet["engine"][0]["failed"], 1);
+  EXPECT_EQ(sheet["engine"][0]["errors"][0]["error"], "the GPU fell off the bus");
+}
+
+TEST_F(ScoreTest, FlagsSelect) {
+  Fill();
+  EXPECT_EQ(Score({"run-of-good"})["models"].size(), 1u);
+  EXPECT_EQ(Score({"--model", "good,bad"})["models"].size(), 2u);
+  EXPECT_EQ(Score({"--select", "1/40-43", "run-of-good"})["models"][0]["problems"], 4);
+  EXPECT_EQ(Score({"--select", "1/50,1/51", "--without-metr"})["models"][0]["problems"], 1);
+  for (const Arguments& nothing :
+       {Arguments{"--level", "2"}, {"--device", "cpu"}, {"--protocol", "strict"}, {"--size", "small"}}) {
+    EXPECT_THAT(Score(nothing)["models"], IsEmpty()) << nothing[0];
+  }
+  EXPECT_EQ(Score({"--device", "Some GPU", "--level", "1"})["models"].size(), 2u);
+  EXPECT_NEAR(Score({"--cap", "1.5", "--p", "1.9"})["models"][1]["all"]["geometric_mean"], 1.5, 1e-12);
+  const Ended unknown = Run({"score", "no-such-run"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, AllOf(HasSubstr("no run no-such-run"), HasSubstr("run-of-good")));
+  for (const Arguments& wrong : {Arguments{"score", "--format", "pdf"},
+                                 {"score", "-o", "scores.xyz"},
+                                 {"score", "--k", "0"},
+                                 {"score", "--cap", "0"},
+                                 {"score", "--select", "9/999"}}) {
+    EXPECT_EQ(Run(wrong).code, 2) << wrong[1];
+  }
+}
+
+TEST_F(ScoreTest, EveryFormat) {
+  EXPECT_THAT(Run({"score"}).out, HasSubstr("nothing to score")) << "there is no store yet";
+  EXPECT_FALSE(std::filesystem::exists(store())) << "reading made one";
+  Fill();
+  EXPECT_THAT(Run({"score"}).out, AllOf(HasSubstr("good · Some GPU (cuda) · kernelbench"), HasSubstr("fast_0.8"),
+                                        HasSubstr("1 of them: the GPU fell off the bus")));
+  const std::pair<const char*, const char*> kFiles[] = {
+      {"s.json", "{\"schema\":1"}, {"s.csv", "model,device,"}, {"s.md", "| Model |"}, {"s.html", "<!doctype html>"}};
+  for (const auto& [name, beginning] : kFiles) {
+    const std::string path = (root() / name).string();
+    EXPECT_EQ(Run({"score", "-o", path}).code, 0);
+    EXPECT_TRUE(ReadFile(path).value_or("").starts_with(beginning)) << name;
+  }
+}
+
+TEST_F(ScoreTest, CompareModelsAndRuns) {
+  Fill();
+  const Ended table = Run({"compare", "good", "bad"});
+  EXPECT_EQ(table.code, 0) << table;
+  EXPECT_THAT(table.out, AllOf(HasSubstr("good is better"), HasSubstr("where they differ most")));
+  const auto sheet = Run({"compare", "run-of-good", "run-of-bad", "--by", "run", "--json"}).Lines();
+  ASSERT_EQ(sheet.size(), 1u);
+  ExpectKeysDocumented(sheet[0]);
+  const json& setting = sheet[0]["settings"][0];
+  EXPECT_LT(setting["fast_p"][0]["p_value"], 0.001);
+  EXPECT_NEAR(setting["speedup_both_correct"]["ratio"], 2.5, 1e-12);
+  EXPECT_EQ(Run({"compare", "good", "good", "--json"}).Lines().at(0)["settings"][0]["fast_p"][0]["p_value"], 1.0);
+  const Ended unknown = Run({"compare", "good", "ugly"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("bad, good"));
+}
+
+}  // namespace
+}  // namespace kb::e2e
