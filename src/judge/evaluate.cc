@@ -101,20 +101,27 @@ double Total(const StepTimes& times) {
 // loaded is charged to the candidate. SIGKILL may come from outside too, as from a machine that runs out of memory: a
 // candidate that ends so is judged once more.
 Result<Evaluation> Evaluator::Evaluate(const Request& request) {
-  auto evaluation = EvaluateOnce(request);
-  if (evaluation && evaluation->verdict == Verdict::kCrashed &&
-      evaluation->evidence.value("signal", "") == SignalName(SIGKILL)) {
-    Say("trying again: the runner was killed");
-    evaluation = EvaluateOnce(request);
+  int failures = 0, kills = 0;
+  bool loaded = true;  // whenever it failed
+  for (;;) {
+    auto evaluation = EvaluateOnce(request);
+    if (evaluation) {
+      const bool killed =
+          evaluation->verdict == Verdict::kCrashed && evaluation->evidence.value("signal", "") == SignalName(SIGKILL);
+      if (!killed || ++kills == 2) return evaluation;
+      Say("trying again: the runner was killed");
+      continue;
+    }
+    if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
+    loaded = loaded && candidate_loaded_;
+    if (++failures < 2) {
+      Say("trying again: " + evaluation.error().message);
+      continue;
+    }
+    if (!loaded || (device_ && device_->alive())) return evaluation;
+    return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
+                  "the device process died twice under this candidate: " + evaluation.error().message);
   }
-  if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
-  const bool first_loaded = candidate_loaded_;
-  Say("trying again: " + evaluation.error().message);
-  evaluation = EvaluateOnce(request);
-  if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
-  if (!first_loaded || !candidate_loaded_ || (device_ && device_->alive())) return evaluation;
-  return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
-                "the device process died twice under this candidate: " + evaluation.error().message);
 }
 
 Status Evaluator::CanTime(const Protocol& protocol) const {

@@ -110,12 +110,14 @@ CREATE TABLE audits (
 ) STRICT;
 )sql";
 
-// 3: runs of many candidates. Whose sample an evaluation is; the jobs of a run, each in one state; baselines measured
-// by themselves. Evaluations from before have no model and no sample, and only their JSON tells their baseline.
+// 3: runs of many candidates. Whose sample an evaluation is, and its protocol with all that flags changed of it; the
+// jobs of a run, each in one state; baselines measured by themselves. Evaluations from before have no model and no
+// sample, and only their JSON tells their baseline.
 constexpr char kRuns[] = R"sql(
 ALTER TABLE evaluations ADD COLUMN model TEXT NOT NULL DEFAULT '';
 ALTER TABLE evaluations ADD COLUMN sample INTEGER;
 ALTER TABLE evaluations ADD COLUMN baseline TEXT NOT NULL DEFAULT '';
+ALTER TABLE evaluations ADD COLUMN rules TEXT NOT NULL DEFAULT '';
 
 CREATE TABLE jobs (
   id INTEGER PRIMARY KEY,

@@ -10,6 +10,7 @@ namespace kb {
 
 struct ScoreRow {
   std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
+  // `protocol` names its changed keys too: "quick, precision=fp16".
   std::string torch;  // the version; empty, like device_name, for candidates that were rejected by their text
   std::optional<int64_t> sample;
   std::optional<double> speedup, low, high, baseline_us, candidate_us;

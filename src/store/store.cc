@@ -73,6 +73,20 @@ int64_t AddDevice(SQLite::Database& database, const json& evaluation) {
                {Hasher().Add(kind).Add(Dump(info)).Hex(), kind, Text(info, "name"), whole}, 1);
 }
 
+// "quick, precision=fp16": the protocol and the keys that flags changed. Scores under different rules never mix.
+std::string Rules(const json& evaluation) {
+  std::string rules = Text(evaluation, "protocol");
+  const json keys = Object(evaluation, "protocol_keys");
+  const auto changed = evaluation.find("protocol_changed");
+  if (changed == evaluation.end() || !changed->is_array()) return rules;
+  for (const json& key : *changed) {
+    if (!key.is_string() || !keys.contains(key.get<std::string>())) continue;
+    const json& value = keys.at(key.get<std::string>());
+    rules += fmt::format(", {}={}", key.get<std::string>(), value.is_string() ? value.get<std::string>() : Dump(value));
+  }
+  return rules;
+}
+
 struct References {
   std::optional<int64_t> run;
   int64_t problem = 0;
@@ -88,7 +102,8 @@ void InsertEvaluation(SQLite::Database& database, const json& evaluation, const 
       "INSERT INTO evaluations (id, created, run_id, problem_id, problem, size, device_id, device, protocol, "
       "candidate_sha256, source_sha256, candidate_path, verdict, reason, speedup, low, high, baseline_us, "
       "candidate_us, "
-      "json, model, sample, baseline) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "json, model, sample, baseline, rules) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?)");
   insert.bind(1, Text(evaluation, "id"));
   insert.bind(2, Text(evaluation, "created"));
   references.run ? insert.bind(3, *references.run) : insert.bind(3);
@@ -116,6 +131,7 @@ void InsertEvaluation(SQLite::Database& database, const json& evaluation, const 
   const auto sample = evaluation.find("sample");
   sample != evaluation.end() && sample->is_number_integer() ? insert.bind(22, sample->get<int64_t>()) : insert.bind(22);
   insert.bind(23, Text(evaluation, "baseline"));
+  insert.bind(24, Rules(evaluation));
   insert.exec();
 }
 

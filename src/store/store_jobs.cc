@@ -217,7 +217,9 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
     const auto runs = NamesById(database, "SELECT id, name, '' FROM runs");
     SQLite::Statement query(
         database,
-        "SELECT run_id, device_id, id, created, model, problem, size, device, protocol, baseline, candidate_path, "
+        "SELECT run_id, device_id, id, created, model, problem, size, device, iif(rules = '', protocol, rules), "
+        "baseline, "
+        "candidate_path, "
         "candidate_sha256, verdict, sample, speedup, low, high, baseline_us, candidate_us FROM evaluations "
         "WHERE (?1 = '' OR problem = ?1) AND (?2 = '' OR verdict = ?2) "
         "AND (?3 = '' OR run_id = (SELECT id FROM runs WHERE name = ?3)) ORDER BY sequence");

@@ -142,6 +142,19 @@ TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
   EXPECT_THAT(States(store), testing::ElementsAre("queued", "running"));
 }
 
+TEST_F(JobsTest, ScoresTellChangedRulesApart) {
+  Store store = Open();
+  ASSERT_TRUE(store.Add(Evaluation("a")));
+  json changed = Evaluation("b");
+  changed["protocol_keys"] = {{"precision", "fp16"}, {"warmup_rounds", 2}};
+  changed["protocol_changed"] = {"precision"};
+  ASSERT_TRUE(store.Add(changed));
+  const auto rows = store.Scores().value();
+  ASSERT_EQ(rows.size(), 2u) << "the one does not take the place of the other";
+  EXPECT_EQ(rows[0].protocol, "quick");
+  EXPECT_EQ(rows[1].protocol, "quick, precision=fp16");
+}
+
 TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   Store store = Open();
   ASSERT_TRUE(store.Add(Evaluation("a", 0)));
