@@ -66,6 +66,7 @@ def kill_one(engine, kind, chance):
     while engine.poll() is None and time.monotonic() < until:
         if kind == "engine":
             engine.kill()
+            engine.wait()
             return True
         below = descendants(engine.pid)
         wanted = [p for p in below.values() if kind_of(p, below) == kind]
