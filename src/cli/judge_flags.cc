@@ -10,18 +10,9 @@ std::string FlagName(std::string key) {
   return "--" + key;
 }
 
-}  // namespace
-
-void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool devices) {
-  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
-  if (!devices) {
-    command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU, or cuda:1: the second")
-        ->capture_default_str();
-  }
-  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
-      ->capture_default_str();
-  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
-      ->check(CLI::IsMember({"namespaces", "process"}))
+// What one evaluation at a time may have.
+void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
+  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU, or cuda:1: the second")
       ->capture_default_str();
   std::vector<std::string> barriers;
   for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
@@ -30,6 +21,18 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
                    "take a barrier away, to prove what it holds (docs/trust.md); implies --no-store")
       ->check(CLI::IsMember(barriers))
       ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
+  if (!run) AddEvalFlags(command, flags.get());
+  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
+      ->capture_default_str();
+  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
+      ->check(CLI::IsMember({"namespaces", "process"}))
+      ->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
   command
       ->add_option("--device-memory", flags->device_memory_gb,

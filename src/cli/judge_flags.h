@@ -22,8 +22,8 @@ struct JudgeFlags {
   std::vector<std::string> without;
 };
 
-// `--device` is left to the command where `devices` says that it takes several. `flags` outlives the parser.
-void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool devices = false);
+// `run`: a command that takes several devices and stores what it judges, and so has neither --device nor --without.
+void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run = false);
 
 EvaluatorOptions OptionsOf(const JudgeFlags& flags);
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory);

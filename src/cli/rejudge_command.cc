@@ -175,7 +175,7 @@ int Rejudge(const RejudgeFlags& flags) {
   RunProgress progress(flags.quiet, pairs->size(), devices->size(), false);
   RunTasks run;
   run.tasks = std::move(*tasks);
-  run.begin = [](int64_t) { return true; };
+  run.begin = [](int64_t) -> Result<bool> { return true; };
   run.end = [&](const TaskEnd& end) -> Status {
     if (!end.evaluation) {
       if (end.evaluation.error().code != ErrorCode::kInterrupted) progress.Failed();

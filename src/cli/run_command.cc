@@ -230,7 +230,7 @@ int JudgeRun(const RunFlags& flags, const Plan& plan, Store* store) {
   RunTasks run;
   run.tasks = OpenTasks(plan, *stored);
   RunProgress progress(flags.quiet, run.tasks.size(), plan.devices.size(), !flags.timeline.empty());
-  run.begin = [&](int64_t id) { return store->ClaimJob(id, owner).value_or(false); };
+  run.begin = [&](int64_t id) { return store->ClaimJob(id, owner); };
   run.end = [&](const TaskEnd& end) { return Keep(plan, by_id.at(end.id), owner, end, flags, store, &progress); };
   const Status judged =
       run.tasks.empty() ? Status() : JudgeAll(std::move(run), OptionsOf(*flags.judge), plan.devices, &progress);

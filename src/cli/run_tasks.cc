@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <sstream>
 
 #include "base/interrupt.h"
@@ -54,17 +56,25 @@ const Result<ProblemFile>& ProblemFinder::Find(const std::string& name) {
 
 Status JudgeAll(RunTasks run, const EvaluatorOptions& options, const std::vector<std::string>& devices,
                 RunProgress* progress) {
-  Status status;  // guarded by the scheduler: it calls one function at a time
+  std::mutex mutex;
+  Status status;  // guarded by it
   std::atomic<bool> broken = false;
+  const auto fail = [&](const Error& error) {
+    const std::lock_guard lock(mutex);
+    if (status) status = tl::make_unexpected(error);
+    broken = true;
+  };
   SchedulerOptions wanted;
   wanted.evaluator = options;
   wanted.devices = devices;
-  wanted.begin = [&](int64_t id) { return !broken && run.begin(id); };
+  wanted.begin = [&](int64_t id) {
+    if (broken) return false;
+    const Result<bool> begun = run.begin(id);
+    if (!begun) fail(begun.error());
+    return begun.value_or(false);
+  };
   wanted.end = [&](const TaskEnd& end) {
-    if (const Status ended = run.end(end); !ended && status) {
-      status = ended;
-      broken = true;
-    }
+    if (const Status ended = run.end(end); !ended) fail(ended.error());
   };
   wanted.span = [&](const Span& span) { progress->Add(span); };
   KB_ASSIGN_OR_RETURN(const auto scheduler, Scheduler::Create(std::move(wanted)));

@@ -15,12 +15,13 @@ namespace kb::cli {
 
 struct RunTasks {
   std::vector<Task> tasks;
-  std::function<bool(int64_t id)> begin;
+  // Whether the task is still to be judged. An error ends the run, like one of `end`.
+  std::function<Result<bool>(int64_t id)> begin;
   // What becomes of one task. An error ends the run: nothing more is begun.
   std::function<Status(const TaskEnd& end)> end;
 };
 
-// Judges them on all devices, until all are or Ctrl-C. The first error of `end`, kInterrupted, or success.
+// Judges them on all devices, until all are or Ctrl-C. The first error of `begin` or `end`, kInterrupted, or success.
 Status JudgeAll(RunTasks run, const EvaluatorOptions& options, const std::vector<std::string>& devices,
                 RunProgress* progress);
 

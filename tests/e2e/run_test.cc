@@ -190,6 +190,7 @@ TEST_F(RunTest, BadArgumentsSayWhatToDo) {
       {{"run", "/no/such/directory"}, "/no/such/directory"},
       {Command(directory, {"--devices", "cpu,cpu"}), "each once"},
       {Command(directory, {"--devices", "cuda:x"}), "cuda:0-3"},
+      {Command(directory, {"--without", "seccomp"}), "--without"},  // such a result is never stored
       {Command(directory, {"--model", "nobody"}), "none of the 1 candidates"},
       {Command(directory, {"--precision", "int3"}), "fp32, fp16 or bf16"}};
   for (const auto& [arguments, words] : cases) {
