@@ -41,7 +41,7 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
   if (LooksBinary(source)) return "the file is binary, not source text";
   const std::string extension = candidate.path.extension();
   if (extension == ".cu" && device == "cpu") return "a CUDA candidate cannot run on device cpu";
-  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device != "cpu") {
+  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device.starts_with("cuda")) {
     return "a C++ candidate for the CPU cannot run on device cuda; call it .cu if it launches kernels";
   }
   if (candidate.kind == CandidateKind::kModule && !Contains(source, "ModelNew")) {
