@@ -28,7 +28,7 @@ if ((status == 0)); then printf '  %-16s %s\n' includes "none crosses a border";
 
 # Versions of clang-format disagree; this one's word counts.
 version=14
-sources=$(find src include bench tests/gpu examples -name '*.cc' -o -name '*.h' -o -name '*.cu')
+sources=$(find src include bench tests examples -name '*.cc' -o -name '*.h' -o -name '*.cu')
 if ! clang-format --version 2>/dev/null | grep -q "version $version\."; then
   printf '  %-16s %s\n' format "not checked: there is no clang-format $version"
 elif ! xargs clang-format --dry-run -Werror <<<"$sources"; then

@@ -9,6 +9,7 @@
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/store.h"
+#include "store/store_test_util.h"
 
 namespace kb {
 namespace {
@@ -18,42 +19,6 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-json Evaluation(const std::string& id, int sample = 0, const std::string& run = "r") {
-  return {{"id", id},
-          {"created", "2026-01-01T10:00:0" + std::to_string(sample) + "Z"},
-          {"run", run},
-          {"model", "m"},
-          {"sample", sample},
-          {"problem", "1/19"},
-          {"problem_sha256", "p"},
-          {"size", "small"},
-          {"device", "cpu"},
-          {"device_info", {{"name", "Some CPU"}, {"cores", 8}}},
-          {"protocol", "quick"},
-          {"baseline", "eager"},
-          {"undisturbed_baseline_us", 149.0},
-          {"candidate", {{"path", "a.py"}, {"sha256", Sha256("source " + id)}, {"source", "source " + id}}},
-          {"verdict", "correct"},
-          {"reason", ""},
-          {"speedup", 1.5},
-          {"speedup_interval", {1.4, 1.6}},
-          {"samples", {{{"index", 0}, {"candidate_us", 100.0}}}},
-          {"engine_us", {{"build", 1e6}}}};
-}
-
-Job MakeJob(int sample, const std::string& path = "a.py", const std::string& sha256 = "s") {
-  Job job;
-  job.model = "m";
-  job.problem = "1/19";
-  job.size = "small";
-  job.device = "cpu";
-  job.protocol = "quick";
-  job.sample = sample;
-  job.path = path;
-  job.sha256 = sha256;
-  return job;
-}
 
 class ArchiveTest : public ::testing::Test {
  protected:
@@ -68,7 +33,7 @@ class ArchiveTest : public ::testing::Test {
   static void Finish(Store& store, const std::string& run, size_t job, const std::string& id) {
     const std::vector<Job> jobs = store.Jobs(run).value();
     ASSERT_TRUE(store.ClaimJob(jobs[job].id, "me").value());
-    ASSERT_TRUE(store.FinishJob(jobs[job].id, "me", Evaluation(id, jobs[job].sample, run)));
+    ASSERT_TRUE(store.FinishJob(jobs[job].id, "me", RunEvaluation(id, jobs[job].sample, run)));
   }
   // An archive of one evaluation and its job, to which `change` was done.
   fs::path Changed(const std::string& sql) const {
@@ -83,7 +48,7 @@ class ArchiveTest : public ::testing::Test {
   }
   void WriteGood() const {
     Store store = Open("good");
-    ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+    ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
     Finish(store, "r", 0, "e");
     ASSERT_TRUE(store.ExportRun("r", Path("good.kbrun")));
   }
@@ -91,7 +56,7 @@ class ArchiveTest : public ::testing::Test {
   void ExpectRefused(const fs::path& archive, const std::string& said) const {
     Store store = Open("mine");
     if (store.Runs()->empty()) {
-      ASSERT_TRUE(store.Add(Evaluation("mine", 0, "mine")));
+      ASSERT_TRUE(store.Add(RunEvaluation("mine", 0, "mine")));
     }
     const auto imported = store.ImportRun(archive);
     ASSERT_FALSE(imported) << said;
@@ -107,14 +72,14 @@ TEST_F(ArchiveTest, WhatComesOutIsWhatWentIn) {
   Store from = Open("from");
   ASSERT_TRUE(WriteFileAtomic(Path("waits.py"), "waits"));
   ASSERT_TRUE(WriteFileAtomic(Path("other.py"), "other"));
-  ASSERT_TRUE(from.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1, Path("waits.py"), Sha256("waits")),
-                                                 MakeJob(2, Path("other.py"), "changed"), MakeJob(3)}));
+  ASSERT_TRUE(from.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1, Sha256("waits"), Path("waits.py")),
+                                                 RunJob(2, "changed", Path("other.py")), RunJob(3)}));
   Finish(from, "r", 0, "a");
   ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(2).id, "me").value());
   ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(3).id, "me").value());
   ASSERT_TRUE(from.GiveUpJob(from.Jobs("r")->at(3).id, "me", "no device", false));
-  ASSERT_TRUE(from.Add(Evaluation("b", 4)));
-  ASSERT_TRUE(from.Add(Evaluation("elsewhere", 0, "other run")));
+  ASSERT_TRUE(from.Add(RunEvaluation("b", 4)));
+  ASSERT_TRUE(from.Add(RunEvaluation("elsewhere", 0, "other run")));
 
   const auto exported = from.ExportRun("r", Path("r.kbrun"));
   ASSERT_TRUE(exported) << exported.error().message;
@@ -157,11 +122,11 @@ TEST_F(ArchiveTest, AnotherName) {
 }
 
 TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
-  const std::vector<Job> jobs = {MakeJob(0), MakeJob(1), MakeJob(2), MakeJob(3, "a.py", "edited there")};
+  const std::vector<Job> jobs = {RunJob(0), RunJob(1), RunJob(2), RunJob(3, "edited there")};
   Store here = Open("here"), there = Open("there");
   ASSERT_TRUE(here.AddJobs("r", jobs));
   ASSERT_TRUE(there.AddJobs("r", jobs));
-  ASSERT_TRUE(here.AddJobs("r", std::vector<Job>{MakeJob(3, "a.py", "edited here")}));
+  ASSERT_TRUE(here.AddJobs("r", std::vector<Job>{RunJob(3, "edited here")}));
   Finish(here, "r", 0, "here0");
   Finish(there, "r", 0, "there0");
   Finish(there, "r", 1, "there1");
@@ -231,10 +196,10 @@ TEST_F(ArchiveTest, HostileRecordsChangeNothing) {
     for (const unsigned char byte : Compress(text)) hex += {kDigits[byte >> 4], kDigits[byte & 15]};
     return Changed("UPDATE evaluations SET json = x'" + hex + "'");
   };
-  json evaluation = Evaluation("e");
+  json evaluation = RunEvaluation("e");
   evaluation["verdict"] = "excellent";
   ExpectRefused(with_json(evaluation.dump()), "the evaluation e");
-  ExpectRefused(with_json(Evaluation("another").dump()), "another id");
+  ExpectRefused(with_json(RunEvaluation("another").dump()), "another id");
   ExpectRefused(with_json("[]"), "the evaluation e");
   ExpectRefused(with_json("{\"id\": \"e\", \"candidate\": 3}"), "the evaluation e");
   ExpectRefused(with_json("{\"id\": \"e\xff\"}"), "the evaluation e");

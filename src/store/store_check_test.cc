@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "store/compress.h"
 #include "store/store.h"
+#include "store/store_test_util.h"
 
 namespace kb {
 namespace {
@@ -48,19 +49,6 @@ json OfRun(json evaluation, int sample) {
   return evaluation;
 }
 
-Job MakeJob(int sample) {
-  Job job;
-  job.model = "m";
-  job.problem = "1/19";
-  job.size = "small";
-  job.device = "cpu";
-  job.protocol = "quick";
-  job.sample = sample;
-  job.path = "a.py";
-  job.sha256 = "s";
-  return job;
-}
-
 class MaintenanceTest : public ::testing::Test {
  protected:
   MaintenanceTest() : directory_(TempDir::Create("kb-maintenance-test").value()), path_(directory_.path() / "s.db") {}
@@ -73,7 +61,7 @@ class MaintenanceTest : public ::testing::Test {
   void AddJobs(int count) const {
     Store store = Open();
     std::vector<Job> jobs;
-    for (int i = 0; i < count; ++i) jobs.push_back(MakeJob(i));
+    for (int i = 0; i < count; ++i) jobs.push_back(RunJob(i));
     ASSERT_TRUE(store.AddJobs("r", jobs));
     ASSERT_TRUE(store.ClaimJob(1, "o").value());
     ASSERT_TRUE(store.FinishJob(1, "o", OfRun(Evaluation("done"), 0)));

@@ -10,42 +10,12 @@
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/store.h"
+#include "store/store_test_util.h"
 
 namespace kb {
 namespace {
 
 using nlohmann::json;
-
-json Evaluation(const std::string& id, int sample = 0) {
-  return {{"id", id},
-          {"created", "2026-01-01T10:00:00Z"},
-          {"run", "r"},
-          {"model", "m"},
-          {"sample", sample},
-          {"problem", "1/19"},
-          {"size", "small"},
-          {"device", "cpu"},
-          {"device_info", {{"name", "Some CPU"}}},
-          {"protocol", "quick"},
-          {"baseline", "eager"},
-          {"candidate", {{"path", "a.py"}, {"sha256", "s"}}},
-          {"verdict", "correct"},
-          {"speedup", 1.5},
-          {"speedup_interval", {1.4, 1.6}}};
-}
-
-Job MakeJob(int sample, const std::string& sha256 = "s") {
-  Job job;
-  job.model = "m";
-  job.problem = "1/19";
-  job.size = "small";
-  job.device = "cpu";
-  job.protocol = "quick";
-  job.sample = sample;
-  job.path = "a.py";
-  job.sha256 = sha256;
-  return job;
-}
 
 class JobsTest : public ::testing::Test {
  protected:
@@ -63,13 +33,13 @@ class JobsTest : public ::testing::Test {
 
 TEST_F(JobsTest, AJobGoesFromQueuedToDone) {
   Store store = Open();
-  const std::vector<Job> jobs = {MakeJob(0), MakeJob(1)};
+  const std::vector<Job> jobs = {RunJob(0), RunJob(1)};
   EXPECT_EQ(store.AddJobs("r", jobs).value(), 2);
   EXPECT_EQ(store.AddJobs("r", jobs).value(), 0) << "known already";
   const int64_t id = store.Jobs("r")->at(1).id;
   EXPECT_TRUE(store.ClaimJob(id, "me").value());
   EXPECT_FALSE(store.ClaimJob(id, "you").value()) << "one owner";
-  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("e", 1)));
+  ASSERT_TRUE(store.FinishJob(id, "me", RunEvaluation("e", 1)));
   EXPECT_THAT(States(store), testing::ElementsAre("queued", "done"));
   EXPECT_EQ(store.Jobs("r")->at(1).evaluation_id, "e");
   EXPECT_EQ(store.Jobs("r")->at(1).attempts, 1);
@@ -77,32 +47,32 @@ TEST_F(JobsTest, AJobGoesFromQueuedToDone) {
 
 TEST_F(JobsTest, WhoLostAJobAddsNothing) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "gone").value());
-  EXPECT_TRUE(store.FinishJob(id, "other", Evaluation("e")));
+  EXPECT_TRUE(store.FinishJob(id, "other", RunEvaluation("e")));
   EXPECT_TRUE(store.List()->empty());
   EXPECT_THAT(States(store), testing::ElementsAre("running"));
 }
 
 TEST_F(JobsTest, AnotherTextOrAWishQueuesAnew) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
-  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("e")));
-  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{MakeJob(0, "changed")}).value(), 1);
+  ASSERT_TRUE(store.FinishJob(id, "me", RunEvaluation("e")));
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{RunJob(0, "changed")}).value(), 1);
   EXPECT_THAT(States(store), testing::ElementsAre("queued"));
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
-  ASSERT_TRUE(store.FinishJob(id, "me", Evaluation("f")));
-  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{MakeJob(0, "changed")}, true).value(), 1);
+  ASSERT_TRUE(store.FinishJob(id, "me", RunEvaluation("f")));
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{RunJob(0, "changed")}, true).value(), 1);
   EXPECT_EQ(store.Jobs("r")->at(0).id, id);
   EXPECT_EQ(store.List()->size(), 2u) << "what was judged before stays";
 }
 
 TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", true));
@@ -118,7 +88,7 @@ TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
 
 TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
   const auto jobs = store.Jobs("r").value();
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
@@ -144,8 +114,8 @@ TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
 
 TEST_F(JobsTest, ScoresTellChangedRulesApart) {
   Store store = Open();
-  ASSERT_TRUE(store.Add(Evaluation("a")));
-  json changed = Evaluation("b");
+  ASSERT_TRUE(store.Add(RunEvaluation("a")));
+  json changed = RunEvaluation("b");
   changed["protocol_keys"] = {{"precision", "fp16"}, {"warmup_rounds", 2}};
   changed["protocol_changed"] = {"precision"};
   ASSERT_TRUE(store.Add(changed));
@@ -157,9 +127,9 @@ TEST_F(JobsTest, ScoresTellChangedRulesApart) {
 
 TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   Store store = Open();
-  ASSERT_TRUE(store.Add(Evaluation("a", 0)));
-  ASSERT_TRUE(store.Add(Evaluation("b", 1)));
-  json again = Evaluation("c", 1);
+  ASSERT_TRUE(store.Add(RunEvaluation("a", 0)));
+  ASSERT_TRUE(store.Add(RunEvaluation("b", 1)));
+  json again = RunEvaluation("c", 1);
   again["created"] = "2026-01-02T10:00:00Z";
   again["verdict"] = "incorrect";
   again["speedup"] = nullptr;
@@ -178,7 +148,7 @@ TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
 
 TEST_F(JobsTest, ScoresOfAFilterAreTheNewestThatItLetsThrough) {
   Store store = Open();
-  json first = Evaluation("a", 0);
+  json first = RunEvaluation("a", 0);
   first["device_info"]["torch"] = "2.9.1";
   ASSERT_TRUE(store.Add(first));
   json other = first;
@@ -186,7 +156,7 @@ TEST_F(JobsTest, ScoresOfAFilterAreTheNewestThatItLetsThrough) {
   other["created"] = "2026-01-02T10:00:00Z";
   other["verdict"] = "crashed";
   ASSERT_TRUE(store.Add(other));
-  json elsewhere = Evaluation("c", 0);
+  json elsewhere = RunEvaluation("c", 0);
   elsewhere["problem"] = "1/20";
   ASSERT_TRUE(store.Add(elsewhere));
   const auto ids = [&](const StoreFilter& filter) {
@@ -206,7 +176,7 @@ TEST_F(JobsTest, ScoresOfAFilterAreTheNewestThatItLetsThrough) {
 
 TEST_F(JobsTest, JobsInOneState) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{MakeJob(0), MakeJob(1)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
   const int64_t id = store.Jobs("r")->at(1).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", false));
@@ -238,7 +208,7 @@ TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
     ASSERT_TRUE(store) << version << ": " << store.error().message;
     EXPECT_EQ(store->Get("old")->at("id"), "old");
     EXPECT_EQ(store->Scores()->at(0).id, "old");
-    EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{MakeJob(0)}));
+    EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{RunJob(0)}));
     EXPECT_TRUE(store->Audits()->empty());
   }
 }
