@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
@@ -20,9 +21,8 @@ using nlohmann::json;
 
 struct AuditFlags {
   SelectionFlags selection;
-  std::string size, device = "cpu", store = DefaultStore();
-  int threads = 0;
-  double device_memory_gb = 0;
+  DeviceFlags on;
+  std::string size, store = DefaultStore();
   bool json = false, again = false, quiet = false;
 };
 
@@ -141,11 +141,7 @@ int Audit(const AuditFlags& flags) {
   if (!problems) return Report(problems.error());
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());
-  EvaluatorOptions options;
-  options.device = flags.device;
-  options.threads = flags.threads;
-  options.device_memory_gb = flags.device_memory_gb;
-  auto evaluator = Evaluator::Create(options);
+  auto evaluator = Evaluator::Create(OptionsOf(flags.on));
   if (!evaluator) return Report(evaluator.error());
   const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
   if (!protocol) return Report(protocol.error());
@@ -163,12 +159,8 @@ void AddAudit(CLI::App* problems, int* exit_code) {
   CLI::App* command = problems->add_subcommand("audit", "is a problem fit to be scored? Resumes where it was cut off");
   AddSelectionFlags(command, &flags->selection);
   AddSizeFlag(command, &flags->size);
-  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
-  command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
-  command
-      ->add_option("--device-memory", flags->device_memory_gb,
-                   "GB of the device's memory to plan with at most; 0: what is free")
-      ->check(CLI::Range(0.0, 1e6));
+  AddDeviceFlag(command, &flags->on.device);
+  AddResourceFlags(command, &flags->on);
   command->add_option("--store", flags->store, "where audits are kept")->capture_default_str();
   command->add_flag("--again", flags->again, "also what was audited before");
   command->add_flag("--json", flags->json, "one line of JSON for each (docs/problems.md)");

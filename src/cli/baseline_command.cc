@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
+#include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
@@ -23,10 +24,10 @@ using nlohmann::json;
 
 struct BaselineFlags {
   SelectionFlags selection;
-  std::string size, device = "cpu", precision, protocol = "quick", store = DefaultStore();
+  DeviceFlags on;
+  std::string size, precision, protocol = "quick", store = DefaultStore();
   std::vector<std::string> kinds = {"eager"};
-  int threads = 0, check = 0;
-  double device_memory_gb = 0;
+  int check = 0;
   bool json = false, again = false, quiet = false;
 };
 
@@ -216,11 +217,7 @@ int Baseline(const BaselineFlags& flags) {
   if (!problems) return Report(problems.error());
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());
-  EvaluatorOptions options;
-  options.device = flags.device;
-  options.threads = flags.threads;
-  options.device_memory_gb = flags.device_memory_gb;
-  auto evaluator = Evaluator::Create(options);
+  auto evaluator = Evaluator::Create(OptionsOf(flags.on));
   if (!evaluator) return Report(evaluator.error());
   Measurer measurer{std::move(*evaluator), std::move(*store)};
   const auto tasks = MakeTasks(*problems, flags, measurer);
@@ -235,7 +232,7 @@ void AddBaseline(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("baseline", "measure and keep PyTorch's own times. Resumes");
   AddSelectionFlags(command, &flags->selection);
   AddSizeFlag(command, &flags->size);
-  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU")->capture_default_str();
+  AddDeviceFlag(command, &flags->on.device);
   command
       ->add_option("--kind", flags->kinds,
                    "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune; several, "
@@ -245,11 +242,7 @@ void AddBaseline(CLI::App* app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16; default: the protocol's");
   command->add_option("--protocol", flags->protocol, "how many calls, how narrow an interval")->capture_default_str();
-  command->add_option("--threads", flags->threads, "cores; 0: all")->check(CLI::Range(0, 1024));
-  command
-      ->add_option("--device-memory", flags->device_memory_gb,
-                   "GB of the device's memory to plan with at most; 0: what is free")
-      ->check(CLI::Range(0.0, 1e6));
+  AddResourceFlags(command, &flags->on);
   command->add_option("--store", flags->store, "where baselines are kept")->capture_default_str();
   CLI::Option* again = command->add_flag("--again", flags->again, "also what was measured before");
   command

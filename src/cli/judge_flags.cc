@@ -12,8 +12,7 @@ std::string FlagName(std::string key) {
 
 // What one evaluation at a time may have.
 void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
-  command->add_option("--device", flags->device, "cpu, or cuda: the first NVIDIA GPU, or cuda:1: the second")
-      ->capture_default_str();
+  AddDeviceFlag(command, &flags->device);
   std::vector<std::string> barriers;
   for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
   command
@@ -25,6 +24,19 @@ void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
 
 }  // namespace
 
+void AddDeviceFlag(CLI::App* command, std::string* device) {
+  command->add_option("--device", *device, "cpu, or cuda: the first NVIDIA GPU, or cuda:1: the second")
+      ->capture_default_str();
+}
+
+void AddResourceFlags(CLI::App* command, DeviceFlags* flags) {
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command
+      ->add_option("--device-memory", flags->device_memory_gb,
+                   "GB of the device's memory to plan with at most; 0: what is free")
+      ->check(CLI::Range(0.0, 1e6));
+}
+
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
   if (!run) AddEvalFlags(command, flags.get());
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
@@ -33,11 +45,7 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
       ->check(CLI::IsMember({"namespaces", "process"}))
       ->capture_default_str();
-  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
-  command
-      ->add_option("--device-memory", flags->device_memory_gb,
-                   "GB of the device's memory to plan with at most; 0: what is free")
-      ->check(CLI::Range(0.0, 1e6));
+  AddResourceFlags(command, flags.get());
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
   for (const Protocol::Key& key : Protocol::Keys()) {
     const std::string name = key.name;
@@ -48,13 +56,18 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
   }
 }
 
-EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
+EvaluatorOptions OptionsOf(const DeviceFlags& flags) {
   EvaluatorOptions options;
   options.device = flags.device;
-  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
-  options.without = {flags.without.begin(), flags.without.end()};
   options.threads = flags.threads;
   options.device_memory_gb = flags.device_memory_gb;
+  return options;
+}
+
+EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
+  EvaluatorOptions options = OptionsOf(static_cast<const DeviceFlags&>(flags));
+  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  options.without = {flags.without.begin(), flags.without.end()};
   options.jobs = flags.jobs;
   return options;
 }

@@ -14,17 +14,28 @@
 
 namespace kb::cli {
 
-struct JudgeFlags {
-  std::string size = "standard", device = "cpu", protocol = "strict", isolation = "namespaces";
-  std::map<std::string, std::string> keys;  // of the protocol, set by flags
-  int threads = 0, jobs = 0;
+// Of every command that uses a device.
+struct DeviceFlags {
+  std::string device = "cpu";
+  int threads = 0;
   double device_memory_gb = 0;
+};
+
+struct JudgeFlags : DeviceFlags {
+  std::string size = "standard", protocol = "strict", isolation = "namespaces";
+  std::map<std::string, std::string> keys;  // of the protocol, set by flags
+  int jobs = 0;
   std::vector<std::string> without;
 };
 
+void AddDeviceFlag(CLI::App* command, std::string* device);
+// --threads and --device-memory.
+void AddResourceFlags(CLI::App* command, DeviceFlags* flags);
 // `run`: a command that takes several devices and stores what it judges, and so has neither --device nor --without.
+// `flags` outlives the parser.
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run = false);
 
+EvaluatorOptions OptionsOf(const DeviceFlags& flags);
 EvaluatorOptions OptionsOf(const JudgeFlags& flags);
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory);
 
