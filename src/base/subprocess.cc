@@ -105,7 +105,7 @@ Result<Subprocess> Subprocess::Spawn(const SpawnOptions& options) {
     _exit(127);
   }
   writing.Reset();
-  Subprocess child(pid, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))));
+  Subprocess child(pid, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))), options.stop_signal);
   int error = 0;
   ssize_t got = 0;
   while ((got = ::read(reading.get(), &error, sizeof error)) < 0 && errno == EINTR) {
@@ -117,13 +117,17 @@ Result<Subprocess> Subprocess::Spawn(const SpawnOptions& options) {
 }
 
 Subprocess::Subprocess(Subprocess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), pidfd_(std::move(other.pidfd_)), ended_(other.ended_) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      pidfd_(std::move(other.pidfd_)),
+      stop_signal_(other.stop_signal_),
+      ended_(other.ended_) {}
 
 Subprocess& Subprocess::operator=(Subprocess&& other) noexcept {
   if (this != &other) {
     Kill();
     pid_ = std::exchange(other.pid_, -1);
     pidfd_ = std::move(other.pidfd_);
+    stop_signal_ = other.stop_signal_;
     ended_ = other.ended_;
   }
   return *this;
@@ -145,8 +149,7 @@ std::optional<ExitStatus> Subprocess::Wait(std::chrono::milliseconds timeout) {
   }
 }
 
-// Until it is reaped nobody else can have its process group: what it left there ends with it. (bubblewrap killed early
-// leaves a child that waits for it for ever.)
+// Until it is reaped nobody else can have its process group: what it left there ends with it.
 void Subprocess::Reap() {
   ::kill(-pid_, SIGKILL);
   int status = 0;
@@ -157,6 +160,8 @@ void Subprocess::Reap() {
 
 void Subprocess::Kill() {
   if (pid_ < 0 || ended_) return;
+  ::kill(pid_, stop_signal_);
+  if (stop_signal_ != SIGKILL && Wait(std::chrono::seconds(5))) return;
   ::kill(pid_, SIGKILL);
   Reap();
 }

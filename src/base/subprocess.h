@@ -2,6 +2,7 @@
 #ifndef BASE_SUBPROCESS_H_
 #define BASE_SUBPROCESS_H_
 
+#include <signal.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -35,6 +36,8 @@ struct SpawnOptions {
   std::string directory;      // working directory; empty: unchanged
   uint64_t memory_limit = 0;  // bytes of address space (RLIMIT_AS); 0: none
   uint64_t file_limit = 0;    // bytes of one file; 0: none
+  // What Kill() sends. With another signal than SIGKILL the child has 5 seconds to end by itself, and what it started.
+  int stop_signal = SIGKILL;
 };
 
 class Subprocess {
@@ -50,17 +53,18 @@ class Subprocess {
 
   // Nothing if it still runs after the timeout. What is left of its process group ends with it.
   std::optional<ExitStatus> Wait(std::chrono::milliseconds timeout);
-  // SIGKILL, then reaps. Harmless after the end.
+  // The stop signal, then reaps. Harmless after the end.
   void Kill();
 
   pid_t pid() const { return pid_; }
   int pidfd() const { return pidfd_.get(); }
 
  private:
-  Subprocess(pid_t pid, Fd pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  Subprocess(pid_t pid, Fd pidfd, int stop_signal) : pid_(pid), pidfd_(std::move(pidfd)), stop_signal_(stop_signal) {}
   void Reap();
   pid_t pid_ = -1;
   Fd pidfd_;
+  int stop_signal_ = SIGKILL;
   std::optional<ExitStatus> ended_;
 };
 

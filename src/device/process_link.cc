@@ -38,6 +38,7 @@ class ProcessLink : public RunnerLink {
     const uint64_t before = Tell(kind, argument);
     Span span;
     span.end = StateSinceFreeze();
+    if (span.end == SpanEnd::kRanFrozen) Freeze();  // for the next attempt
     if (span.end != SpanEnd::kDone) return span;
     const int64_t waited = RunDelayNs(pid_);
     if (options_.watch) {
@@ -132,7 +133,8 @@ class ProcessLink : public RunnerLink {
     return true;
   }
 
-  // Whether the runner has slept since Freeze(): nothing but a signal of ours may have woken it.
+  // Whether the runner has slept since Freeze(): nothing but a signal of ours may have woken it. A thread that was put
+  // off its core in the middle of being stopped, on a busy machine, looks the same: so one time proves nothing.
   SpanEnd StateSinceFreeze() {
     if (!options_.freezes) return SpanEnd::kDone;
     if (Died()) return SpanEnd::kDied;

@@ -13,8 +13,8 @@ namespace {
 using nlohmann::json;
 
 const char* EndName(SpanEnd end) {
-  static constexpr const char* kEnds[] = {"done",      "died",      "timed_out", "malformed",
-                                          "malformed", "malformed", "malformed"};
+  static constexpr const char* kEnds[] = {"done",       "died",      "timed_out", "malformed",
+                                          "ran_frozen", "malformed", "malformed"};
   return kEnds[static_cast<int>(end)];
 }
 

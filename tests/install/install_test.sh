@@ -19,7 +19,7 @@ cmake --install "$build" --prefix "$work/first" >"$work/log" 2>&1 || { cat "$wor
 mkdir "$work/moved"
 mv "$work/first" "$tree"
 
-for file in bin/kernelbench libexec/kernelbench/{kb-runner,kb-nvrtc} include/kernelbench/kernel.h \
+for file in bin/kernelbench libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper} include/kernelbench/kernel.h \
   share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,examples/expected.json}; do
   [[ -e $tree/$file ]] || fail "$file is not installed"
 done
@@ -32,7 +32,7 @@ grep -q '^1/19 ' <<<"$problems" || fail "problems list does not know 1/19: $prob
 env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null || fail "protocols strict failed"
 
 # Where each library comes from: the tree, but for those of glibc and the compiler (cmake/install.cmake says why).
-objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,kb-nvrtc,libkernelbench_device.so,libkernelbench_runner.so})
+objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper,libkernelbench_device.so,libkernelbench_runner.so})
 if [[ -x $tree/libexec/kernelbench/bwrap ]]; then
   objects+=("$tree/libexec/kernelbench/bwrap")
   env -i "$tree/libexec/kernelbench/bwrap" --version >/dev/null || fail "the carried bwrap does not start"

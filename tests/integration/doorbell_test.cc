@@ -145,6 +145,22 @@ TEST(Doorbell, AThreadLeftBehindStopsToo) {
   EXPECT_EQ(shared.output()[0], before);
 }
 
+TEST(Doorbell, ARunnerThatRanWhileItWasStoppedIsStoppedAgain) {
+  Shared shared;
+  FakeRunner runner(shared, [](runner::Mailbox* mailbox) {
+    for (;;) {
+      mailbox->Wait();
+      mailbox->Answer();
+    }
+  });
+  ASSERT_EQ(runner.Call().end, SpanEnd::kDone);
+  ASSERT_EQ(kill(runner.pid(), SIGCONT), 0);
+  while (AllThreadsStopped(runner.pid())) usleep(1000);
+  EXPECT_EQ(runner.Call().end, SpanEnd::kRanFrozen);
+  EXPECT_TRUE(AllThreadsStopped(runner.pid()));
+  EXPECT_EQ(runner.Call().end, SpanEnd::kDone);
+}
+
 TEST(Doorbell, DeathTimeoutAndForgeryAreToldApart) {
   Shared dead, endless, lying;
   FakeRunner dies(dead, [](runner::Mailbox* mailbox) { mailbox->Wait(); });

@@ -68,7 +68,7 @@ KB_EXPORT int kb_forward(const kb_call* call) {
 COMPILERS = {"g++", "cc1plus", "as", "ld", "collect2", "sh", "cat"}
 # Kinds that hold the candidate itself: that they die is, for all the judge can know, the candidate's doing.
 UNTRUSTED = {"native runner", "module runner"}
-KINDS = ["engine", "device process", "zygote", "bwrap", "compiler", "native supervisor", "native runner",
+KINDS = ["engine", "device process", "zygote", "keeper", "bwrap", "compiler", "native supervisor", "native runner",
          "module supervisor", "module runner"]
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 PATIENCE = 15  # seconds for what was left behind to end
@@ -108,10 +108,10 @@ def descendants(ancestor):
 def kind_of(process, among):
     """What a process of the evaluation is, or None: a probe, or something between fork and exec."""
     def is_zygote(p):
-        return p is not None and "kernelbench_torch.zygote" in p.argv and p.name != "bwrap"
+        return p is not None and "kernelbench_torch.zygote" in p.argv and p.name not in ("bwrap", "kb-keeper")
     parent = among.get(process.parent)
-    if process.name == "bwrap":
-        return "bwrap"
+    if process.name in ("bwrap", "kb-keeper"):
+        return process.name.removeprefix("kb-")
     if "kernelbench_torch.device_host" in process.argv:
         return "device process"
     if is_zygote(process):

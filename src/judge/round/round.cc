@@ -52,7 +52,7 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
   if (end == "died") {
     return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
   }
-  if (end == "malformed") {
+  if (end == "malformed" || end == "ran_frozen") {
     return Finding{Verdict::kTampered, "forged or out of turn: " + answer.at("malformed").get<std::string>(), "",
                    nullptr};
   }
@@ -91,21 +91,28 @@ Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
   return reply;
 }
 
-Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind, uint64_t argument, double timeout_s) {
+// A runner that ran while it was stopped may have seen its inputs, or a busy machine had not quite stopped it. It gains
+// nothing by it, for it gets other inputs; one that does so again and again is no accident.
+Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
+                                                           const std::function<Result<uint64_t>()>& prepare,
+                                                           double timeout_s) {
+  constexpr int kAttempts = 5;
   const char* step = kind == CallKind::kForward   ? "call"
                      : kind == CallKind::kEmpty   ? "offset"
                      : kind == CallKind::kProfile ? "profile"
                                                   : "load";
-  KB_ASSIGN_OR_RETURN(
-      const json answer,
-      Step(step,
-           {{"op", "call"}, {"kind", static_cast<int>(kind)}, {"argument", argument}, {"timeout_us", timeout_s * 1e6}},
-           timeout_s + kStepTimeout));
-  if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
-  Answer told{answer.at("us"), answer.at("report")};
-  told.report["waited_us"] = answer.at("waited_us");
-  told.report["gap_us"] = answer.at("gap_us");
-  return told;
+  for (int attempt = 1;; ++attempt) {
+    KB_ASSIGN_OR_RETURN(const uint64_t argument, prepare());
+    const json request = {
+        {"op", "call"}, {"kind", static_cast<int>(kind)}, {"argument", argument}, {"timeout_us", timeout_s * 1e6}};
+    KB_ASSIGN_OR_RETURN(const json answer, Step(step, request, timeout_s + kStepTimeout));
+    if (answer.at("end") == "ran_frozen" && attempt < kAttempts) continue;
+    if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
+    Answer told{answer.at("us"), answer.at("report")};
+    told.report["waited_us"] = answer.at("waited_us");
+    told.report["gap_us"] = answer.at("gap_us");
+    return told;
+  }
 }
 
 Result<uint64_t> Rounds::SetWeights(int index) {
@@ -113,20 +120,31 @@ Result<uint64_t> Rounds::SetWeights(int index) {
   return reply.at("seed").get<uint64_t>();
 }
 
-Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
-  Round round{.plan = plan};
-
-  // 1. Draw: fresh inputs into memory that the runner cannot map.
+Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {
   json draw = {{"op", "draw"}, {"distribution", plan.distribution}};
   if (plan.input_seed) draw["seed"] = *plan.input_seed;
   KB_ASSIGN_OR_RETURN(const json drawn, Step("draw", draw, protocol_.reference_timeout_s));
   rng_seed_ = drawn.at("rng_seed");
+  return rng_seed_;
+}
 
+Status Rounds::Present(const char* step) {
+  KB_RETURN_IF_ERROR(Step(step, {{"op", "present"}}, kStepTimeout));
+  return {};
+}
+
+Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
+  Round round{.plan = plan};
+
+  // 1. Draw: fresh inputs into memory that the runner cannot map.
   // 2. Present: copy to the shared inputs, poison the outputs, flush the caches. The runner is frozen.
-  KB_RETURN_IF_ERROR(Step("present", {{"op", "present"}}, kStepTimeout));
-
+  const auto prepare = [&]() -> Result<uint64_t> {
+    KB_ASSIGN_OR_RETURN(const uint64_t seed, Draw(plan));
+    KB_RETURN_IF_ERROR(Present("present"));
+    return seed;
+  };
   // 3 and 4. Candidate: go, done, secret positions; then the runner is frozen again.
-  KB_ASSIGN_OR_RETURN(const auto answered, Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
+  KB_ASSIGN_OR_RETURN(const auto answered, Ring(CallKind::kForward, prepare, protocol_.call_timeout_s));
   if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
@@ -167,8 +185,11 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
 
 Result<std::optional<Finding>> Rounds::Repeat() {
   KB_RETURN_IF_ERROR(Step("repeat", {{"op", "keep_outputs"}}, kStepTimeout));
-  KB_RETURN_IF_ERROR(Step("repeat", {{"op", "present"}}, kStepTimeout));
-  KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, rng_seed_, protocol_.call_timeout_s));
+  const auto prepare = [&]() -> Result<uint64_t> {
+    KB_RETURN_IF_ERROR(Present("repeat"));
+    return rng_seed_;
+  };
+  KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, prepare, protocol_.call_timeout_s));
   if (auto* finding = std::get_if<Finding>(&answered)) return std::optional(std::move(*finding));
   KB_ASSIGN_OR_RETURN(const json same, Step("repeat", {{"op", "outputs_equal_kept"}}, kStepTimeout));
   if (same.at("equal")) return std::optional<Finding>();
@@ -184,9 +205,12 @@ Status Rounds::DrawForProfile() {
 }
 
 Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
-  KB_RETURN_IF_ERROR(DrawForProfile());
-  KB_RETURN_IF_ERROR(Step("profile", {{"op", "present"}}, kStepTimeout));
-  return Ring(CallKind::kProfile, rng_seed_, 2 * protocol_.call_timeout_s);
+  const auto prepare = [&]() -> Result<uint64_t> {
+    KB_RETURN_IF_ERROR(DrawForProfile());
+    KB_RETURN_IF_ERROR(Present("profile"));
+    return rng_seed_;
+  };
+  return Ring(CallKind::kProfile, prepare, 2 * protocol_.call_timeout_s);
 }
 
 Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {

@@ -2,6 +2,7 @@
 #ifndef JUDGE_ROUND_ROUND_H_
 #define JUDGE_ROUND_ROUND_H_
 
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -64,7 +65,10 @@ class Rounds {
     double us = 0;
     nlohmann::json report;
   };
-  Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument, double timeout_s);
+  Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument, double timeout_s) {
+    return Ring(
+        kind, [argument] { return argument; }, timeout_s);
+  }
 
   // Makes a weight set current on the reference's side and returns its seed.
   Result<uint64_t> SetWeights(int index);
@@ -86,6 +90,11 @@ class Rounds {
   Result<nlohmann::json> BaselineAlone();
 
  private:
+  // `prepare` puts the call's inputs in place and gives its argument; again for each attempt.
+  Result<std::variant<Answer, Finding>> Ring(CallKind kind, const std::function<Result<uint64_t>()>& prepare,
+                                             double timeout_s);
+  Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
+  Status Present(const char* step);
   Status DrawForProfile();
   nlohmann::json BaselineRequest() const { return {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}}; }
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);

@@ -55,8 +55,12 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Sandbox::Sandbox(std::string bwrap, Isolation isolation, Without without, const std::string& device)
-    : bwrap_(std::move(bwrap)), isolation_(isolation), without_(std::move(without)), missing_(without_) {
+Sandbox::Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& device)
+    : keeper_(std::move(keeper)),
+      bwrap_(std::move(bwrap)),
+      isolation_(isolation),
+      without_(std::move(without)),
+      missing_(without_) {
   if (device == "cpu") return;
   missing_.insert("pid-namespace");
   devices_.assign(std::begin(kGpuFiles), std::end(kGpuFiles));
@@ -64,11 +68,12 @@ Sandbox::Sandbox(std::string bwrap, Isolation isolation, Without without, const 
 
 Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without,
                                 const std::string& device) {
-  if (isolation == Isolation::kProcess) return Sandbox("", isolation, std::move(without), device);
+  const std::string keeper = installation.libexec / "kb-keeper";
+  if (isolation == Isolation::kProcess) return Sandbox(keeper, "", isolation, std::move(without), device);
   // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal;
   for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    Sandbox sandbox(bwrap, isolation, without, device);
+    Sandbox sandbox(keeper, bwrap, isolation, without, device);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
     const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
@@ -125,18 +130,20 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   options.memory_limit = spec.memory_limit;
   options.file_limit = spec.file_limit;
   options.directory = "/";
+  options.stop_signal = SIGTERM;
+  std::vector<std::string>& argv = options.argv;
+  argv = {keeper_};
   if (isolation_ == Isolation::kProcess) {
     KB_CHECK(spec.files.empty());
-    options.argv = spec.argv;
+    argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
     return options;
   }
   if (missing_.contains("environment")) {
     for (char** variable = environ; *variable != nullptr; ++variable) options.environment.emplace_back(*variable);
   }
-  std::vector<std::string>& argv = options.argv;
   // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
-  argv = {bwrap_, "--unshare-user",    "--uid",         "1000",       "--gid",
-          "1000", "--die-with-parent", "--new-session", "--cap-drop", "ALL"};
+  argv.insert(argv.end(), {bwrap_, "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent",
+                           "--new-session", "--cap-drop", "ALL"});
   const auto with = [&](const char* barrier) { return !missing_.contains(barrier); };
   // bubblewrap's own first process would be neither frozen nor filtered.
   if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});

@@ -50,12 +50,13 @@ class Sandbox {
   // mount namespace decides that.
   nlohmann::json Confinement(uint64_t memory_bytes) const;
 
-  // The command that runs `spec` inside. Without namespaces `files` must be empty: the caller uses real paths.
+  // The command that runs `spec` inside, under a keeper (keeper_main.cc), so that nothing outlives it. Without
+  // namespaces `files` must be empty: the caller uses real paths.
   SpawnOptions Wrap(const SandboxSpec& spec) const;
 
  private:
-  Sandbox(std::string bwrap, Isolation isolation, Without without, const std::string& device);
-  std::string bwrap_;
+  Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& device);
+  std::string keeper_, bwrap_;  // programs
   Isolation isolation_;
   Without without_;                   // what was asked to be missing
   Without missing_;                   // that, and what this device cannot have
