@@ -47,7 +47,7 @@ void PrintHeading() {
 
 void Print(const json& audit, bool as_json) {
   if (as_json) {
-    fmt::print("{}\n", audit.dump(-1, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}", JsonLine(audit));
   } else {
     std::string said;
     for (const char* list : {"failures", "notes"}) {

@@ -50,8 +50,6 @@ std::string NameOf(const Task& task) {
   return fmt::format("{} {} {}", task.problem.name, task.size, task.protocol.baseline);
 }
 
-std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
-
 Result<Protocol> MakeProtocol(const std::filesystem::path& directory, const std::string& name,
                               const std::string& precision, const std::string& kind) {
   KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, name));
@@ -136,7 +134,7 @@ int MeasureAll(const std::vector<Task>& tasks, const BaselineFlags& flags, size_
       ++measured;
       baseline = std::move(*taken);
     }
-    fmt::print("{}", flags.json ? Line(baseline) : BaselineLine(baseline));
+    fmt::print("{}", flags.json ? JsonLine(baseline) : BaselineLine(baseline));
     std::fflush(stdout);
     baselines.push_back(std::move(baseline));
   }
@@ -202,7 +200,7 @@ int CheckSome(const std::vector<Task>& all, const BaselineFlags& flags, Measurer
     }
     const json comparison = Compare(task.known, *now);
     changed += comparison.at("changed").get<bool>() ? 1 : 0;
-    flags.json ? fmt::print("{}", Line(comparison)) : PrintComparison(comparison);
+    flags.json ? fmt::print("{}", JsonLine(comparison)) : PrintComparison(comparison);
     std::fflush(stdout);
   }
   if (!flags.json) {

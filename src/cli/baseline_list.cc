@@ -73,7 +73,7 @@ int List(const FileFlags& flags) {
   const auto baselines = Stored(flags);
   if (!baselines) return Report(baselines.error());
   if (flags.json) {
-    for (const json& each : *baselines) fmt::print("{}\n", each.dump(-1, ' ', false, json::error_handler_t::replace));
+    for (const json& each : *baselines) fmt::print("{}", JsonLine(each));
     return kAllCorrect;
   }
   if (baselines->empty()) fmt::print("no baselines in {}\n", flags.store);

@@ -35,7 +35,7 @@ Result<Protocol> MakeProtocol(const CheckFlags& flags) {
 // On which device a candidate could run is not asked here.
 constexpr const char* kAnyDevice = "";
 
-int Check(const CheckFlags& flags) {
+int CheckFiles(const CheckFlags& flags) {
   const auto protocol = MakeProtocol(flags);
   if (!protocol) return Report(protocol.error());
   int exit_code = kAllCorrect;
@@ -54,7 +54,7 @@ int Check(const CheckFlags& flags) {
                          {"backend", candidate->backend},
                          {"rejection", candidate->rejection},
                          {"findings", StaticFindingsJson(findings)}};
-      fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+      fmt::print("{}", JsonLine(line));
       continue;
     }
     if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", file, candidate->rejection);
@@ -79,7 +79,7 @@ void AddCheck(CLI::App* app, int* exit_code) {
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
       ->delimiter(',');
   command->add_flag("--json", flags->json, "one line of JSON for each file");
-  command->callback([flags, exit_code] { *exit_code = Check(*flags); });
+  command->callback([flags, exit_code] { *exit_code = CheckFiles(*flags); });
 }
 
 }  // namespace kb::cli

@@ -3,6 +3,7 @@
 #define CLI_COMMANDS_H_
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,12 @@ int Report(const Error& error);
 
 // $KERNELBENCH_STORE, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or ~/.local/share.
 std::string DefaultStore();
+
+// One line of --json. What is not UTF-8 in it, from a candidate, is replaced.
+template <typename Json = nlohmann::json>
+std::string JsonLine(const Json& value) {
+  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 // True if stdout is a terminal that wants colours.
 bool WantsColour();

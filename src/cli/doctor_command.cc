@@ -54,7 +54,7 @@ int Doctor(const DoctorFlags& flags) {
   const Diagnosis diagnosis = Diagnose(*installation, wanted, {flags.without.begin(), flags.without.end()},
                                        std::filesystem::path(DefaultStore()).parent_path());
   if (flags.json) {
-    fmt::print("{}\n", diagnosis.ToJson().dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    fmt::print("{}", JsonLine(diagnosis.ToJson()));
     return diagnosis.Healthy() ? kAllCorrect : kEngineFailure;
   }
   PrintChecks(diagnosis);

@@ -42,7 +42,7 @@ Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
 
 void Print(const json& evaluation, const EvalFlags& flags) {
   if (flags.json) {
-    fmt::print("{}\n", evaluation.dump(-1, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}", JsonLine(evaluation));
   } else if (flags.candidates.size() == 1 || flags.verbose) {
     fmt::print("{}", Describe(evaluation, {.colour = WantsColour()}));
   }

@@ -110,8 +110,7 @@ int Original(OriginalFlags flags) {
   if (!flags.json) PrintTable(original->level, samples);
   for (const SampleBothWays& sample : samples) {
     if (flags.json) {
-      fmt::print("{}\n",
-                 SampleJson(original->level, sample).dump(-1, ' ', false, ordered_json::error_handler_t::replace));
+      fmt::print("{}", JsonLine(SampleJson(original->level, sample)));
     }
   }
   return kAllCorrect;

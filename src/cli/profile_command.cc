@@ -73,7 +73,7 @@ int Profile(const ProfileFlags& flags) {
   const json profile =
       ProfileJson(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
   if (flags.json) {
-    fmt::print("{}\n", profile.dump(-1, ' ', false, json::error_handler_t::replace));
+    fmt::print("{}", JsonLine(profile));
   } else {
     Print(profile, evaluation);
   }

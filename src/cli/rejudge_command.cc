@@ -132,7 +132,7 @@ int Tell(const RejudgeFlags& flags, const std::vector<Pair>& pairs) {
   int64_t judged = 0, verdicts = 0, measured = 0, speedups = 0;
   std::vector<double> differences;
   for (const Pair& pair : pairs) {
-    if (flags.json) fmt::print("{}\n", PairJson(pair).dump(-1, ' ', false, json::error_handler_t::replace));
+    if (flags.json) fmt::print("{}", JsonLine(PairJson(pair)));
     if (pair.verdict.empty()) continue;
     ++judged;
     verdicts += SameVerdict(pair) ? 1 : 0;

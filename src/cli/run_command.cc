@@ -157,8 +157,6 @@ json FailureJson(const Plan& plan, const Job& job, const TaskEnd& end) {
           {"attempts", end.attempts}};
 }
 
-std::string JsonLine(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
-
 // Stores how one job ended, and prints it where that is wanted.
 Status Keep(const Plan& plan, const Job& job, const std::string& owner, const TaskEnd& end, const RunFlags& flags,
             Store* store, RunProgress* progress) {

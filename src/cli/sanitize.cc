@@ -46,7 +46,7 @@ int SanitizeAll(const std::vector<Request>& requests, EvaluatorOptions options, 
     if (!result) return std::max<int>(exit_code, Report(result.error()));
     if (result->at("clean") != true) exit_code = kNotAllCorrect;
     if (as_json) {
-      fmt::print("{}\n", result->dump(-1, ' ', false, json::error_handler_t::replace));
+      fmt::print("{}", JsonLine(*result));
     } else {
       fmt::print("{}", DescribeSanitized(*result));
     }

@@ -26,21 +26,19 @@ Result<Store> OpenThere(const std::string& path) {
   return Store::Open(path);
 }
 
-std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
-
-int Check(const AdminFlags& flags) {
+int CheckStore(const AdminFlags& flags) {
   const auto store = OpenThere(flags.store);
   if (!store) return Report(store.error());
   const auto health = store->Check();
   if (!health) return Report(health.error());
   const bool sound = health->wrong.empty();
   if (flags.json) {
-    fmt::print("{}", Line({{"store", flags.store},
-                           {"sound", sound},
-                           {"wrong", health->wrong},
-                           {"stranded", health->stranded},
-                           {"rows", health->rows},
-                           {"jobs", health->states}}));
+    fmt::print("{}", JsonLine({{"store", flags.store},
+                               {"sound", sound},
+                               {"wrong", health->wrong},
+                               {"stranded", health->stranded},
+                               {"rows", health->rows},
+                               {"jobs", health->states}}));
     return sound ? kAllCorrect : kNotAllCorrect;
   }
   for (const std::string& each : health->wrong) fmt::print("wrong: {}\n", OneLine(each, 500));
@@ -58,11 +56,11 @@ int Collect(const AdminFlags& flags) {
   const auto garbage = store->CollectGarbage(flags.garbage);
   if (!garbage) return Report(garbage.error());
   if (flags.json) {
-    fmt::print("{}", Line({{"store", flags.store},
-                           {"dry_run", flags.garbage.dry_run},
-                           {"removed", garbage->rows},
-                           {"bytes_before", garbage->bytes_before},
-                           {"bytes_after", garbage->bytes_after ? json(*garbage->bytes_after) : json()}}));
+    fmt::print("{}", JsonLine({{"store", flags.store},
+                               {"dry_run", flags.garbage.dry_run},
+                               {"removed", garbage->rows},
+                               {"bytes_before", garbage->bytes_before},
+                               {"bytes_after", garbage->bytes_after ? json(*garbage->bytes_after) : json()}}));
   } else {
     const char* verb = flags.garbage.dry_run ? "would remove" : "removed";
     for (const auto& [table, rows] : garbage->rows) fmt::print("{} {:>7} of {}\n", verb, rows, table);
@@ -88,7 +86,7 @@ void AddStore(CLI::App* app, int* exit_code) {
     sub->callback([flags, exit_code, run] { *exit_code = run(*flags); });
     return sub;
   };
-  add("check", "is all of it there and whole? Exit code 1 if something is wrong", Check);
+  add("check", "is all of it there and whole? Exit code 1 if something is wrong", CheckStore);
   CLI::App* gc = add("gc", "remove what nothing refers to any more, and make the file smaller", Collect);
   CLI::Option* older = gc->add_option("--older-than", flags->garbage.older_than_days,
                                       "also evaluations older than so many days; never a run's newest of a job")

@@ -38,8 +38,6 @@ Result<std::vector<json>> Audits(const StoreFlags& flags) {
   return store ? store->Audits() : std::vector<json>();
 }
 
-std::string Line(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"; }
-
 int Show(const StoreFlags& flags) {
   const auto store = OpenExisting(flags.store);
   if (!store) return Report(store.error());
@@ -47,7 +45,7 @@ int Show(const StoreFlags& flags) {
     return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
   const auto evaluation = (*store)->Get(flags.id);
   if (!evaluation) return Report(evaluation.error());
-  fmt::print("{}", flags.json ? Line(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
+  fmt::print("{}", flags.json ? JsonLine(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
   return kAllCorrect;
 }
 
@@ -55,7 +53,7 @@ int List(const StoreFlags& flags) {
   const auto evaluations = Evaluations(flags, false);
   if (!evaluations) return Report(evaluations.error());
   if (flags.json) {
-    for (const json& evaluation : *evaluations) fmt::print("{}", Line(evaluation));
+    for (const json& evaluation : *evaluations) fmt::print("{}", JsonLine(evaluation));
   } else if (evaluations->empty()) {
     fmt::print("no evaluations in {}\n", flags.store);
   } else {

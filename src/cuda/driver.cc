@@ -5,14 +5,10 @@
 
 #include <mutex>
 
+#include "cuda/library.h"
+
 namespace kb::cuda {
 namespace {
-
-template <typename Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
 
 #define KB_CUDA_FUNCTIONS(X)  \
   X(cuInit)                   \

@@ -6,16 +6,12 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "cuda/library.h"
+
 namespace kb::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <typename Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
 
 // NVRTC's functions, as far as they are needed.
 struct Nvrtc {

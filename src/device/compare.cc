@@ -19,7 +19,7 @@ constexpr double kConstantSpread = 0x1p-23;  // relative; what an fp32 reference
 
 int64_t CountBlocks(int64_t elements) { return (elements + kBlockElements - 1) / kBlockElements; }
 
-double Ratio(double error, double allowed) { return error == 0 ? 0.0 : error / allowed; }
+double ErrorRatio(double error, double allowed) { return error == 0 ? 0.0 : error / allowed; }
 
 // Allowed errors of one block.
 struct Limits {
@@ -81,7 +81,7 @@ double RatioOf(const Comparison& comparison, int64_t block) {
   if (stats.mismatched != 0) return kInfinity;
   if (comparison.allclose()) return stats.ratio_max;
   const Limits limits = LimitsOf(comparison, block);
-  return std::max(Ratio(stats.error_rms, limits.rms), Ratio(stats.error_max, limits.max));
+  return std::max(ErrorRatio(stats.error_rms, limits.rms), ErrorRatio(stats.error_max, limits.max));
 }
 
 void JudgeBlocks(const Comparison& comparison, CompareResult& result) {
@@ -107,7 +107,7 @@ BlockRule ElementRule(const Comparison& comparison, int64_t block) {
   const BlockStats& stats = comparison.stats[block];
   const Limits limits = LimitsOf(comparison, block);
   rule.allowed = limits.max;
-  const bool only_rms = Ratio(stats.error_rms, limits.rms) > 1 && !(Ratio(stats.error_max, limits.max) > 1);
+  const bool only_rms = ErrorRatio(stats.error_rms, limits.rms) > 1 && !(ErrorRatio(stats.error_max, limits.max) > 1);
   if (only_rms) {
     rule.allowed = limits.rms;
     rule.force = stats.error_max;  // whatever rounding says, the largest error is one of the wrong ones

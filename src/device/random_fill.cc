@@ -8,9 +8,9 @@
 namespace kb {
 namespace {
 
-constexpr int kLanes = 16;                    // generators side by side: one vector register of the widest kind each
-constexpr int64_t kPiece = int64_t{1} << 18;  // numbers from one seeding
-static_assert(kPiece % kLanes == 0);
+constexpr int kLanes = 16;                     // generators side by side: one vector register of the widest kind each
+constexpr int64_t kSeeded = int64_t{1} << 18;  // numbers from one seeding
+static_assert(kSeeded % kLanes == 0);
 
 uint64_t SplitMix64(uint64_t* state) {
   uint64_t z = *state += 0x9e3779b97f4a7c15;
@@ -61,10 +61,10 @@ KB_CLONES void FillPiece(float* to, int64_t n, uint64_t seed) {
 }  // namespace
 
 void FillUniform(ThreadPool& pool, float* to, int64_t n, uint64_t seed) {
-  pool.Run((n + kPiece - 1) / kPiece, 1, [&](int64_t begin, int64_t end) {
+  pool.Run((n + kSeeded - 1) / kSeeded, 1, [&](int64_t begin, int64_t end) {
     for (int64_t piece = begin; piece < end; ++piece) {
       uint64_t state = seed + static_cast<uint64_t>(piece) * 0xd1342543de82ef95;
-      FillPiece(to + piece * kPiece, std::min(kPiece, n - piece * kPiece), SplitMix64(&state));
+      FillPiece(to + piece * kSeeded, std::min(kSeeded, n - piece * kSeeded), SplitMix64(&state));
     }
   });
 }

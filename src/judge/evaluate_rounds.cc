@@ -125,7 +125,7 @@ Speedup EstimateFor(const Evaluation& evaluation, const std::string& distributio
   options.looks = static_cast<int>(protocol.round_checks.size());
   options.floor = FloorOf(evaluation);
   options.offset_uncertainty_us = OffsetUncertainty(evaluation);
-  return Estimate(TimesOf(evaluation, distribution), options);
+  return EstimateSpeedup(TimesOf(evaluation, distribution), options);
 }
 
 int64_t BytesMoved(const json& problem) {
@@ -179,7 +179,7 @@ void TimeByEvents(Evaluation* evaluation) {
       fmt::format("timing_by_candidate: timing={} believes the candidate's own events; the judge's clock says {:.2f}x",
                   evaluation->protocol.timing, evaluation->speedup->speedup));
   evaluation->headline = "natural";
-  evaluation->speedup = Estimate(timed, options);
+  evaluation->speedup = EstimateSpeedup(timed, options);
 }
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval

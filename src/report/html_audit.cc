@@ -20,7 +20,7 @@ std::string Text(const json& audit, const char* key) {
   return found != audit.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-bool Passes(const json& audit) { return audit.value("passes", json()) == true; }
+bool AuditPasses(const json& audit) { return audit.value("passes", json()) == true; }
 
 std::string Worst(const json& audit, const char* what) {
   const json worst = audit.value("worst", json::object()).value(what, json());
@@ -40,10 +40,10 @@ std::string Said(const json& audit) {
   return said;
 }
 
-std::string Row(const json& audit) {
+std::string AuditRow(const json& audit) {
   std::string html = fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", EscapeHtml(Text(audit, "problem")),
                                  EscapeHtml(Text(audit, "size")), EscapeHtml(Text(audit, "device")),
-                                 Passes(audit) ? "passes" : "<strong>fails</strong>");
+                                 AuditPasses(audit) ? "passes" : "<strong>fails</strong>");
   for (const char* column : kColumns) html += fmt::format("<td class='num'>{}</td>", Worst(audit, column));
   return html + "<td>" + EscapeHtml(Said(audit)) + "</td></tr>";
 }
@@ -53,8 +53,9 @@ std::string Row(const json& audit) {
 std::string AuditSection(std::span<const json> audits) {
   if (audits.empty()) return "";
   std::vector<json> sorted(audits.begin(), audits.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [](const json& a, const json& b) { return Passes(a) < Passes(b); });
-  const auto passed = std::count_if(sorted.begin(), sorted.end(), Passes);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const json& a, const json& b) { return AuditPasses(a) < AuditPasses(b); });
+  const auto passed = std::count_if(sorted.begin(), sorted.end(), AuditPasses);
   std::string html = fmt::format(
       "<section class='card'><h2>Audit of the problems</h2><p class='hint'>{} of {} pass. A problem fails if an answer "
       "without the work would be judged correct, or if an input does not matter. The numbers are errors over what is "
@@ -64,7 +65,7 @@ std::string AuditSection(std::span<const json> audits) {
       passed, sorted.size());
   for (const char* column : kColumns) html += fmt::format("<th class='num'>{}</th>", column);
   html += "<th>why not, or what to know</th></tr></thead><tbody>";
-  for (const json& audit : sorted) html += Row(audit);
+  for (const json& audit : sorted) html += AuditRow(audit);
   return html + "</tbody></table></div></details></section>";
 }
 

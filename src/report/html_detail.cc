@@ -162,7 +162,7 @@ std::string Source(const json& candidate) {
                   EscapeHtml(shown) + "</code></pre></div>");
 }
 
-std::string Setting(const View& view) {
+std::string SettingText(const View& view) {
   const json& raw = *view.raw;
   const json& changed = MemberAt(raw, "protocol_changed");
   std::string keys;
@@ -214,7 +214,7 @@ std::string Body(const View& view) {
   const std::string result = "<div class='pair'>" + ResultFacts(view) + Samples(view) + "</div>";
   const std::string evidence = Mismatch(MemberAt(raw, "mismatch")) + Evidence(view);
   html += (view.correct() ? result + evidence : evidence + result) + Source(MemberAt(raw, "candidate"));
-  html += More("Protocol, isolation, device", "", false, Setting(view));
+  html += More("Protocol, isolation, device", "", false, SettingText(view));
   return html + More("Where the engine's time went", "", false, EngineTime(MemberAt(raw, "engine_us"))) + "</div>";
 }
 

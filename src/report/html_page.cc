@@ -93,7 +93,7 @@ std::string GeometricTile(std::span<const Group> groups) {
   return Tile("Geometric mean speedup", range, "one for each setting, see the scores below");
 }
 
-std::string ScoreRow(const Group& group, size_t index, bool key) {
+std::string GroupRow(const Group& group, size_t index, bool key) {
   const std::vector<Outcome> outcomes = group.outcomes();
   const auto bounds = GeometricMeanInterval(outcomes);
   std::string row = "<tr><td>";
@@ -224,7 +224,7 @@ std::string ScoreSection(std::span<const Group> groups) {
   html +=
       "<th class='num'>geometric mean</th><th class='num'>of the faster ones</th><th "
       "class='num'>median</th></tr></thead><tbody>";
-  for (size_t i = 0; i < groups.size(); ++i) html += ScoreRow(groups[i], i, groups.size() > 1);
+  for (size_t i = 0; i < groups.size(); ++i) html += GroupRow(groups[i], i, groups.size() > 1);
   return html + "</tbody></table></div></section>";
 }
 

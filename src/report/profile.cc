@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kNameColumns = 60;
+constexpr size_t kKernelColumns = 60;
 
 std::string Extents(const json& kernel, const char* key) {
   std::vector<std::string> numbers;
@@ -27,14 +27,14 @@ std::string Percent(const json& object, const char* key) {
   return share ? fmt::format("{:.0f}%", 100 * *share) : kDash;
 }
 
-std::string Row(const json& kernel) {
+std::string KernelRow(const json& kernel) {
   const auto number = [&](const char* key) { return NumberAt(kernel, key).value_or(0); };
   const std::string name = TextAt(kernel, "name");
   return fmt::format("{:>5} {:>10.1f} {:>6.0f} {:>14} {:>10} {:>5.0f} {:>8.0f} {:>6} {:<14} {:<8} {}\n",
                      Percent(kernel, "share"), number("us"), number("calls"), Extents(kernel, "grid"),
                      Extents(kernel, "block"), number("registers"), number("static_shared") + number("dynamic_shared"),
                      Percent(kernel, "occupancy"), TextAt(kernel, "occupancy_limit"), TextAt(kernel, "origin"),
-                     name.empty() ? "(other kernels)" : OneLine(name, kNameColumns));
+                     name.empty() ? "(other kernels)" : OneLine(name, kKernelColumns));
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ std::string DescribeProfile(const json& profile) {
   }
   out += fmt::format("\n{:>5} {:>10} {:>6} {:>14} {:>10} {:>5} {:>8} {:>6} {:<14} {:<8} {}\n", "share", "us", "calls",
                      "grid", "block", "regs", "shared", "occup.", "limited by", "whose", "kernel");
-  for (const json& kernel : MemberAt(profile, "kernels")) out += Row(kernel);
+  for (const json& kernel : MemberAt(profile, "kernels")) out += KernelRow(kernel);
   out += "\n";
   for (const json& hint : MemberAt(profile, "hints")) out += "  " + OneLine(hint.get<std::string>(), 1000) + "\n";
   return out + "one call from cold caches; occupancy is what fits, not what was reached; stalls are not measured\n";

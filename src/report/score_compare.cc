@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kNameColumns = 32;
+constexpr size_t kSideColumns = 32;
 
 struct NamedContrast {
   std::string name;
@@ -35,7 +35,7 @@ std::vector<NamedContrast> Contrasts(const CompareSheet& sheet, const Comparison
 std::string Conclusion(const CompareSheet& sheet, const Contrast& contrast, bool ratio) {
   if (!contrast.shown()) return "no difference shown";
   const bool a = contrast.value > (ratio ? 1 : 0);
-  return OneLine(ModelLabel(a ? sheet.a : sheet.b), kNameColumns) + " is better";
+  return OneLine(ModelLabel(a ? sheet.a : sheet.b), kSideColumns) + " is better";
 }
 
 std::string PValue(double p) { return p < 0.001 ? "< 0.001" : fmt::format("{:.3f}", p); }
@@ -43,7 +43,7 @@ std::string PValue(double p) { return p < 0.001 ? "< 0.001" : fmt::format("{:.3f
 std::string Points(double difference) { return fmt::format("{:+.1f}", 100 * difference); }
 
 TextTable ContrastTable(const CompareSheet& sheet, const Comparison& comparison) {
-  TextTable table{{{"", OneLine(ModelLabel(sheet.a), kNameColumns), OneLine(ModelLabel(sheet.b), kNameColumns),
+  TextTable table{{{"", OneLine(ModelLabel(sheet.a), kSideColumns), OneLine(ModelLabel(sheet.b), kSideColumns),
                     "difference", "95%", "p", "problems", "conclusion"}}};
   for (const auto& [name, contrast, ratio] : Contrasts(sheet, comparison)) {
     const auto format = [ratio = ratio](double value) { return ratio ? FormatSpeedup(value) : FormatPercent(value); };
@@ -70,10 +70,10 @@ std::string SideText(const PairedProblem::Side& side) {
 
 TextTable ProblemTableOf(const CompareSheet& sheet, const Comparison& comparison) {
   TextTable table{
-      {{"problem", OneLine(ModelLabel(sheet.a), kNameColumns), OneLine(ModelLabel(sheet.b), kNameColumns), "ratio"}}};
+      {{"problem", OneLine(ModelLabel(sheet.a), kSideColumns), OneLine(ModelLabel(sheet.b), kSideColumns), "ratio"}}};
   for (const PairedProblem& pair : comparison.problems) {
     if (table.rows.size() > sheet.most || !Differs(pair)) break;
-    table.rows.push_back({OneLine(pair.problem, kNameColumns), SideText(pair.a), SideText(pair.b),
+    table.rows.push_back({OneLine(pair.problem, kSideColumns), SideText(pair.a), SideText(pair.b),
                           FormatSpeedup(std::exp(*pair.a.log_mean - *pair.b.log_mean))});
   }
   return table;

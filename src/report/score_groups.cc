@@ -13,12 +13,12 @@
 namespace kb {
 namespace {
 
-using Samples = std::vector<const ScoreRow*>;
+using SampleRows = std::vector<const ScoreRow*>;
 
 // A group while it is filled.
 struct Filling {
   ScoreGroup group;
-  std::unordered_map<std::string, Samples> problems;
+  std::unordered_map<std::string, SampleRows> problems;
 };
 
 void AddOnce(std::vector<std::string>* values, const std::string& value) {
@@ -37,7 +37,7 @@ Setting SettingOf(const ScoreRow& row) { return {row.device, row.device_name, ro
 bool Newer(const ScoreRow* a, const ScoreRow* b) { return a->created >= b->created; }
 
 // The rows of one problem in the order in which they were stored -> the newest of each sample, in order.
-Samples NewestOfEach(const Samples& rows, const std::vector<std::string>& runs) {
+SampleRows NewestOfEach(const SampleRows& rows, const std::vector<std::string>& runs) {
   constexpr int64_t kNoNumber = std::numeric_limits<int64_t>::max();
   std::map<std::tuple<int64_t, std::string, size_t>, const ScoreRow*> samples;
   for (const ScoreRow* row : rows) {
@@ -52,7 +52,7 @@ Samples NewestOfEach(const Samples& rows, const std::vector<std::string>& runs) 
     const ScoreRow*& newest = texts[text_of(row)];
     if (!newest || Newer(row, newest)) newest = row;
   }
-  Samples kept;
+  SampleRows kept;
   for (const auto& [key, row] : samples) {
     if (!row->sample || row->sha256.empty() || texts[text_of(row)] == row) kept.push_back(row);
   }
@@ -97,7 +97,7 @@ std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemT
   };
   Filling* last = nullptr;
   const ScoreRow* before = nullptr;
-  Samples nowhere;
+  SampleRows nowhere;
   for (const ScoreRow& row : rows) {
     if (row.device_name.empty()) {
       nowhere.push_back(&row);

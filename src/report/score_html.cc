@@ -16,8 +16,6 @@ namespace {
 
 using Models = std::vector<const ModelScores*>;
 
-std::string Count(int64_t count) { return FormatCount(static_cast<double>(count)); }
-
 std::string Small(const std::string& value, const std::string& note) {
   return fmt::format("<td class='num'>{}{}</td>", value, note.empty() ? "" : "<br><small>" + note + "</small>");
 }
@@ -63,12 +61,12 @@ std::string ScoreCells(const Score& score) {
 }
 
 std::string Problems(const Score& score) {
-  return Count(score.problems) + (score.problems == 1 ? " problem" : " problems");
+  return CountText(score.problems) + (score.problems == 1 ? " problem" : " problems");
 }
 
 std::string Facts(const ModelScores& model) {
   const std::string facts =
-      Problems(model.all) + ", " + Count(model.samples) + (model.samples == 1 ? " sample" : " samples");
+      Problems(model.all) + ", " + CountText(model.samples) + (model.samples == 1 ? " sample" : " samples");
   return model.runs.empty() ? facts : facts + "; " + EscapeHtml(fmt::format("{}", fmt::join(model.runs, ", ")));
 }
 
@@ -149,10 +147,10 @@ std::string FunnelCard(const Models& models) {
   std::string rows;
   for (size_t i = 0; i < models.size(); ++i) {
     const Funnel& funnel = models[i]->funnel;
-    rows += "<tr>" + ModelCell(models[i]->model, i, "") + "<td class='num'>" + Count(funnel.generated) + "</td>";
+    rows += "<tr>" + ModelCell(models[i]->model, i, "") + "<td class='num'>" + CountText(funnel.generated) + "</td>";
     for (const int64_t count : {funnel.static_passed, funnel.built, funnel.ran, funnel.correct, funnel.faster}) {
       const double share = funnel.generated ? static_cast<double>(count) / static_cast<double>(funnel.generated) : 0;
-      rows += fmt::format("<td class='cell' style='--v:{:.3f}'>{}<br><small>{}</small></td>", share, Count(count),
+      rows += fmt::format("<td class='cell' style='--v:{:.3f}'>{}<br><small>{}</small></td>", share, CountText(count),
                           FormatPercent(share));
     }
     rows += "</tr>";
@@ -181,7 +179,7 @@ std::string FailuresCard(const Models& models) {
       const auto& verdicts = models[i]->verdicts;
       const auto found =
           std::find_if(verdicts.begin(), verdicts.end(), [&](const auto& entry) { return entry.first == name; });
-      rows += "<td class='num'>" + (found == verdicts.end() ? "0" : Count(found->second)) + "</td>";
+      rows += "<td class='num'>" + (found == verdicts.end() ? "0" : CountText(found->second)) + "</td>";
     }
     rows += "</tr>";
   }

@@ -15,8 +15,6 @@ namespace {
 constexpr size_t kNameColumns = 40;
 constexpr size_t kLineColumns = 150;
 
-std::string Count(int64_t count) { return FormatCount(static_cast<double>(count)); }
-
 std::vector<std::string> ScoreHeading(const ScoreOptions& options) {
   std::vector<std::string> heading = {"", "problems"};
   for (const double p : options.thresholds) heading.push_back(ThresholdName(p));
@@ -25,7 +23,7 @@ std::vector<std::string> ScoreHeading(const ScoreOptions& options) {
 }
 
 std::vector<std::string> ScoreCells(const std::string& name, const Score& score) {
-  std::vector<std::string> cells = {OneLine(name, kNameColumns), Count(score.problems)};
+  std::vector<std::string> cells = {OneLine(name, kNameColumns), CountText(score.problems)};
   for (const CurvePoint& point : score.curve) cells.push_back(FormatShare(point.fast, false));
   for (const auto& value :
        {score.geometric, score.geometric_faster, score.geometric_or_one, score.mean, score.median}) {
@@ -74,15 +72,15 @@ std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) 
 std::string FunnelLine(const ModelScores& model) {
   const Funnel& funnel = model.funnel;
   return fmt::format("  samples    {} generated, {} passed the static check, {} built, {} ran, {} correct, {} faster\n",
-                     Count(funnel.generated), Count(funnel.static_passed), Count(funnel.built), Count(funnel.ran),
-                     Count(funnel.correct), Count(funnel.faster));
+                     CountText(funnel.generated), CountText(funnel.static_passed), CountText(funnel.built),
+                     CountText(funnel.ran), CountText(funnel.correct), CountText(funnel.faster));
 }
 
 std::string FailureLine(const ModelScores& model) {
   std::string line;
   for (const auto& [verdict, count] : model.verdicts) {
     if (verdict != "correct")
-      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", Count(count), FindVerdict(verdict).label);
+      line += fmt::format("{}{} {}", line.empty() ? "" : ", ", CountText(count), FindVerdict(verdict).label);
   }
   return line.empty() ? "" : "  failures   " + line + "\n";
 }
@@ -102,12 +100,12 @@ std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
   };
   std::string out = fmt::format("{} · {}\n", OneLine(ModelLabel(model.model), kNameColumns),
                                 OneLine(model.setting.label(), kLineColumns));
-  out +=
-      fmt::format("  runs {}; PyTorch {}; {} samples", joined(model.runs), joined(model.torch), Count(model.samples));
+  out += fmt::format("  runs {}; PyTorch {}; {} samples", joined(model.runs), joined(model.torch),
+                     CountText(model.samples));
   if (model.fewest_samples < model.most_samples) {
-    out += fmt::format(", {} to {} a problem", Count(model.fewest_samples), Count(model.most_samples));
+    out += fmt::format(", {} to {} a problem", CountText(model.fewest_samples), CountText(model.most_samples));
   } else if (model.most_samples > 1) {
-    out += fmt::format(", {} a problem", Count(model.most_samples));
+    out += fmt::format(", {} a problem", CountText(model.most_samples));
   }
   return out + "\n" + ScoreTable(model, options) + SamplesTable(model, options) + "\n" + FunnelLine(model) +
          FailureLine(model) + UnscoredLines(model) + "\n";
@@ -129,9 +127,9 @@ std::string EngineText(const std::vector<EngineTrouble>& engine) {
   for (const EngineTrouble& each : engine) {
     out += fmt::format("  run {}, {}, {}, {}, {}: {} failed, {} not finished\n", OneLine(each.run, kNameColumns),
                        OneLine(ModelLabel(each.model), kNameColumns), each.device, OneLine(each.protocol, kNameColumns),
-                       OneLine(each.size, kNameColumns), Count(each.failed), Count(each.unfinished));
+                       OneLine(each.size, kNameColumns), CountText(each.failed), CountText(each.unfinished));
     for (const auto& [error, count] : each.errors)
-      out += fmt::format("    {} of them: {}\n", Count(count), OneLine(error, kLineColumns));
+      out += fmt::format("    {} of them: {}\n", CountText(count), OneLine(error, kLineColumns));
   }
   if (out.empty()) return "";
   return "jobs without a verdict, which say nothing about candidates and count for no score:\n" + out + "\n";

@@ -17,7 +17,7 @@ using nlohmann::json;
 namespace {
 
 constexpr size_t kOutputTail = 4000;  // bytes of compiler output and the like that Describe shows
-constexpr size_t kNameColumns = 32;
+constexpr size_t kCellColumns = 32;
 
 const char* Colour(std::string_view tone) {
   if (tone == "good") return "\x1b[32m";
@@ -37,10 +37,10 @@ std::string Pad(const std::string& text, size_t columns, bool right) {
   return right ? space + text : text + space;
 }
 
-std::string Setting(const View& view) {
+std::string SettingCell(const View& view) {
   const std::string& device = view.device_name.empty() ? view.device : view.device_name;
-  return OneLine(device.empty() ? kDash : device, kNameColumns) + " / " +
-         OneLine(view.protocol.empty() ? kDash : view.protocol, kNameColumns);
+  return OneLine(device.empty() ? kDash : device, kCellColumns) + " / " +
+         OneLine(view.protocol.empty() ? kDash : view.protocol, kCellColumns);
 }
 
 struct Column {
@@ -50,15 +50,15 @@ struct Column {
 };
 
 const Column kColumns[] = {
-    {"problem", false, [](const View& v) { return OneLine(v.problem, kNameColumns); }},
-    {"size", false, [](const View& v) { return OneLine(v.size, kNameColumns); }},
-    {"candidate", false, [](const View& v) { return OneLine(v.candidate_name, kNameColumns); }},
-    {"verdict", false, [](const View& v) { return OneLine(v.verdict, kNameColumns); }},
+    {"problem", false, [](const View& v) { return OneLine(v.problem, kCellColumns); }},
+    {"size", false, [](const View& v) { return OneLine(v.size, kCellColumns); }},
+    {"candidate", false, [](const View& v) { return OneLine(v.candidate_name, kCellColumns); }},
+    {"verdict", false, [](const View& v) { return OneLine(v.verdict, kCellColumns); }},
     {"speedup", true, [](const View& v) { return FormatSpeedup(v.speedup); }},
     {"[low, high]", true, [](const View& v) { return FormatInterval(v.low, v.high); }},
     {"baseline", true, [](const View& v) { return FormatTime(v.baseline_us); }},
     {"candidate", true, [](const View& v) { return FormatTime(v.candidate_us); }},
-    {"device / protocol", false, Setting},
+    {"device / protocol", false, SettingCell},
 };
 constexpr size_t kVerdictColumn = 3;
 

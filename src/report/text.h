@@ -32,6 +32,7 @@ std::string FormatInterval(std::optional<double> low, std::optional<double> high
 std::string FormatTime(std::optional<double> microseconds);                         // "48.3 µs", "2.91 ms", "1.20 s"
 std::string FormatPercent(double share);                                            // "37.5%"
 std::string FormatCount(double count);                                              // "1,048,576"
+inline std::string CountText(int64_t count) { return FormatCount(static_cast<double>(count)); }
 
 // "2024-05-01 10:00 UTC" of "2024-05-01T10:00:00Z"; anything else unchanged.
 std::string FormatDate(std::string_view iso8601);

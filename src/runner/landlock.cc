@@ -31,7 +31,7 @@ constexpr uint64_t kBindTcp = 1 << 0, kConnectTcp = 1 << 1;
 constexpr uint64_t kScopeAbstractSockets = 1 << 0, kScopeSignals = 1 << 1;
 constexpr int kRulePathBeneath = 1;
 
-Status Errno(const char* what) {
+Status Refused(const char* what) {
   return Fail(ErrorCode::kUnavailable, fmt::format("landlock: {}: {}", what, strerror(errno)));
 }
 
@@ -41,7 +41,7 @@ Status Allow(int ruleset, const std::string& path, uint64_t access) {
   struct stat info {};
   if (fstat(fd.get(), &info) == 0 && !S_ISDIR(info.st_mode)) access &= kExecute | kWriteFile | kReadFile | kTruncate;
   const PathBeneath rule{access, fd.get()};
-  if (syscall(SYS_landlock_add_rule, ruleset, kRulePathBeneath, &rule, 0) != 0) return Errno(path.c_str());
+  if (syscall(SYS_landlock_add_rule, ruleset, kRulePathBeneath, &rule, 0) != 0) return Refused(path.c_str());
   return {};
 }
 
@@ -58,13 +58,13 @@ Status RestrictByLandlock(const std::vector<std::string>& readable, const std::v
   // Older kernels know a shorter structure.
   const size_t size = abi >= 6 ? sizeof attributes : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
   const Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
-  if (!ruleset.valid()) return Errno("creating a ruleset");
+  if (!ruleset.valid()) return Refused("creating a ruleset");
   for (const char* path : {"/tmp", "/dev/shm", "/dev/null"}) {
     KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
   }
   for (const std::string& path : readable) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, read));
   for (const std::string& path : devices) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
-  if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return Errno("restricting");
+  if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return Refused("restricting");
   return {};
 }
 

@@ -24,7 +24,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-json Evaluation(const std::string& id, const std::string& created = "2020-01-01T10:00:00Z") {
+json OldEvaluation(const std::string& id, const std::string& created = "2020-01-01T10:00:00Z") {
   const std::string source = "class ModelNew: pass  # " + id;
   return {{"id", id},
           {"created", created},
@@ -64,7 +64,7 @@ class MaintenanceTest : public ::testing::Test {
     for (int i = 0; i < count; ++i) jobs.push_back(RunJob(i));
     ASSERT_TRUE(store.AddJobs("r", jobs));
     ASSERT_TRUE(store.ClaimJob(1, "o").value());
-    ASSERT_TRUE(store.FinishJob(1, "o", OfRun(Evaluation("done"), 0)));
+    ASSERT_TRUE(store.FinishJob(1, "o", OfRun(OldEvaluation("done"), 0)));
   }
   // As somebody with another tool would, whom no constraint stops.
   void Damage(const std::string& sql) const {
@@ -93,7 +93,7 @@ class MaintenanceTest : public ::testing::Test {
 };
 
 TEST_F(MaintenanceTest, ASoundStoreIsCounted) {
-  Fill({Evaluation("a"), Evaluation("b")});
+  Fill({OldEvaluation("a"), OldEvaluation("b")});
   AddJobs(2);
   const StoreHealth health = Open().Check().value();
   EXPECT_THAT(health.wrong, IsEmpty());
@@ -105,8 +105,8 @@ TEST_F(MaintenanceTest, ASoundStoreIsCounted) {
 }
 
 TEST_F(MaintenanceTest, DamagedBlobsAreNamed) {
-  Fill({Evaluation("a"), Evaluation("b"), Evaluation("c")});
-  std::string frame = Compress(Evaluation("a").dump());
+  Fill({OldEvaluation("a"), OldEvaluation("b"), OldEvaluation("c")});
+  std::string frame = Compress(OldEvaluation("a").dump());
   frame[frame.size() / 2] = static_cast<char>(~frame[frame.size() / 2]);
   DamageBlob("UPDATE evaluations SET json = ? WHERE id = 'a'", frame);
   DamageBlob("UPDATE samples SET data = ? WHERE evaluation_id = 'b'", Compress("[{}, {}]"));
@@ -116,7 +116,7 @@ TEST_F(MaintenanceTest, DamagedBlobsAreNamed) {
 }
 
 TEST_F(MaintenanceTest, SourcesMustHaveTheirHash) {
-  Fill({Evaluation("a"), Evaluation("b")});
+  Fill({OldEvaluation("a"), OldEvaluation("b")});
   const std::string a = Sha256("class ModelNew: pass  # a"), b = Sha256("class ModelNew: pass  # b");
   DamageBlob("UPDATE candidates SET source = ? WHERE sha256 = '" + a + "'", Compress("class ModelNew: cheat"));
   DamageBlob("UPDATE candidates SET source = ? WHERE sha256 = '" + b + "'", "");
@@ -125,7 +125,7 @@ TEST_F(MaintenanceTest, SourcesMustHaveTheirHash) {
 }
 
 TEST_F(MaintenanceTest, JobsMustAgreeWithTheirEvaluations) {
-  Fill({Evaluation("other")});
+  Fill({OldEvaluation("other")});
   AddJobs(6);
   Damage("UPDATE jobs SET state = 'done', evaluation_id = 'gone' WHERE id = 2");
   Damage("UPDATE jobs SET state = 'done', evaluation_id = 'other' WHERE id = 3");
@@ -158,7 +158,7 @@ TEST_F(MaintenanceTest, JobsOfDeadProcessesAreNoDamage) {
 }
 
 TEST_F(MaintenanceTest, BrokenReferencesAndTexts) {
-  Fill({Evaluation("a")});
+  Fill({OldEvaluation("a")});
   Damage("DELETE FROM problems");
   Damage("UPDATE devices SET info = 'no JSON'");
   EXPECT_THAT(Wrong(), ElementsAre(HasSubstr("1 rows of baselines refer to problems that are not there"),
@@ -168,7 +168,7 @@ TEST_F(MaintenanceTest, BrokenReferencesAndTexts) {
 
 TEST_F(MaintenanceTest, APageOfRubbishIsFoundAndTheRestIsRead) {
   std::vector<json> many;
-  for (int i = 0; i < 50; ++i) many.push_back(Evaluation("e" + std::to_string(i)));
+  for (int i = 0; i < 50; ++i) many.push_back(OldEvaluation("e" + std::to_string(i)));
   Fill(many);
   int64_t page = 0, size = 0;
   {
@@ -187,7 +187,7 @@ TEST_F(MaintenanceTest, APageOfRubbishIsFoundAndTheRestIsRead) {
 }
 
 TEST_F(MaintenanceTest, WhatIsUsedStays) {
-  Fill({Evaluation("a"), Evaluation("b")});
+  Fill({OldEvaluation("a"), OldEvaluation("b")});
   AddJobs(2);
   const Garbage garbage = Collect();
   for (const auto& [table, rows] : garbage.rows) EXPECT_EQ(rows, 0) << table;
@@ -197,7 +197,7 @@ TEST_F(MaintenanceTest, WhatIsUsedStays) {
 }
 
 TEST_F(MaintenanceTest, OldEvaluationsGoWithAllThatOnlyTheyUsed) {
-  Fill({Evaluation("old"), Evaluation("new", "2999-01-01T10:00:00Z")});
+  Fill({OldEvaluation("old"), OldEvaluation("new", "2999-01-01T10:00:00Z")});
   EXPECT_EQ(Collect({.older_than_days = 1, .dry_run = true}).rows.at("evaluations"), 1);
   EXPECT_THAT(Ids(), ElementsAre("new", "old")) << "that was a dry run";
   const Garbage garbage = Collect({.older_than_days = 1});
@@ -209,7 +209,7 @@ TEST_F(MaintenanceTest, OldEvaluationsGoWithAllThatOnlyTheyUsed) {
 }
 
 TEST_F(MaintenanceTest, TheNewestOfEachCandidateMayStay) {
-  Fill({Evaluation("first", "2020-01-01T10:00:00Z"), Evaluation("second", "2020-01-02T10:00:00Z")});
+  Fill({OldEvaluation("first", "2020-01-01T10:00:00Z"), OldEvaluation("second", "2020-01-02T10:00:00Z")});
   Damage("UPDATE evaluations SET device_id = 1");  // both of one candidate on one device
   EXPECT_EQ(Collect({.older_than_days = 1, .keep_newest = true}).rows.at("evaluations"), 1);
   EXPECT_THAT(Ids(), ElementsAre("second"));
@@ -217,8 +217,8 @@ TEST_F(MaintenanceTest, TheNewestOfEachCandidateMayStay) {
 }
 
 TEST_F(MaintenanceTest, WhatARunNeedsStaysHoweverOld) {
-  Fill({OfRun(Evaluation("before", "2020-01-01T09:00:00Z"), 0), OfRun(Evaluation("earlier"), 1),
-        OfRun(Evaluation("latest", "2020-01-02T10:00:00Z"), 1), Evaluation("nobody's")});
+  Fill({OfRun(OldEvaluation("before", "2020-01-01T09:00:00Z"), 0), OfRun(OldEvaluation("earlier"), 1),
+        OfRun(OldEvaluation("latest", "2020-01-02T10:00:00Z"), 1), OldEvaluation("nobody's")});
   AddJobs(2);  // "done" is that of job 1; job 2 is queued anew
   Collect({.older_than_days = 1});
   EXPECT_THAT(Ids(), ElementsAre("done", "latest"));
@@ -228,13 +228,13 @@ TEST_F(MaintenanceTest, WhatARunNeedsStaysHoweverOld) {
 
 TEST_F(MaintenanceTest, AReferredEvaluationStaysThoughThereIsANewerOne) {
   AddJobs(1);
-  Fill({OfRun(Evaluation("newer", "2020-01-02T10:00:00Z"), 0)});
+  Fill({OfRun(OldEvaluation("newer", "2020-01-02T10:00:00Z"), 0)});
   Collect({.older_than_days = 1});
   EXPECT_THAT(Ids(), ElementsAre("done", "newer"));
 }
 
 TEST_F(MaintenanceTest, OrphansOfOtherToolsGo) {
-  Fill({Evaluation("a"), Evaluation("b")});
+  Fill({OldEvaluation("a"), OldEvaluation("b")});
   Damage("DELETE FROM evaluations WHERE id = 'b'");
   const Garbage garbage = Collect();
   EXPECT_EQ(garbage.rows.at("evaluations"), 0);
@@ -245,7 +245,7 @@ TEST_F(MaintenanceTest, OrphansOfOtherToolsGo) {
 }
 
 TEST_F(MaintenanceTest, WhereAnotherProcessWritesNothingIsRemoved) {
-  Fill({Evaluation("old")});
+  Fill({OldEvaluation("old")});
   Store store = Store::Open(path_, {.busy_timeout_ms = 50}).value();
   SQLite::Database other(path_.string(), SQLite::OPEN_READWRITE);
   const SQLite::Transaction writing(other, SQLite::TransactionBehavior::IMMEDIATE);

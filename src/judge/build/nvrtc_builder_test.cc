@@ -29,7 +29,7 @@ Candidate Cuda(const std::string& source) {
 }
 
 const std::string kIncludes = "#include <cuda_runtime.h>\n#include <kernelbench/kernel.h>\n";
-const std::string kForward =
+const std::string kLaunch =
     "KB_EXPORT int kb_forward(const kb_call*) { K<<<1, 1>>>(nullptr); return cudaGetLastError(); }\n";
 
 class NvrtcTest : public testing::Test {
@@ -70,7 +70,7 @@ int Forward(const fs::path& artifact) {
 }
 
 TEST_F(NvrtcTest, BuildsWhatNvccBuilds) {
-  const std::string source = kIncludes + "static __global__ void K(float* x) { x[threadIdx.x] = 1; }\n" + kForward;
+  const std::string source = kIncludes + "static __global__ void K(float* x) { x[threadIdx.x] = 1; }\n" + kLaunch;
   const BuildResult quick = Build(source), slow = Build(source, true);
   ASSERT_TRUE(quick.ok && slow.ok) << quick.log << slow.log;
   EXPECT_THAT(quick.compiler, StartsWith("NVRTC "));
@@ -87,7 +87,7 @@ TEST_F(NvrtcTest, KernelsAreFoundWhereverTheyStand) {
   const BuildResult built = Build(kIncludes +
                                   "namespace { template <int N, typename T> __global__ void A(T* x) { x[0] = N; } }\n"
                                   "namespace n { __global__ void B(int) = delete; }\n" +
-                                  kForward);
+                                  kLaunch);
   EXPECT_FALSE(built.ok);  // no kernel: what is wrong is said by nvcc
   const BuildResult right =
       Build(kIncludes +
@@ -96,14 +96,14 @@ TEST_F(NvrtcTest, KernelsAreFoundWhereverTheyStand) {
             "static __global__ void K(float* x) { x[0] = 1; }\n"
             "void Go() { A<3, float><<<1, 1>>>(nullptr); A<(1 > 0), int><<<1, 1>>>(nullptr); n::B<<<1, 1>>>(2); "
             "n::C<<<1, 1>>>(); }\n" +
-            kForward);
+            kLaunch);
   ASSERT_TRUE(right.ok) << right.log;
   EXPECT_THAT(right.compiler, StartsWith("NVRTC "));
 }
 
 TEST_F(NvrtcTest, WhatCannotBeSplitIsLeftToNvcc) {
   const BuildResult built =
-      Build(kIncludes + "#ifdef __CUDACC__\n__global__ void K(float* x) { x[0] = 1; }\n#endif\n" + kForward);
+      Build(kIncludes + "#ifdef __CUDACC__\n__global__ void K(float* x) { x[0] = 1; }\n#endif\n" + kLaunch);
   ASSERT_TRUE(built.ok) << built.log;
   EXPECT_THAT(built.compiler, StartsWith("nvcc release "));
 }
@@ -115,16 +115,15 @@ TEST_F(NvrtcTest, AnInstanceThatIsAnotherOneIsLeftToNvcc) {
                                   "template <int N> __global__ void T(float* x) { x[0] = N; }\n"
                                   "void Go() { constexpr int kN = 8; T<kN><<<1, 1>>>(nullptr); }\n"
                                   "__global__ void K(float* x) { x[0] = 1; }\n" +
-                                  kForward);
+                                  kLaunch);
   ASSERT_TRUE(built.ok) << built.log;
   EXPECT_THAT(built.compiler, StartsWith("nvcc release "));
 }
 
 TEST_F(NvrtcTest, MistakesAreNamedByNvccAndWarningsByBothHalves) {
   const std::string kernel = "__global__ void K(float* x) { x[0] = 1; }\n";
-  for (const std::string& wrong :
-       {kIncludes + "__global__ void K(float* x) {\n  x[0] = undeclared_name; }\n" + kForward,
-        kIncludes + kernel + "int F() { return undeclared_name; }\n" + kForward}) {
+  for (const std::string& wrong : {kIncludes + "__global__ void K(float* x) {\n  x[0] = undeclared_name; }\n" + kLaunch,
+                                   kIncludes + kernel + "int F() { return undeclared_name; }\n" + kLaunch}) {
     const BuildResult built = Build(wrong);
     EXPECT_FALSE(built.ok);
     EXPECT_THAT(built.compiler, StartsWith("nvcc release "));
@@ -134,7 +133,7 @@ TEST_F(NvrtcTest, MistakesAreNamedByNvccAndWarningsByBothHalves) {
       Build(kIncludes +
             "__global__ void K(float* x) {\n  int left_over = 3;\n  x[0] = 1; }\n"
             "static int G() {\n  char c[2] = {0};\n  return c[int(sizeof c) + 4]; }\nint H() { return G(); }\n" +
-            "[[deprecated]] int Old();\nint F() { return Old(); }\nint Old() { return 1; }\n" + kForward);
+            "[[deprecated]] int Old();\nint F() { return Old(); }\nint Old() { return 1; }\n" + kLaunch);
   ASSERT_TRUE(warned.ok) << warned.log;
   EXPECT_THAT(warned.compiler, StartsWith("NVRTC "));
   EXPECT_THAT(warned.log, HasSubstr("candidate.cu(4): warning"));

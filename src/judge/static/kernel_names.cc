@@ -10,7 +10,7 @@ namespace kb {
 namespace {
 
 constexpr size_t kMostNames = 1000;
-constexpr size_t kMostEmbedded = 200;  // texts of one file
+constexpr size_t kMostTexts = 200;  // texts of one file
 
 void Add(const std::vector<std::string>& found, std::set<std::string>* names) {
   for (const std::string& name : found) {
@@ -36,7 +36,7 @@ std::set<std::string> KernelNames(const std::string& source, SourceKind kind) {
   if (!tree.complete()) return names;
   PythonResult python = CheckPython(tree);
   Add(python.kernel_names, &names);
-  python.sources.resize(std::min(python.sources.size(), kMostEmbedded));
+  python.sources.resize(std::min(python.sources.size(), kMostTexts));
   for (const EmbeddedSource& each : python.sources) {
     if (each.grammar != Grammar::kPython) AddNative(each.source.text, each.grammar, &budget, &names);
   }

@@ -34,8 +34,8 @@ double LogBinomialHalf(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::numbers::ln2;
 }
 
-// How much the shared baselines widen the interval; see Estimate. Relative scales by the median absolute deviation, so
-// that one slow round does not decide.
+// How much the shared baselines widen the interval; see EstimateSpeedup. Relative scales by the median absolute
+// deviation, so that one slow round does not decide.
 double SharedBaselineFactor(std::span<const double> candidate, std::span<const double> baseline) {
   const auto variance = [](std::span<const double> values) {
     const double relative = MedianAbsoluteDeviation(values) / Median(values);
@@ -153,7 +153,7 @@ std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
   return ratios;
 }
 
-Speedup Estimate(std::span<const TimedRound> rounds, const EstimateOptions& options) {
+Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options) {
   KB_CHECK(options.looks >= 1);
   std::vector<double> candidate;
   std::vector<double> baseline;

@@ -84,7 +84,7 @@ struct Speedup {
 // order-statistic interval too narrow; it is widened by sqrt((a + b) / (a + b / 2)), at most sqrt(2), where a and b are
 // the relative variances of candidate and baseline. Then low becomes low (1 - f) and high becomes high (1 + f), f being
 // Speedup::floor.
-Speedup Estimate(std::span<const TimedRound> rounds, const EstimateOptions& options = {});
+Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options = {});
 
 }  // namespace kb
 

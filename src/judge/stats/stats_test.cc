@@ -142,7 +142,7 @@ TEST(StatsTest, SteadyDriftCancels) {
 TEST(StatsTest, EstimateByHand) {
   // Constant baseline, so no widening: ratios 2, 2.5, 4, 5, 10, 20.
   const std::vector<double> candidate = {50, 40, 25, 20, 10, 5};
-  const Speedup plain = Estimate(Rounds(candidate, std::vector<double>(6, 100)));
+  const Speedup plain = EstimateSpeedup(Rounds(candidate, std::vector<double>(6, 100)));
   EXPECT_EQ(plain.rounds, 6);
   EXPECT_DOUBLE_EQ(plain.speedup, 4.5);
   EXPECT_DOUBLE_EQ(plain.low, 2);
@@ -156,7 +156,7 @@ TEST(StatsTest, EstimateByHand) {
   EstimateOptions options;
   options.floor = 0.01;
   options.offset_uncertainty_us = 0.45;  // 2% of 22.5 us
-  const Speedup floored = Estimate(Rounds(candidate, std::vector<double>(6, 100)), options);
+  const Speedup floored = EstimateSpeedup(Rounds(candidate, std::vector<double>(6, 100)), options);
   EXPECT_NEAR(floored.floor, 0.03, 1e-15);
   EXPECT_NEAR(floored.low, 2 * 0.97, 1e-12);
   EXPECT_NEAR(floored.high, 20 * 1.03, 1e-12);
@@ -169,17 +169,17 @@ TEST(StatsTest, LooksShareTheConfidence) {
   for (int i = 1; i <= 10; ++i) candidate.push_back(100.0 / i);
   const std::vector<TimedRound> rounds = Rounds(candidate, std::vector<double>(10, 100));
   EstimateOptions options;
-  EXPECT_NEAR(Estimate(rounds, options).low, 2, 1e-12);
+  EXPECT_NEAR(EstimateSpeedup(rounds, options).low, 2, 1e-12);
   options.looks = 4;
-  EXPECT_NEAR(Estimate(rounds, options).low, 1, 1e-12);
-  EXPECT_NEAR(Estimate(rounds, options).high, 10, 1e-12);
+  EXPECT_NEAR(EstimateSpeedup(rounds, options).low, 1, 1e-12);
+  EXPECT_NEAR(EstimateSpeedup(rounds, options).high, 10, 1e-12);
 }
 
 TEST(StatsTest, MeanStatisticIsTheRatioOfTheMeans) {
   EstimateOptions options;
   options.statistic = Statistic::kMean;
   // mean(B) = 20, mean(A) = 10; residuals (B - 2 A) / 10 = 0.2, -0.4, 0.2: deviation sqrt(0.12), error 0.2.
-  const Speedup speedup = Estimate(Rounds({9, 11, 10}, {20, 18, 22}), options);
+  const Speedup speedup = EstimateSpeedup(Rounds({9, 11, 10}, {20, 18, 22}), options);
   EXPECT_DOUBLE_EQ(speedup.speedup, 2);
   EXPECT_NEAR(speedup.high - 2, 4.302653 * 0.2, 1e-6);
   EXPECT_NEAR(2 - speedup.low, 4.302653 * 0.2, 1e-6);
@@ -187,10 +187,10 @@ TEST(StatsTest, MeanStatisticIsTheRatioOfTheMeans) {
 }
 
 TEST(StatsTest, NothingScoredIsNotANumber) {
-  const Speedup none = Estimate({});
+  const Speedup none = EstimateSpeedup({});
   EXPECT_EQ(none.rounds, 0);
   EXPECT_TRUE(std::isnan(none.speedup));
-  const Speedup one = Estimate(Rounds({50}, {100}));
+  const Speedup one = EstimateSpeedup(Rounds({50}, {100}));
   EXPECT_EQ(one.speedup, 2);
   EXPECT_EQ(one.coverage, 0);
 }
@@ -211,7 +211,7 @@ TEST(StatsTest, CoverageHoldsInSimulation) {
         const double candidate = 50 * (1 + test.candidate_noise * normal(random));
         rounds.push_back({i, candidate, 100 * (1 + test.baseline_noise * normal(random)), i > 0});
       }
-      const Speedup speedup = Estimate(rounds);
+      const Speedup speedup = EstimateSpeedup(rounds);
       covered += speedup.low <= 2 && 2 <= speedup.high;
     }
     EXPECT_GT(covered, 0.94 * kTrials);
@@ -223,7 +223,7 @@ TEST(StatsTest, CoverageHoldsInSimulation) {
 TEST(EstimateTest, AHopelessIntervalStillHoldsTheSpeedup) {
   const std::vector<TimedRound> rounds = {{0, 1, 900, true}, {1, 40, 3, true}, {2, 2, 5, true}};
   for (const Statistic statistic : {Statistic::kMedian, Statistic::kMean}) {
-    const Speedup estimate = Estimate(rounds, {.statistic = statistic, .offset_uncertainty_us = 500});
+    const Speedup estimate = EstimateSpeedup(rounds, {.statistic = statistic, .offset_uncertainty_us = 500});
     EXPECT_GT(estimate.floor, 1);
     EXPECT_EQ(estimate.low, 0);
     EXPECT_GE(estimate.high, estimate.speedup);
