@@ -63,7 +63,7 @@ TEST_F(CacheTest, EntriesOfAnotherFormAreBuiltAgain) {
 class CompileTest : public testing::TestWithParam<Isolation> {
  protected:
   void SetUp() override {
-    auto sandbox = Sandbox::Create(Installation{}, GetParam());
+    auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, GetParam());
     if (!sandbox) GTEST_SKIP() << sandbox.error().message;
     sandbox_.emplace(std::move(*sandbox));
   }

@@ -36,7 +36,7 @@ class CudaExtensionTest : public testing::Test {
   const fs::path& root() const { return directory_.path(); }
 
   Result<BuildResult> Build(const std::string& cuda, const std::vector<std::string>& cuda_flags = {}) {
-    const auto sandbox = Sandbox::Create(Installation{}, Isolation::kProcess);
+    const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess);
     const auto builder = Builder::Create(*FindInstallation(), &*sandbox);
     const json wanted = {{"name", "twice"},          {"cpp", {"extern \"C\" int twice(int n);\n"}},
                          {"cuda", {cuda}},           {"functions", json::object()},
