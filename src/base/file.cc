@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sstream>
 #include <system_error>
 
 #include "base/fd.h"
@@ -76,6 +77,19 @@ TempDir& TempDir::operator=(TempDir&& other) noexcept {
 TempDir::~TempDir() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
+}
+
+std::optional<std::string> FindProgram(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return access(name.c_str(), X_OK) == 0 ? std::optional(fs::absolute(name).string()) : std::nullopt;
+  }
+  const char* path = std::getenv("PATH");
+  std::istringstream directories(path != nullptr ? path : "/usr/bin:/bin");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    std::string program = directory + "/" + name;
+    if (directory.starts_with('/') && access(program.c_str(), X_OK) == 0) return program;
+  }
+  return std::nullopt;
 }
 
 fs::path CacheDirectory() {

@@ -3,6 +3,7 @@
 #define BASE_FILE_H_
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ class TempDir {
   explicit TempDir(std::filesystem::path path) : path_(std::move(path)) {}
   std::filesystem::path path_;
 };
+
+// The first executable of that name in $PATH, absolute. A name with a slash is a path of its own.
+std::optional<std::string> FindProgram(const std::string& name);
 
 // $XDG_CACHE_HOME/kernelbench or ~/.cache/kernelbench; KERNELBENCH_CACHE overrides it.
 std::filesystem::path CacheDirectory();

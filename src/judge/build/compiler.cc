@@ -9,9 +9,9 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
-#include <sstream>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 
 namespace kb {
@@ -120,17 +120,6 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
 
 namespace {
 
-// The first executable of that name in PATH, absolute; the name itself if there is none.
-std::string Resolve(const std::string& name, const std::string& path) {
-  if (name.find('/') != std::string::npos) return std::filesystem::absolute(name);
-  std::istringstream directories(path);
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    const std::string candidate = directory + "/" + name;
-    if (directory.starts_with('/') && access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return name;
-}
-
 bool IsOfTheSystem(const std::filesystem::path& path) {
   const std::string text = path.string();
   return std::any_of(std::begin(kSystemPrefixes), std::end(kSystemPrefixes),
@@ -143,7 +132,8 @@ Result<CompilerIdentity> FindCompiler() {
   CompilerIdentity identity;
   const char* set = std::getenv("CXX");
   const char* path = std::getenv("PATH");
-  identity.command = Resolve(set && *set ? set : "g++", path ? path : "/usr/bin:/bin");
+  const std::string wanted = set && *set ? set : "g++";
+  identity.command = FindProgram(wanted).value_or(wanted);
   std::error_code ignored;
   for (const std::filesystem::path& place :
        {std::filesystem::path(identity.command), std::filesystem::canonical(identity.command, ignored)}) {
@@ -215,10 +205,9 @@ Result<CompilerIdentity> AskCudaCompilers(const std::vector<std::string>& places
 
 Result<CompilerIdentity> FindCudaCompiler() {
   const char* home = std::getenv("CUDA_HOME");
-  const char* path = std::getenv("PATH");
   std::vector<std::string> places;
   if (home != nullptr && *home != '\0') places.push_back(std::string(home) + "/bin/nvcc");
-  places.push_back(Resolve("nvcc", path != nullptr ? path : "/usr/bin:/bin"));
+  places.push_back(FindProgram("nvcc").value_or("nvcc"));
   places.emplace_back("/usr/local/cuda/bin/nvcc");
   // Asking takes as long as a tenth of a small build, and every build asks.
   static std::mutex mutex;

@@ -73,7 +73,9 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
   // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal;
   for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    Sandbox sandbox(keeper, bwrap, isolation, without, device);
+    const auto program = FindProgram(bwrap);
+    if (!program) continue;
+    Sandbox sandbox(keeper, *program, isolation, without, device);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
     const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
@@ -86,7 +88,7 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
       fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
                   "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
                   "--isolation=process; results will say so.",
-                  refusal));
+                  refusal.empty() ? "there is no bwrap" : refusal));
 }
 
 std::vector<std::string> Sandbox::Barriers() const {
