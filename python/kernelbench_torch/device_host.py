@@ -147,7 +147,7 @@ class Host:
         self.device = self.lib.kbd_open(kind.encode(), threads)
         if not self.device:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
-        self.problems, self.problem, self.session = {}, None, None
+        self.problems, self.problem, self.session, self.roomy = {}, None, None, False
         self.timed, self.weights, self.rng_seed = None, 0, 0
         self.arrival = Arrival() if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
@@ -170,7 +170,7 @@ class Host:
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"])
-            problem.budgets, problem.baselines = {}, {}
+            problem.budgets, problem.baselines, problem.kept = {}, {}, {}
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -278,11 +278,22 @@ class Host:
         self.module = request["module"]
         self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
-        self.working = [shared_like(t) for t in self.problem.input_examples]
-        self.scratch = [shared_like(t) for t in self.problem.output_examples] if self.copies else []
+        if self.kind != "cpu":  # memory is planned before the runner takes any
+            self.make_room()
         fds = (ctypes.c_int * 4)()
         self.lib.kbd_session_fds(self.session, fds)
         return {"arena_bytes": arena}, list(fds)
+
+    def make_room(self):
+        """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
+        longer than a small problem's call. While the engine starts the runner, there is time for it."""
+        kept = self.problem.kept if self.kind == "cpu" else {}
+        for name, examples in (("working", self.problem.input_examples), ("scratch", self.problem.output_examples if self.copies else [])):
+            if not kept.get(name):
+                kept[name] = [shared_like(t) for t in examples]
+        self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
+        self.lib.kbd_session_populate(self.session)
+        self.roomy = True
 
     def arena_bytes(self):
         """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides, if it all fits."""
@@ -296,6 +307,8 @@ class Host:
 
     def weights_op(self, request):
         """Makes weight set `index` the reference's and puts it where the runner finds it."""
+        if not self.roomy:
+            self.make_room()
         self.weights = request["index"] % len(self.problem.models)
         _, parameters = self.problem.parameters(self.weights)
         self.lib.kbd_set_parameters(self.session, pointers(parameters))
@@ -309,6 +322,10 @@ class Host:
 
     def present(self, _):
         self.lib.kbd_present(self.session, pointers(self.inputs))
+        return {}
+
+    def flush(self, _):
+        self.lib.kbd_flush(self.device)
         return {}
 
     def call(self, request):
@@ -346,6 +363,8 @@ class Host:
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
+        if request.get("alone") and self.kind == "cpu":
+            self.lib.kbd_flush(self.device)  # in a round it is a candidate's call before which the caches are flushed too
         self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
                                       pointers(self.scratch) if self.copies else None)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
@@ -396,7 +415,8 @@ class Host:
     def end_session(self, _):
         if self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.inputs, self.working, self.expected, self.scratch, self.blanks = None, [], [], [], [], []
+        self.session, self.roomy = None, False
+        self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
         return {}
 
 

@@ -62,6 +62,8 @@ void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed) 
   static_cast<DeviceHandle*>(device)->device->FillUniform(to, elements, seed);
 }
 
+void kbd_flush(void* device) { static_cast<DeviceHandle*>(device)->device->Flush(); }
+
 void kbd_evict(void* device, const void* data, int64_t bytes) {
   static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));
 }
@@ -115,6 +117,7 @@ void kbd_session_fds(void* session, int fds[4]) { static_cast<Session*>(session)
 void kbd_session_attach(void* session, int pid, int pidfd) {
   static_cast<Session*>(session)->Attach(pid, kb::Fd(pidfd));
 }
+void kbd_session_populate(void* session) { static_cast<Session*>(session)->Populate(); }
 void kbd_set_parameters(void* session, const void* const* parameters) {
   static_cast<Session*>(session)->SetParameters(parameters);
 }

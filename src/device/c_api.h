@@ -45,6 +45,8 @@ KBD_EXPORT const char* kbd_error();  // of the last function that failed
 // Descriptors to hand to the runner: doorbell, inputs, outputs, parameters.
 KBD_EXPORT void kbd_session_fds(void* session, int fds[4]);
 KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
+// Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
+KBD_EXPORT void kbd_session_populate(void* session);
 KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
 // Step 2 of a round. `inputs`: the private inputs, in the layout's order.
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
@@ -64,6 +66,7 @@ KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, v
 // After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
 KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
 // Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
+KBD_EXPORT void kbd_flush(void* device);  // empties the caches
 KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
 // The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).
 KBD_EXPORT int64_t kbd_baseline_gap(void* session);

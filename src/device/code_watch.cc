@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -61,7 +60,6 @@ std::vector<int> ThreadsOf(int pid) {
 }  // namespace
 
 PromptWaking::PromptWaking(int pid) {
-  prctl(PR_SET_TIMERSLACK, 1000);
   syscall(SYS_sched_getattr, 0, &before_, sizeof before_, 0);
   SchedulerSettings now;
   now.policy = SCHED_FIFO;
@@ -76,10 +74,7 @@ PromptWaking::PromptWaking(int pid) {
   nanosleep(&rest, nullptr);
 }
 
-PromptWaking::~PromptWaking() {
-  prctl(PR_SET_TIMERSLACK, 0);
-  SetScheduler(0, before_);
-}
+PromptWaking::~PromptWaking() { SetScheduler(0, before_); }
 
 Result<std::vector<uint64_t>> ProgramCounters(int pid) {
   std::vector<uint64_t> found;

@@ -22,8 +22,8 @@ namespace kb {
 // Memory that one runner may map too. Sealed: the runner cannot change its size.
 class SharedMemory {
  public:
-  static Result<SharedMemory> Create(const char* name, size_t bytes);
-  SharedMemory(const SharedMemory&) = delete;  // one owner unmaps
+  static Result<SharedMemory> Create(const char* name, size_t bytes);  // pages come when they are touched
+  SharedMemory(const SharedMemory&) = delete;                          // one owner unmaps
   SharedMemory& operator=(const SharedMemory&) = delete;
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&&) = delete;
@@ -121,6 +121,8 @@ class Device {
   // Memory that one runner may map too, and memory that none can reach.
   virtual Result<std::unique_ptr<Buffer>> Share(const char* name, size_t bytes) = 0;
   virtual Result<std::unique_ptr<Buffer>> Allocate(size_t bytes) = 0;
+  // Has the system provide a buffer's pages now, and not in the first call. Nothing where memory always is there.
+  virtual void Populate(const Buffer& buffer) = 0;
   virtual void Copy(std::span<const CopyItem> copies) = 0;
   // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
   virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;

@@ -1,5 +1,6 @@
 #include "device/memory_ops.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -171,6 +172,15 @@ uint64_t PoisonPattern(kb_dtype dtype, uint64_t secret) {
 void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t secret) {
   const uint64_t pattern = PoisonPattern(dtype, secret);
   ParallelFill(pool, dst, bytes, &pattern, sizeof pattern);
+}
+
+void PopulatePages(ThreadPool& pool, void* data, size_t bytes) {
+#if !defined(MADV_POPULATE_WRITE)
+  constexpr int MADV_POPULATE_WRITE = 23;  // Linux 5.14; an older kernel refuses, and pages come when they are touched
+#endif
+  pool.Run(static_cast<int64_t>(bytes), kPiece, [&](int64_t begin, int64_t end) {
+    madvise(static_cast<char*>(data) + begin, static_cast<size_t>(end - begin), MADV_POPULATE_WRITE);
+  });
 }
 
 // Reads only: lines that were written would have to be written back during the call that follows.

@@ -35,8 +35,11 @@ uint64_t PoisonPattern(kb_dtype dtype, uint64_t secret);
 // Fills an output with PoisonPattern(dtype, secret).
 void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t secret);
 
+// Backs page-aligned memory with pages, on all threads: the kernel zeroes each, one after the other on a single one.
+void PopulatePages(ThreadPool& pool, void* data, size_t bytes);
+
 // Evicts what other work left in the caches: every thread of the pool reads its share of `scratch`, which must have
-// been written once (untouched memory is one page of zeros). Takes twice LastLevelCacheBytes() or more to empty the
+// been written once (untouched memory is one page of zeros). Takes twice LastLevelCacheBytes() or more in all to empty the
 // last level; private caches only of cores that threads of the pool run on.
 void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes);
 

@@ -3,10 +3,12 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "base/clock.h"
@@ -30,6 +32,7 @@ class ProcessLink : public RunnerLink {
         doorbell_(doorbell),
         secrets_(std::move(secrets)),
         options_(std::move(options)) {
+    prctl(PR_SET_TIMERSLACK, 1000);  // of the thread that judges: short pauses are to be short
     Freeze();
   }
 
@@ -143,30 +146,40 @@ class ProcessLink : public RunnerLink {
     return slept ? SpanEnd::kDone : Died(kDyingMs) ? SpanEnd::kDied : SpanEnd::kRanFrozen;
   }
 
+  // What the bell says; nothing while it is silent.
+  std::optional<SpanEnd> Answered(uint64_t before) const {
+    const uint64_t done = doorbell_->done.load(std::memory_order_acquire);
+    if (done == go_) return SpanEnd::kDone;
+    if (done != before) return SpanEnd::kMalformed;
+    return std::nullopt;
+  }
+
+  // The bell is looked at once more: what a runner wrote before it died counts, however late that is noticed.
+  std::optional<SpanEnd> DiedOrAnswered(uint64_t before) {
+    if (!Died()) return std::nullopt;
+    return Answered(before).value_or(SpanEnd::kDied);
+  }
+
   SpanEnd SpinUntil(uint64_t before, int64_t deadline) {
     constexpr int kLooks = 1000;  // between two looks at the clock and at the process
     for (;;) {
       for (int i = 0; i < kLooks; ++i) {
-        const uint64_t done = doorbell_->done.load(std::memory_order_acquire);
-        if (done == go_) return SpanEnd::kDone;
-        if (done != before) return SpanEnd::kMalformed;
+        if (const auto end = Answered(before)) return *end;
       }
       if (NowNs() > deadline) return SpanEnd::kTimedOut;
-      if (Died() && doorbell_->done.load() != go_) return SpanEnd::kDied;
+      if (const auto end = DiedOrAnswered(before)) return *end;
     }
   }
 
   SpanEnd Await(uint64_t before, int64_t deadline) {
     for (;;) {
-      const uint64_t done = doorbell_->done.load(std::memory_order_acquire);
-      if (done == go_) return SpanEnd::kDone;
-      if (done != before) return SpanEnd::kMalformed;
+      if (const auto end = Answered(before)) return *end;
       const int64_t left = deadline - NowNs();
       if (left <= 0) return SpanEnd::kTimedOut;
       const int64_t slice = std::min<int64_t>(left, 20'000'000);  // how late a death is noticed at worst
       const timespec timeout{0, static_cast<long>(slice)};
-      syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAIT, static_cast<uint32_t>(done), &timeout, nullptr, 0);
-      if (Died() && doorbell_->done.load() != go_) return SpanEnd::kDied;
+      syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAIT, static_cast<uint32_t>(before), &timeout, nullptr, 0);
+      if (const auto end = DiedOrAnswered(before)) return *end;
     }
   }
 

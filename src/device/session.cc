@@ -130,6 +130,10 @@ void Session::Attach(int pid, Fd pidfd) {
   link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"), std::move(locate));
 }
 
+void Session::Populate() {
+  for (const auto* buffer : {&inputs_, &outputs_, &parameters_}) device_->Populate(**buffer);
+}
+
 void Session::SetParameters(const void* const* from) { Copy(parameter_parts_, *parameters_, from); }
 
 void Session::Present(const void* const* from) {

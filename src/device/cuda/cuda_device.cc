@@ -150,6 +150,8 @@ class CudaDevice : public Device {
     return DeviceBuffer::Create(driver_, bytes, nullptr);
   }
 
+  void Populate(const Buffer&) override {}
+
   void Copy(std::span<const CopyItem> copies) override {
     for (const CopyItem& item : copies) {
       Must(driver_, driver_.cuMemcpyDtoDAsync_v2(At(item.to), At(item.from), item.bytes, nullptr), "copying inputs");

@@ -131,9 +131,27 @@ Status DeviceProcess::AwaitReady() {
 }
 
 Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout, const std::vector<int>& fds) {
-  const std::string op = request.at("op");
-  const Status sent = channel_.Send(request, fds);
-  auto reply = sent ? channel_.Receive(timeout) : tl::make_unexpected(ReceiveFailure::kClosed);
+  KB_RETURN_IF_ERROR(Settle());
+  (void)channel_.Send(request, fds);  // if nobody is there, there is no answer either
+  return Receive(request.at("op"), timeout);
+}
+
+Status DeviceProcess::Post(const nlohmann::json& request, milliseconds timeout) {
+  KB_RETURN_IF_ERROR(Settle());
+  (void)channel_.Send(request, {});
+  posted_ = Posted{request.at("op"), timeout};
+  return {};
+}
+
+Status DeviceProcess::Settle() {
+  if (!posted_) return {};
+  const Posted posted = *std::exchange(posted_, std::nullopt);
+  KB_RETURN_IF_ERROR(Receive(posted.op, posted.timeout));
+  return {};
+}
+
+Result<Message> DeviceProcess::Receive(const std::string& op, milliseconds timeout) {
+  auto reply = channel_.Receive(timeout);
   if (!reply) {
     alive_ = false;
     if (reply.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class DeviceProcess {
   Result<Message> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
                        const std::vector<int>& fds = {});
   Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
+  // Asks and does not wait: the engine has something else to do meanwhile. What goes wrong is the next call's error.
+  Status Post(const nlohmann::json& request, std::chrono::milliseconds timeout);
 
   const nlohmann::json& info() const { return info_; }
   bool alive() const { return alive_; }
@@ -53,8 +56,16 @@ class DeviceProcess {
 
  private:
   DeviceProcess(Subprocess process, Channel channel) : process_(std::move(process)), channel_(std::move(channel)) {}
+  Result<Message> Receive(const std::string& op, std::chrono::milliseconds timeout);
+  Status Settle();  // receives the answer to what was posted
+
+  struct Posted {
+    std::string op;
+    std::chrono::milliseconds timeout;
+  };
   Subprocess process_;
   Channel channel_;
+  std::optional<Posted> posted_;
   nlohmann::json info_;
   bool alive_ = true;
 };

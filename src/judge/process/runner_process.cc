@@ -175,14 +175,16 @@ RunnerProcess::~RunnerProcess() { Finish(); }
 
 bool RunnerProcess::WaitForEnd(milliseconds timeout) const { return Readable(pidfd_.get(), timeout); }
 
-bool RunnerProcess::Limit(Cgroup group) {
-  const bool attached = group.Attach(pid_);
-  group_.emplace(std::move(group));
-  return attached;
+void RunnerProcess::Limit(std::optional<Cgroup> group) {
+  if (group) group_.emplace(std::move(*group));
+  limiting_ = std::async(std::launch::async, [this] { return group_ && group_->Attach(pid_); });
 }
+
+bool RunnerProcess::Limited() { return !limiting_.valid() || limiting_.get(); }
 
 RunnerProcess::End RunnerProcess::Finish() {
   if (end_) return *end_;
+  Limited();
   syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
   End end;
   int status = 0;
@@ -246,8 +248,8 @@ Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const 
   const auto& confinement = spec.at("confinement");
   const bool limited = !confinement.at("without").get<Without>().contains("cgroup");
   if (const int threads = spec.at("outside").at("threads"); threads > 0 && limited) {
-    auto group = Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, threads);
-    if (group) (*worker)->Limit(std::move(*group));
+    (*worker)->Limit(Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, threads));
+    (*worker)->Limited();
   }
   (*worker)->WaitForEnd(milliseconds(30'000));
   return (*worker)->Finish().output;

@@ -3,6 +3,7 @@
 #ifndef JUDGE_PROCESS_RUNNER_PROCESS_H_
 #define JUDGE_PROCESS_RUNNER_PROCESS_H_
 
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -58,8 +59,10 @@ class RunnerProcess {
     std::string output;
     bool out_of_memory = false;  // its control group's limit ended it
   };
-  // Puts it into a control group, before it loads a candidate; false if the kernel refuses.
-  bool Limit(Cgroup group);
+  // Puts it into a control group, in the background: the kernel may take 20 ms, waiting for all processors.
+  void Limit(std::optional<Cgroup> group);
+  // To be asked before it loads a candidate: false if there is no group, though one was wanted, or it was refused.
+  bool Limited();
   End Finish();
   // Waits for its own end; false after the timeout.
   bool WaitForEnd(std::chrono::milliseconds timeout) const;
@@ -70,6 +73,7 @@ class RunnerProcess {
   std::unique_ptr<OutputDrain> output_;
   std::optional<Subprocess> launcher_;
   std::optional<Cgroup> group_;
+  std::future<bool> limiting_;  // uses group_
   std::optional<End> end_;
 };
 

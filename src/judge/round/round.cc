@@ -220,6 +220,10 @@ Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
               timeout_s + kStepTimeout);
 }
 
-Result<json> Rounds::BaselineAlone() { return Step("undisturbed", BaselineRequest(), protocol_.reference_timeout_s); }
+Result<json> Rounds::BaselineAlone() {
+  json request = BaselineRequest();
+  request["alone"] = true;
+  return Step("undisturbed", request, protocol_.reference_timeout_s);
+}
 
 }  // namespace kb
