@@ -72,6 +72,23 @@ def watch_memory(pid, peak):
         time.sleep(0.2)
 
 
+def where_time_went(store):
+    """Lines: seconds by step over all evaluations of the store, and the evaluations that took longest."""
+    def told(*command):
+        return subprocess.run([BINARY, *command, "--json", "--store", store], capture_output=True, text=True, check=True).stdout
+
+    evaluations = [json.loads(told("show", json.loads(row)["id"])) for row in told("list", "--limit", "0").splitlines()]
+    steps = {}
+    for evaluation in evaluations:
+        for step, us in evaluation["engine_us"].items():
+            steps[step] = steps.get(step, 0) + us / 1e6
+    yield "seconds by step: " + ", ".join(f"{step} {s:.1f}" for step, s in sorted(steps.items(), key=lambda item: -item[1]) if s >= 0.05)
+    for evaluation in sorted(evaluations, key=lambda e: -sum(e["engine_us"].values()))[:20]:
+        us = sorted(evaluation["engine_us"].items(), key=lambda item: -item[1])
+        yield (f"{evaluation['problem']}: {sum(t for _, t in us) / 1e6:.1f} s, {len(evaluation['samples'])} rounds, {evaluation['verdict']}: "
+               + ", ".join(f"{step} {t / 1e6:.1f}" for step, t in us[:6]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kind", choices=("modules", "native"))
@@ -82,6 +99,7 @@ def main():
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--equal", action="store_true")
     parser.add_argument("--timeline", default="")
+    parser.add_argument("--steps", action="store_true", help="say which steps took the time, and which evaluations")
     parser.add_argument("--json", default="", help="write the evaluations there")
     arguments = parser.parse_args()
     size = arguments.size or ("small" if arguments.device == "cpu" else "standard")
@@ -99,10 +117,12 @@ def main():
         threading.Thread(target=watch_memory, args=(process.pid, peak), daemon=True).start()
         out, _ = process.communicate()
         took = time.monotonic() - start
+        steps = list(where_time_went(os.path.join(directory, "speed.sqlite"))) if arguments.steps else []
         if arguments.json:
             listed = subprocess.run([BINARY, "list", "--json", "--store", os.path.join(directory, "speed.sqlite")], capture_output=True, text=True)
             pathlib.Path(arguments.json).write_text(listed.stdout)
     print(out, end="")
+    print("\n".join(steps))
     print(f"{len(rows)} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
           f"{len(rows) / took:.2f} a second; engine's largest resident memory {peak[0] >> 20} MiB")
 

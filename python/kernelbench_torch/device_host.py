@@ -186,7 +186,7 @@ class Host:
                        "parameters": params, "parameters_bytes": params_bytes}
         return {**self.layout, "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
-                "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
+                "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
 
     def init_values(self, request):
         """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
@@ -346,7 +346,7 @@ class Host:
         writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
             return {"us": 0.0}
-        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working), None)
+        self.lib.kbd_present_baseline(self.session, None, None, None)
         if not self.module:
             return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)

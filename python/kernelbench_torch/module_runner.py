@@ -1,5 +1,6 @@
 """Runs one `ModelNew`. Trusted until it loads the candidate, never afterwards: nothing it reports is believed."""
 
+import contextlib
 import ctypes
 import linecache
 import sys
@@ -73,7 +74,9 @@ def load_class(source):
 def build_model(model_class, spec, seed):
     """A model under the seed of the weights, on the device and in the precision of the problem."""
     torch.manual_seed(seed)
-    model = model_class(*trees.unflatten(spec["init"], []))
+    place = spec["construct_on"]
+    with torch.device(place) if place != "cpu" else contextlib.nullcontext():
+        model = model_class(*trees.unflatten(spec["init"], []))
     if not isinstance(model, torch.nn.Module):
         return model
     return model.to(device=spec["device"], dtype=_PRECISIONS.get(spec["precision"]))

@@ -21,6 +21,7 @@ from . import distributions, trees
 from .drawing import ParallelUniform
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+LARGE_WEIGHTS = 256 << 20  # bytes; torch draws about as many in half a second
 
 
 class ProblemError(Exception):
@@ -118,6 +119,7 @@ class Problem:
         self._refuse_what_cannot_fit()
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
+        self.construct_on = self._where_to_construct()
         self.models = [self._guard("Model(...)", lambda seed=seed: self._construct(seed)) for seed in self.seeds]
         if not self.models[0].state_dict():
             self.models, self.seeds = self.models[:1], self.seeds[:1]
@@ -187,8 +189,21 @@ class Problem:
         seed_generators(seed, self.device)
         return function(*args)
 
+    def _where_to_construct(self):
+        """Where both sides construct their modules. As in KernelBench that is the CPU, from where they are moved, but for
+        weights so large that torch's serial generator would take seconds for each set."""
+        if self.device == "cpu":
+            return "cpu"
+        try:
+            with torch.device("meta"):
+                weights = tensor_bytes(list(self.module.Model(*self.init).state_dict().values()))
+        except Exception:
+            return "cpu"  # a module that cannot run there is constructed as ever
+        return self.device if weights >= LARGE_WEIGHTS else "cpu"
+
     def _construct(self, seed):
-        model = self._seeded(seed, self.module.Model, *self.init)
+        with torch.device(self.construct_on) if self.construct_on != "cpu" else contextlib.nullcontext():
+            model = self._seeded(seed, self.module.Model, *self.init)
         if not isinstance(model, torch.nn.Module):
             raise ProblemError(f"{self.path}: Model is no torch.nn.Module")
         model = model.to(self.device)

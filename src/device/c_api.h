@@ -61,12 +61,13 @@ KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int6
 KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
-// `to`, poisons `outputs` (null: the baseline writes to none of ours), flushes the caches.
+// `to` (null: before an empty call, which reads none), poisons `outputs` (null: the baseline writes to none of ours),
+// flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
 // After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
 KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
+KBD_EXPORT void kbd_flush(void* device);  // as kbd_present* does
 // Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
-KBD_EXPORT void kbd_flush(void* device);  // empties the caches
 KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
 // The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).
 KBD_EXPORT int64_t kbd_baseline_gap(void* session);

@@ -39,8 +39,8 @@ void Poison(ThreadPool& pool, void* dst, size_t bytes, kb_dtype dtype, uint64_t 
 void PopulatePages(ThreadPool& pool, void* data, size_t bytes);
 
 // Evicts what other work left in the caches: every thread of the pool reads its share of `scratch`, which must have
-// been written once (untouched memory is one page of zeros). Takes twice LastLevelCacheBytes() or more in all to empty the
-// last level; private caches only of cores that threads of the pool run on.
+// been written once (untouched memory is one page of zeros). Takes twice LastLevelCacheBytes() or more in all to empty
+// the last level; private caches only of cores that threads of the pool run on.
 void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes);
 
 // Whether this processor has an instruction that takes one line out of every cache (clflushopt).

@@ -155,7 +155,9 @@ std::vector<OutputItem> Session::ToPoison() const {
 
 void Session::PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
   std::vector<CopyItem> copies;
-  for (size_t i = 0; i < input_parts_.size(); ++i) copies.push_back({to[i], from[i], input_parts_[i].bytes});
+  for (size_t i = 0; to != nullptr && i < input_parts_.size(); ++i) {
+    copies.push_back({to[i], from[i], input_parts_[i].bytes});
+  }
   std::vector<OutputItem> poisoned;
   for (size_t i = 0; outputs != nullptr && i < output_items_.size(); ++i) {
     poisoned.push_back({outputs[i], output_items_[i].dtype, output_items_[i].shape});

@@ -206,13 +206,14 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   if (finding) evaluation.reason = finding->reason;
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
   step = NowNs();
+  runner->Kill();
+  KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
   const RunnerProcess::End end = runner->Finish();
   // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
   if (finding && finding->verdict == Verdict::kCrashed && finding->traceback.empty() && !end.status) {
     return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
   }
   AddEvidence(end, finding, &evaluation);
-  KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
   times["other"] += std::max(0.0, static_cast<double>(NowNs() - start) / 1e3 - Total(times));
   return evaluation;
@@ -252,15 +253,14 @@ Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
 }
 
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
-// under the conditions of a round: fresh memory contents, caches flushed.
+// under the conditions of a round: fresh memory contents where they are read, caches flushed.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   std::vector<double> baseline, offset;
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
   const bool gpu = options_.device != "cpu";
   for (int i = 0; i <= (gpu ? kGpuOffsetCalls : kOffsetCalls); ++i) {  // the first waits for the runner to be ready
     const int64_t start = NowNs();
-    // On the CPU an empty call touches no tensor; on a GPU it writes outputs.
-    KB_RETURN_IF_ERROR(device_->Ask({{"op", gpu ? "present" : "flush"}}, std::chrono::seconds(60)));
+    KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
     evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
     KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, 10));
     const auto* told = std::get_if<Rounds::Answer>(&answer);

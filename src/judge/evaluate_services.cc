@@ -212,8 +212,8 @@ json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
                {"threads", options_.threads},
                {"precision", request.protocol.precision},
                {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
-  for (const char* key :
-       {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars", "may_alias"}) {
+  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars",
+                          "may_alias", "construct_on"}) {
     spec[key] = problem.at(key);
   }
   return spec;

@@ -117,7 +117,7 @@ std::string CurveOf(const CurveFrame& frame, const Curve& curve, size_t index, b
 
 constexpr double kDotWidth = 1140;
 constexpr double kLabelEnd = 330;
-constexpr double kDotRight = 950;
+constexpr double kDotRight = 930;  // the longest interval, "[0.0095×, 0.012×]", fits beside it
 constexpr double kRow = 24;
 constexpr double kMark = 11;  // width of a mark with its outline
 

@@ -182,10 +182,12 @@ void RunnerProcess::Limit(std::optional<Cgroup> group) {
 
 bool RunnerProcess::Limited() { return !limiting_.valid() || limiting_.get(); }
 
+void RunnerProcess::Kill() { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+
 RunnerProcess::End RunnerProcess::Finish() {
   if (end_) return *end_;
   Limited();
-  syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+  Kill();
   End end;
   int status = 0;
   if (Readable(status_.get(), milliseconds(10'000)) && read(status_.get(), &status, sizeof status) == sizeof status) {

@@ -63,6 +63,8 @@ class RunnerProcess {
   void Limit(std::optional<Cgroup> group);
   // To be asked before it loads a candidate: false if there is no group, though one was wanted, or it was refused.
   bool Limited();
+  // Has it die, without waiting for that. On a GPU it takes a while.
+  void Kill();
   End Finish();
   // Waits for its own end; false after the timeout.
   bool WaitForEnd(std::chrono::milliseconds timeout) const;
