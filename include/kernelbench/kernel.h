@@ -8,8 +8,9 @@
  *   scalars     the numbers among the problem's get_inputs(), in order
  *   init        the numbers among the problem's get_init_inputs(), in order (hyper-parameters)
  *   parameters  the reference module's state_dict(), by name (weights and buffers)
- *   outputs     what the reference's forward returns, flattened; contiguous, allocated, filled with poison: write all
- * of it workspace   scratch memory of the size that kb_workspace_size() asked for; its contents survive between calls
+ *   outputs     what the reference's forward returns, flattened; contiguous, allocated and filled with poison: write
+ *               all of it
+ *   workspace   scratch memory of the size that kb_workspace_size() asked for; its contents survive between calls
  *
  * Pointers stay valid until the candidate is unloaded, but the bytes behind inputs change before each call, and
  * parameters may change too: kb_prepare() runs after each change. Inputs must not be written.
