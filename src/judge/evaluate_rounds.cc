@@ -270,7 +270,7 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
     const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
     KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
                                                         {"distribution", name},
-                                                        {"rounds", protocol.anchor_rounds},
+                                                        {"rounds", name == "natural" ? protocol.anchor_rounds : 1},
                                                         {"tolerance", protocol.ToleranceJson()}},
                                                        timeout));
     if (!reply.at("judgeable")) {

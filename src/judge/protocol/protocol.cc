@@ -55,7 +55,7 @@ const std::vector<Entry>& Entries() {
       {{"rms_factor", "RMS error allowed, in units of the baseline's own"}, &Protocol::rms_factor},
       {{"max_factor", "largest error allowed, in units of the baseline's own"}, &Protocol::max_factor},
       {{"cap", "largest error ever allowed, in standard deviations of the output"}, &Protocol::cap},
-      {{"anchor_rounds", "fp64 rounds for each input distribution"}, &Protocol::anchor_rounds},
+      {{"anchor_rounds", "natural inputs on which the reference also runs in fp64"}, &Protocol::anchor_rounds},
       {{"repeat_bitwise", "two calls on equal inputs must agree bit for bit"}, &Protocol::repeat_bitwise},
       {{"p", "fast means a speedup above p"}, &Protocol::p},
       {{"speedup_cap", "larger speedups count as this; 0: no cap"}, &Protocol::speedup_cap},

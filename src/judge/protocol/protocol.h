@@ -48,7 +48,7 @@ struct Protocol {
   double rms_factor = 2;                // a candidate's RMS error over the baseline's own
   double max_factor = 4;                // a candidate's largest error over the baseline's own
   double cap = 0.1;                     // never more than this part of the output's standard deviation
-  int anchor_rounds = 2;                // rounds in which the reference also runs in fp64, for each distribution
+  int anchor_rounds = 2;                // natural inputs on which the reference also runs in fp64; of others one
   bool repeat_bitwise = false;          // two calls on equal inputs must agree bit for bit
 
   // What counts.
