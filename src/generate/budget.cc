@@ -47,6 +47,15 @@ void Budget::Settle(const CallCost& most, std::optional<int64_t> tokens, std::op
   spent_.usd += usd.value_or(most.usd);
 }
 
+bool Budget::ReserveEvaluation() {
+  if (caps_.evaluations && evaluations_ + evaluations_reserved_ >= *caps_.evaluations) {
+    ended_by_ = fmt::format("--max-evaluations {}", *caps_.evaluations);
+    return false;
+  }
+  ++evaluations_reserved_;
+  return true;
+}
+
 void Budget::Evaluated(bool made) {
   KB_CHECK(evaluations_reserved_ > 0);
   --evaluations_reserved_;

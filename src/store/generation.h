@@ -27,6 +27,7 @@ struct GenerationAnswer {
   int attempt = 0;  // among the answers to its request, from 0
   std::string created;
   std::string prompt;               // JSON: {"system", "messages": [{"role", "text"}]}
+  int64_t prompt_bytes = 0;         // of its texts
   std::string response, reasoning;  // as the model gave them
   std::string finish;               // "stop", "length", "refused", "unknown"
   std::string answered_by;          // the model, by its own account
@@ -47,13 +48,6 @@ struct GenerationSpent {
   int64_t answers = 0, input = 0, output = 0, evaluations = 0;  // input: cached tokens too
   int64_t without_usage = 0, without_cost = 0;                  // answers
   double usd = 0;                                               // of the answers whose cost is known
-};
-
-// What earlier answers of a model tell about its next one; absent without answers that have a count.
-struct GenerationHistory {
-  int64_t answers = 0;
-  std::optional<double> bytes_per_token;  // of prompts
-  std::optional<double> output_tokens;    // mean
 };
 
 // One auditor's answer about one evaluation.

@@ -89,6 +89,8 @@ class Store {
   // Jobs of a run (job.h), which is made if it is not there. One that is there already stays as it is, unless its
   // candidate's text is another one now, or `again`: then it is queued anew, with the same id. Returns how many are.
   Result<int64_t> AddJobs(const std::string& run, std::span<const Job> jobs, bool again = false);
+  // The same for one job, which comes back as it is in the store.
+  Result<Job> AddJob(const std::string& run, const Job& job);
   // All jobs of a run, or those in one state, in the order in which they were added.
   Result<std::vector<Job>> Jobs(const std::string& run, const std::string& state = {}) const;
   // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
@@ -126,8 +128,12 @@ class Store {
   Result<std::vector<GenerationAnswer>> Answers(const std::string& run) const;
   // Of one request, whole, in that order.
   Result<std::vector<GenerationAnswer>> AnswersTo(int64_t request) const;
+  // The newest whole evaluation of that candidate of the run; null if there is none.
+  Result<nlohmann::json> CandidateEvaluation(const std::string& run, const std::string& model,
+                                             const std::string& problem, int candidate) const;
   Result<GenerationSpent> Spent(const std::string& run) const;
-  Result<GenerationHistory> History(const std::string& model) const;
+  // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning.
+  Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;
 
   // In place of an older one of the same evaluation and auditor.
   Status AddReview(const EvaluationReview& review);

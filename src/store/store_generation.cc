@@ -30,7 +30,7 @@ GenerationRequest ReadRequest(SQLite::Statement& row) {
 constexpr char kAnswer[] =
     "SELECT a.id, a.request_id, a.attempt, a.created, a.finish, a.answered_by, a.price_source, a.language, "
     "a.complaint, a.input, a.cache_read, a.cache_write, a.output, a.reasoning_tokens, a.cost_usd, a.calls, a.seconds, "
-    "a.settled, a.source_sha256 ";
+    "a.settled, a.source_sha256, a.prompt_bytes ";
 
 std::optional<int64_t> WholeNumber(SQLite::Column column) {
   return column.isNull() ? std::nullopt : std::optional(column.getInt64());
@@ -59,6 +59,7 @@ GenerationAnswer ReadAnswer(SQLite::Statement& row) {
   answer.seconds = row.getColumn(16).getDouble();
   answer.settled = row.getColumn(17).getInt() != 0;
   if (!row.getColumn(18).isNull()) answer.source_sha256 = row.getColumn(18).getString();
+  answer.prompt_bytes = row.getColumn(19).getInt64();
   return answer;
 }
 
@@ -114,7 +115,7 @@ void InsertAnswer(SQLite::Database& database, int64_t request, const GenerationA
                            "?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)");
   insert.bind(1, request);
   insert.bind(2, UtcNow(kIso8601));
-  insert.bind(3, static_cast<int64_t>(answer.prompt.size()));
+  insert.bind(3, answer.prompt_bytes);
   BindFrame(insert, 4, answer.prompt);
   BindFrame(insert, 5, answer.response);
   BindFrame(insert, 6, answer.reasoning);
@@ -327,13 +328,29 @@ Result<std::vector<GenerationAnswer>> Store::AnswersTo(int64_t request) const {
     std::vector<GenerationAnswer> answers;
     while (query.executeStep()) {
       GenerationAnswer answer = ReadAnswer(query);
-      int column = 19;
+      int column = 20;
       for (std::string* text : {&answer.prompt, &answer.response, &answer.reasoning}) {
         KB_ASSIGN_OR_RETURN(*text, Decompress(Blob(query.getColumn(column++))));
       }
       answers.push_back(std::move(answer));
     }
     return answers;
+  });
+}
+
+Result<json> Store::CandidateEvaluation(const std::string& run, const std::string& model, const std::string& problem,
+                                        int candidate) const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<json> {
+    SQLite::Statement query(impl_->database,
+                            "SELECT id FROM evaluations WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND model "
+                            "= ?2 AND problem = ?3 AND sample = ?4 ORDER BY sequence DESC LIMIT 1");
+    query.bind(1, run);
+    query.bind(2, model);
+    query.bind(3, problem);
+    query.bind(4, candidate);
+    if (!query.executeStep()) return json(nullptr);
+    return WholeEvaluation(impl_->database, query.getColumn(0).getString());
   });
 }
 
@@ -361,17 +378,16 @@ Result<GenerationSpent> Store::Spent(const std::string& run) const {
   });
 }
 
-Result<GenerationHistory> Store::History(const std::string& model) const {
+Result<std::vector<GenerationAnswer>> Store::History(const std::string& model, int limit) const {
   const std::lock_guard lock(impl_->mutex);
-  return Guard(impl_->database, [&]() -> Result<GenerationHistory> {
-    SQLite::Statement query(
-        impl_->database,
-        "SELECT count(*), total(prompt_bytes) / total(input + coalesce(cache_read, 0) + coalesce(cache_write, 0)), "
-        "avg(output) FROM answers WHERE model = ? AND input IS NOT NULL AND output IS NOT NULL");
+  return Guard(impl_->database, [&]() -> Result<std::vector<GenerationAnswer>> {
+    SQLite::Statement query(impl_->database,
+                            std::string(kAnswer) + "FROM answers a WHERE a.model = ? ORDER BY a.id DESC LIMIT ?");
     query.bind(1, model);
-    KB_CHECK(query.executeStep());
-    return GenerationHistory{query.getColumn(0).getInt64(), RealNumber(query.getColumn(1)),
-                             RealNumber(query.getColumn(2))};
+    query.bind(2, limit);
+    std::vector<GenerationAnswer> answers;
+    while (query.executeStep()) answers.push_back(ReadAnswer(query));
+    return answers;
   });
 }
 
