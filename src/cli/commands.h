@@ -39,6 +39,7 @@ void AddEval(CLI::App* app, int* exit_code);
 void AddRejudge(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
+void AddPrompt(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   kb::cli::AddRun(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
+  kb::cli::AddPrompt(&app, &exit_code);
   kb::cli::AddCheck(&app, &exit_code);
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);

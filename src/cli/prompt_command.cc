@@ -1,0 +1,64 @@
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/selection_flags.h"
+#include "prompt/prompt.h"
+
+namespace kb::cli {
+namespace {
+
+struct PromptFlags {
+  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom;
+  int shots = 1;
+  bool json = false;
+};
+
+Result<Prompt> MakePrompt(const PromptFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(const PromptTemplate parts, PromptTemplate::Load(installation.prompts, flags.custom));
+  KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
+  PromptRequest request{.size = flags.size, .precision = flags.precision, .shots = flags.shots};
+  KB_ASSIGN_OR_RETURN(request.problem, FindProblem(problems, flags.problem));
+  KB_ASSIGN_OR_RETURN(request.target, MakeTarget(flags.backend, flags.device));
+  return BuildPrompt(parts, request, installation);
+}
+
+int PrintPrompt(const PromptFlags& flags) {
+  const auto prompt = MakePrompt(flags);
+  if (!prompt) return Report(prompt.error());
+  if (flags.json) {
+    fmt::print("{}", JsonLine(nlohmann::json{{"system", prompt->system},
+                                             {"user", prompt->user},
+                                             {"examples", prompt->examples},
+                                             {"notes", prompt->notes}}));
+    return kAllCorrect;
+  }
+  for (const std::string& note : prompt->notes) fmt::print(stderr, "kernelbench: note: {}\n", note);
+  fmt::print("----- system -----\n{}\n\n----- user -----\n{}", prompt->system, prompt->user);
+  return kAllCorrect;
+}
+
+}  // namespace
+
+void AddPrompt(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<PromptFlags>();
+  CLI::App* command = app->add_subcommand("prompt", "what a model is asked for a problem");
+  command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
+  AddProblemsFlag(command, &flags->problems);
+  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  command->add_option("--backend", flags->backend, "native, cpp, cuda, triton, tilelang, cute, thunderkittens or hip")
+      ->capture_default_str();
+  command->add_option("--device", flags->device, "cpu or cuda; default: what the backend runs on, for native the CPU");
+  command->add_option("--shots", flags->shots, "worked examples: 0, 1 or more")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")
+      ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
+  command->add_flag("--json", flags->json, "one line of JSON (docs/prompts.md)");
+  command->callback([flags, exit_code] { *exit_code = PrintPrompt(*flags); });
+}
+
+}  // namespace kb::cli
