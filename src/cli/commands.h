@@ -38,6 +38,7 @@ bool WantsColour();
 void AddEval(CLI::App* app, int* exit_code);
 void AddRejudge(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
+void AddGenerate(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
 void AddPrompt(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);

@@ -42,6 +42,7 @@ int main(int argc, char** argv) {
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
+  kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
   kb::cli::AddPrompt(&app, &exit_code);
