@@ -48,6 +48,7 @@ struct Installation {
   std::filesystem::path python;    // holds kernelbench_torch/
   std::filesystem::path problems;  // holds level1/ ...
   std::filesystem::path protocols;
+  std::filesystem::path models;  // holds prices.toml
 };
 Result<Installation> FindInstallation();
 

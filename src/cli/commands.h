@@ -53,6 +53,7 @@ void AddAudit(CLI::App* problems, int* exit_code);  // a subcommand of `problems
 void AddProtocols(CLI::App* app, int* exit_code);
 void AddDoctor(CLI::App* app, int* exit_code);
 void AddBaseline(CLI::App* app, int* exit_code);
+void AddModels(CLI::App* app, int* exit_code);
 void AddStore(CLI::App* app, int* exit_code);
 
 }  // namespace kb::cli

@@ -57,6 +57,7 @@ int main(int argc, char** argv) {
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);
   kb::cli::AddBaseline(&app, &exit_code);
+  kb::cli::AddModels(&app, &exit_code);
   kb::cli::AddStore(&app, &exit_code);
   try {
     app.parse(argc, argv);

@@ -130,7 +130,8 @@ Status DeviceProcess::AwaitReady() {
   return {};
 }
 
-Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout, const std::vector<int>& fds) {
+Result<ChannelMessage> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout,
+                                           const std::vector<int>& fds) {
   const std::string op = request.at("op");
   const Status sent = channel_.Send(request, fds);
   auto reply = sent ? channel_.Receive(timeout) : tl::make_unexpected(ReceiveFailure::kClosed);
@@ -156,7 +157,7 @@ Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds 
 }
 
 Result<nlohmann::json> DeviceProcess::Ask(const nlohmann::json& request, milliseconds timeout) {
-  KB_ASSIGN_OR_RETURN(Message reply, Call(request, timeout));
+  KB_ASSIGN_OR_RETURN(ChannelMessage reply, Call(request, timeout));
   return std::move(reply.body);
 }
 

@@ -43,8 +43,8 @@ class DeviceProcess {
 
   // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung
   // is kEngine, and the object is of no further use.
-  Result<Message> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
-                       const std::vector<int>& fds = {});
+  Result<ChannelMessage> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
+                              const std::vector<int>& fds = {});
   Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
 
   const nlohmann::json& info() const { return info_; }
