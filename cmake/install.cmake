@@ -30,7 +30,7 @@ set(KB_NOT_CARRIED "^ld-linux" "^libc\\.so" "^libm\\.so" "^libmvec\\.so" "^libpt
 install(RUNTIME_DEPENDENCY_SET kb_carried PRE_EXCLUDE_REGEXES ${KB_NOT_CARRIED} LIBRARY DESTINATION ${KB_LIBEXEC})
 
 install(DIRECTORY python/kernelbench_torch DESTINATION ${KB_SHARE}/python PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY problems protocols prompts examples DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY problems protocols prompts examples models DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY include/kernelbench DESTINATION include)
 
 install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CARRIED}]==])")

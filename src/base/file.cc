@@ -112,13 +112,14 @@ Result<Installation> FindInstallation() {
                         share / "problems",
                         share / "protocols",
                         share / "prompts",
-                        share / "examples"};
+                        share / "examples",
+                        share / "models"};
   }
   // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
   for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
     if (fs::exists(root / "protocols") && fs::exists(root / "python" / "kernelbench_torch")) {
-      return Installation{directory,          root / "include", root / "python",  root / "problems",
-                          root / "protocols", root / "prompts", root / "examples"};
+      return Installation{directory,          root / "include", root / "python",   root / "problems",
+                          root / "protocols", root / "prompts", root / "examples", root / "models"};
     }
   }
   return Fail(ErrorCode::kEngine,

@@ -51,6 +51,7 @@ struct Installation {
   std::filesystem::path protocols;
   std::filesystem::path prompts;
   std::filesystem::path examples;  // candidates that prompts show
+  std::filesystem::path models;    // holds prices.toml
 };
 Result<Installation> FindInstallation();
 

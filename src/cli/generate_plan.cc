@@ -24,7 +24,7 @@ std::string RulesText(const JudgeFlags& flags) {
 }
 
 Result<PriceTable> Prices(const Installation& installation) {
-  const std::filesystem::path path = installation.prompts.parent_path() / "models" / "prices.toml";
+  const std::filesystem::path path = installation.models / "prices.toml";
   if (!std::filesystem::exists(path)) return PriceTable();
   return PriceTable::Load(path);
 }

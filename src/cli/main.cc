@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
   kb::cli::AddGenerate(&app, &exit_code);
+  kb::cli::AddTrajectory(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
   kb::cli::AddPrompt(&app, &exit_code);
@@ -59,6 +60,7 @@ int main(int argc, char** argv) {
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);
   kb::cli::AddBaseline(&app, &exit_code);
+  kb::cli::AddModels(&app, &exit_code);
   kb::cli::AddStore(&app, &exit_code);
   try {
     app.parse(argc, argv);

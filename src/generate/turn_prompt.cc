@@ -1,7 +1,6 @@
 #include "generate/turn_prompt.h"
 
 #include <fmt/format.h>
-
 #include <toml++/toml.h>
 
 #include "base/file.h"

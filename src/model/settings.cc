@@ -54,7 +54,6 @@ Status CheckUrl(const std::string& url) {
 
 }  // namespace
 
-// In settings_file.cc too.
 Result<ModelSettings> PresetSettings(const std::string& provider) {
   for (const Preset& preset : kPresets) {
     if (provider != preset.name) continue;

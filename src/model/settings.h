@@ -68,6 +68,11 @@ struct ModelsFile {
 // A model as users say it: a name in models.toml, or PROVIDER:MODEL, PROVIDER:MODEL@URL, replay:PATH.
 Result<ModelSettings> FindModel(const std::string& spec, const ModelsFile& file);
 
+// What users need not say about a provider of that name.
+Result<ModelSettings> PresetSettings(const std::string& provider);
+// Takes http and https without a password, a query or a fragment.
+Status SetBaseUrl(const std::string& url, ModelSettings* settings);
+
 }  // namespace kb
 
 #endif  // MODEL_SETTINGS_H_

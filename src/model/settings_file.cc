@@ -12,9 +12,6 @@
 
 namespace kb {
 
-Result<ModelSettings> PresetSettings(const std::string& provider);   // settings.cc
-Status SetBaseUrl(const std::string& url, ModelSettings* settings);  // settings.cc
-
 namespace {
 
 using nlohmann::json;
@@ -178,8 +175,6 @@ Result<json> ParsedToml(const std::filesystem::path& path) {
   } catch (const toml::parse_error& error) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{}:{}: {}", path.string(), error.source().begin.line, error.description()));
-  } catch (const json::exception&) {  // inf, nan
-    return Fail(ErrorCode::kUsage, fmt::format("{}: holds a value that is no number", path.string()));
   }
 }
 
