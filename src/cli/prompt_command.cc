@@ -3,16 +3,36 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
+#include "judge/evaluate.h"
+#include "prompt/hardware.h"
 #include "prompt/prompt.h"
 
 namespace kb::cli {
 namespace {
 
 struct PromptFlags {
-  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom;
+  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom,
+                                 hardware = "none";
   int shots = 1;
   bool json = false;
 };
+
+// `auto` starts the device process, which measures its device: that takes some seconds.
+Result<std::string> HardwareText(const PromptFlags& flags, const Target& target, const Installation& installation) {
+  if (flags.hardware == "none") return std::string();
+  if (flags.hardware != "auto") {
+    if (target.gpu) return DescribeHardware(installation.prompts, flags.hardware);
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--hardware {} names a GPU, but the candidate is for the CPU; add --device "
+                            "cuda, or take --hardware auto",
+                            flags.hardware));
+  }
+  EvaluatorOptions options;
+  options.device = target.gpu ? (flags.device.empty() ? "cuda" : flags.device) : "cpu";
+  KB_ASSIGN_OR_RETURN(const auto evaluator, Evaluator::Create(options));
+  KB_ASSIGN_OR_RETURN(const nlohmann::json info, evaluator->DeviceInfo());
+  return DescribeDevice(installation.prompts, info, target.gpu ? HostFacts() : ReadHostFacts());
+}
 
 Result<Prompt> MakePrompt(const PromptFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
@@ -21,6 +41,7 @@ Result<Prompt> MakePrompt(const PromptFlags& flags) {
   PromptRequest request{.size = flags.size, .precision = flags.precision, .shots = flags.shots};
   KB_ASSIGN_OR_RETURN(request.problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(request.target, MakeTarget(flags.backend, flags.device));
+  KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(flags, request.target, installation));
   return BuildPrompt(parts, request, installation);
 }
 
@@ -55,6 +76,10 @@ void AddPrompt(CLI::App* app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  command
+      ->add_option("--hardware", flags->hardware,
+                   "describe the device: none, auto (measured here, in some seconds), or a GPU by name such as H100")
       ->capture_default_str();
   command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
   command->add_flag("--json", flags->json, "one line of JSON (docs/prompts.md)");
