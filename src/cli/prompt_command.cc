@@ -17,21 +17,12 @@ struct PromptFlags {
   bool json = false;
 };
 
-// `auto` starts the device process, which measures its device: that takes some seconds.
-Result<std::string> HardwareText(const PromptFlags& flags, const Target& target, const Installation& installation) {
-  if (flags.hardware == "none") return std::string();
-  if (flags.hardware != "auto") {
-    if (target.gpu) return DescribeHardware(installation.prompts, flags.hardware);
-    return Fail(ErrorCode::kUsage,
-                fmt::format("--hardware {} names a GPU, but the candidate is for the CPU; add --device "
-                            "cuda, or take --hardware auto",
-                            flags.hardware));
-  }
+// Starts the device process, which measures its device: that takes some seconds.
+Result<nlohmann::json> MeasureDevice(const PromptFlags& flags, const Target& target) {
   EvaluatorOptions options;
   options.device = target.gpu ? (flags.device.empty() ? "cuda" : flags.device) : "cpu";
   KB_ASSIGN_OR_RETURN(const auto evaluator, Evaluator::Create(options));
-  KB_ASSIGN_OR_RETURN(const nlohmann::json info, evaluator->DeviceInfo());
-  return DescribeDevice(installation.prompts, info, target.gpu ? HostFacts() : ReadHostFacts());
+  return evaluator->DeviceInfo();
 }
 
 Result<Prompt> MakePrompt(const PromptFlags& flags) {
@@ -41,7 +32,8 @@ Result<Prompt> MakePrompt(const PromptFlags& flags) {
   PromptRequest request{.size = flags.size, .precision = flags.precision, .shots = flags.shots};
   KB_ASSIGN_OR_RETURN(request.problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(request.target, MakeTarget(flags.backend, flags.device));
-  KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(flags, request.target, installation));
+  KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(installation.prompts, flags.hardware, request.target,
+                                                     [&] { return MeasureDevice(flags, request.target); }));
   return BuildPrompt(parts, request, installation);
 }
 

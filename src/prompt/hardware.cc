@@ -176,7 +176,8 @@ HostFacts ReadHostFacts() {
     const std::string level = FirstLine(cache / "level"), type = FirstLine(cache / "type");
     const std::string size = FirstLine(cache / "size"), shared = FirstLine(cache / "shared_cpu_list");
     if (level.empty() || size.empty() || type == "Instruction") continue;
-    facts.caches.push_back(fmt::format("L{}{}: {}iB{}", level, type == "Data" ? " data" : "", size,
+    const std::string number = size.substr(0, size.size() - 1), unit = size.substr(size.size() - 1);  // "48K"
+    facts.caches.push_back(fmt::format("L{}{}: {} {}iB{}", level, type == "Data" ? " data" : "", number, unit,
                                        shared.find_first_of(",-") == std::string::npos ? " a core" : ", shared"));
   }
   return facts;
@@ -205,6 +206,20 @@ Result<std::string> DescribeDevice(const fs::path& prompts, const json& device_i
     text += fmt::format("- copying was measured at {:.4g} GB/s, bytes read and bytes written together\n", *copy);
   }
   return text + RatesText(MemberAt(device_info, "rates"), "a large product of matrices was measured at, in TFLOP/s");
+}
+
+Result<std::string> HardwareText(const fs::path& prompts, const std::string& wanted, const Target& target,
+                                 const std::function<Result<json>()>& device_info) {
+  if (wanted == "none") return std::string();
+  if (wanted != "auto") {
+    if (target.gpu) return DescribeHardware(prompts, wanted);
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--hardware {} names a GPU, but the candidate is for the CPU; add --device "
+                            "cuda, or take --hardware auto",
+                            wanted));
+  }
+  KB_ASSIGN_OR_RETURN(const json info, device_info());
+  return DescribeDevice(prompts, info, target.gpu ? HostFacts() : ReadHostFacts());
 }
 
 }  // namespace kb

@@ -3,11 +3,13 @@
 #define PROMPT_HARDWARE_H_
 
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "prompt/target.h"
 
 namespace kb {
 
@@ -29,6 +31,12 @@ HostFacts ReadHostFacts();
 // `host`, of a GPU with the limits of its compute capability. Errors: hardware.toml is broken.
 Result<std::string> DescribeDevice(const std::filesystem::path& prompts, const nlohmann::json& device_info,
                                    const HostFacts& host);
+
+// What --hardware asks for: "none" gives an empty text, "auto" describes the device of `device_info()`, which is called
+// only then, and all else names a GPU. Errors (usage): as above, or a GPU for a candidate that
+// runs on the CPU.
+Result<std::string> HardwareText(const std::filesystem::path& prompts, const std::string& wanted, const Target& target,
+                                 const std::function<Result<nlohmann::json>()>& device_info);
 
 }  // namespace kb
 

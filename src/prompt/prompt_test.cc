@@ -93,9 +93,9 @@ TEST(Prompt, ShotsAreTakenInOrderAndTooFewAreSaid) {
   request.shots = 5;
   const Prompt prompt = Build(request);
   EXPECT_EQ(prompt.examples.size(), 2U);
-  EXPECT_THAT(prompt.notes,
-              ElementsAre(HasSubstr("2 examples for cpp (of other problems than 1/19) where 5 were asked")));
+  EXPECT_THAT(prompt.notes, ElementsAre(HasSubstr("2 examples for cpp where 5 were asked for")));
   EXPECT_THAT(Build(Ask("1/19", "cute")).notes, ElementsAre(HasSubstr("0 examples for cute")));
+  EXPECT_THAT(Build(Ask("1/19", "hip")).notes, testing::Contains(HasSubstr("cannot be judged here yet")));
 }
 
 TEST(Prompt, AnExampleNeverPosesTheSameTask) {

@@ -20,7 +20,7 @@ mkdir "$work/moved"
 mv "$work/first" "$tree"
 
 for file in bin/kernelbench libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper} include/kernelbench/kernel.h \
-  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,examples/expected.json}; do
+  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,prompts/default.toml,examples/expected.json}; do
   [[ -e $tree/$file ]] || fail "$file is not installed"
 done
 if find "$tree" -name __pycache__ | grep -q .; then fail "bytecode of Python was installed"; fi
@@ -30,6 +30,7 @@ cd /
 problems=$(env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" problems list)
 grep -q '^1/19 ' <<<"$problems" || fail "problems list does not know 1/19: $problems"
 env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null || fail "protocols strict failed"
+env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" prompt 1/19 | grep -q '^## Example 1' || fail "prompt shows no example"
 
 # Where each library comes from: the tree, but for those of glibc and the compiler (cmake/install.cmake says why).
 objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper,libkernelbench_device.so,libkernelbench_runner.so})
