@@ -55,7 +55,8 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
       ->capture_default_str();
   command
       ->add_option("--hardware", flags->hardware,
-                   "what the prompt says of the device: auto (this one), none, or a name (docs/prompts.md)")
+                   "describe the device in the prompt: none, auto (measured here, in some seconds), or a GPU by name "
+                   "such as H100")
       ->capture_default_str();
   command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
   command->add_flag("!--no-feedback", flags->feedback,

@@ -20,7 +20,7 @@ struct GenerateFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   SelectionFlags selection;
   std::vector<std::string> models;
-  std::string models_file, run, devices = "cpu", store = DefaultStore(), custom, hardware = "auto", write_run;
+  std::string models_file, run, devices = "cpu", store = DefaultStore(), custom, hardware = "none", write_run;
   StrategyOptions strategy;
   BudgetCaps caps;
   int shots = 1, regenerate = 0;

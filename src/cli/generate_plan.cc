@@ -10,6 +10,7 @@
 #include "cli/run_tasks.h"
 #include "judge/static/candidate_check.h"
 #include "prompt/extract.h"
+#include "prompt/hardware.h"
 
 namespace kb::cli {
 namespace {
@@ -60,13 +61,24 @@ Status PlanModels(const GenerateFlags& flags, const Installation& installation, 
   return {};
 }
 
+// Starts a device process, which measures its device: that takes some seconds.
+Result<json> MeasuredDevice(const GenerateFlags& flags, const std::string& device) {
+  EvaluatorOptions options = OptionsOf(*flags.judge);
+  options.device = device;
+  KB_ASSIGN_OR_RETURN(const auto evaluator, Evaluator::Create(options));
+  return evaluator->DeviceInfo();
+}
+
 Status PlanProblems(const GenerateFlags& flags, const Installation& installation, GeneratePlan* plan) {
   KB_ASSIGN_OR_RETURN(const std::vector<SelectedProblem> selected, SelectProblems(flags.selection));
   KB_ASSIGN_OR_RETURN(const PromptTemplate parts, PromptTemplate::Load(installation.prompts, flags.custom));
   KB_ASSIGN_OR_RETURN(plan->turns, TurnTexts::Load(installation.prompts / "turns.toml"));
+  KB_ASSIGN_OR_RETURN(const std::string hardware, HardwareText(installation.prompts, flags.hardware, plan->target, [&] {
+                        return MeasuredDevice(flags, plan->devices.front());
+                      }));
   std::set<std::string> said;
   for (const SelectedProblem& problem : selected) {
-    PromptRequest request{problem.file, plan->size, plan->target, plan->protocol->precision, flags.shots, ""};
+    PromptRequest request{problem.file, plan->size, plan->target, plan->protocol->precision, flags.shots, hardware};
     auto prompt = BuildPrompt(parts, request, installation);
     if (!prompt) {
       if (selected.size() == 1) return tl::make_unexpected(prompt.error());

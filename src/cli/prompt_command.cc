@@ -3,16 +3,27 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
+#include "judge/evaluate.h"
+#include "prompt/hardware.h"
 #include "prompt/prompt.h"
 
 namespace kb::cli {
 namespace {
 
 struct PromptFlags {
-  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom;
+  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom,
+                                 hardware = "none";
   int shots = 1;
   bool json = false;
 };
+
+// Starts the device process, which measures its device: that takes some seconds.
+Result<nlohmann::json> MeasureDevice(const PromptFlags& flags, const Target& target) {
+  EvaluatorOptions options;
+  options.device = target.gpu ? (flags.device.empty() ? "cuda" : flags.device) : "cpu";
+  KB_ASSIGN_OR_RETURN(const auto evaluator, Evaluator::Create(options));
+  return evaluator->DeviceInfo();
+}
 
 Result<Prompt> MakePrompt(const PromptFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
@@ -21,6 +32,8 @@ Result<Prompt> MakePrompt(const PromptFlags& flags) {
   PromptRequest request{.size = flags.size, .precision = flags.precision, .shots = flags.shots};
   KB_ASSIGN_OR_RETURN(request.problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(request.target, MakeTarget(flags.backend, flags.device));
+  KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(installation.prompts, flags.hardware, request.target,
+                                                     [&] { return MeasureDevice(flags, request.target); }));
   return BuildPrompt(parts, request, installation);
 }
 
@@ -55,6 +68,10 @@ void AddPrompt(CLI::App* app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")
       ->check(CLI::IsMember({"fp32", "fp16", "bf16"}))
+      ->capture_default_str();
+  command
+      ->add_option("--hardware", flags->hardware,
+                   "describe the device: none, auto (measured here, in some seconds), or a GPU by name such as H100")
       ->capture_default_str();
   command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
   command->add_flag("--json", flags->json, "one line of JSON (docs/prompts.md)");

@@ -27,6 +27,9 @@ Result<std::unique_ptr<Session>> Session::Create(SessionOptions options, Store* 
   KB_CHECK(options.prompt && options.extract && options.problems.size() == options.replay_as.size());
   std::unique_ptr<Session> session(new Session(std::move(options), store));
   const SessionOptions& own = session->options_;
+  if (own.caps.evaluations && !own.judge) {
+    return Fail(ErrorCode::kUsage, "--max-evaluations caps what is judged: leave out --no-judge, or this cap");
+  }
   for (size_t model = 0; model < own.models.size(); ++model) {
     if (own.caps.usd && !own.models[model].price) {
       return Fail(ErrorCode::kUsage,

@@ -73,8 +73,8 @@ bool IsCpp(std::string_view info) {
   return std::find(std::begin(kNames), std::end(kNames), word) != std::end(kNames);
 }
 
-// A language and perhaps a file or attributes; not a sentence that happens to follow three backticks.
-bool IsInfo(std::string_view info) { return !info.empty() && std::count(info.begin(), info.end(), ' ') <= 2; }
+// A sentence that follows a closing fence on its line, rather than a language with a file or attributes.
+bool IsSentence(std::string_view info) { return std::count(info.begin(), info.end(), ' ') > 2; }
 
 class BlockReader {
  public:
@@ -101,12 +101,12 @@ class BlockReader {
     for (size_t at = begin; at < last; ++at) {
       const auto found = FenceOf(lines_[at]);
       if (found && found->mark == fence.mark && found->length >= fence.length) {
-        const bool closes = found->info.empty();
+        const bool closes = found->info.empty() || IsSentence(found->info);
         if (strings.open() && closes) {
           if (!inside_string) inside_string = at;
         } else if (closes) {
           return Add(fence, begin, at, true), at + 1;
-        } else if (!strings.open() && IsInfo(found->info)) {
+        } else if (!strings.open()) {
           return Add(fence, begin, at, false), at;
         }
       }

@@ -49,7 +49,7 @@ Target TargetOf(const std::string& name) {
 
 std::vector<fs::path> CaseFiles() {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(KB_ANSWERS)) files.push_back(entry.path());
+  for (const auto& entry : fs::directory_iterator(fs::path(KB_PROMPT_TESTS) / "answers")) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }

@@ -150,10 +150,12 @@ class Feedback {
     }
     if (unwritten > 0) out_ += fmt::format("- never written: {} elements\n", FormatCount(unwritten));
     MismatchHints(wrong / std::max(total, 1.0), worst.value_or(INFINITY), unwritten, where);
-    if (distribution != "natural" && !distribution.empty()) {
+    // In round 0 nothing is known of other inputs.
+    if (distribution != "natural" && !distribution.empty() && NumberAt(mismatch, "round").value_or(0) > 0) {
       hints_.push_back(
-          "It was seen on inputs that get_inputs() does not draw, but that the reference handles: the "
-          "candidate may assume something about their values.");
+          "Rounds before this one were right, and this one has inputs that get_inputs() does not draw but the "
+          "reference "
+          "handles: the candidate may assume something about their values.");
     }
   }
 
@@ -234,16 +236,17 @@ class Feedback {
     const json& kernels = MemberAt(profile, "kernels");
     if (!kernels.is_array() || kernels.empty()) return;
     out_ += fmt::format(
-        "\n## One call, kernel by kernel\n\n{} from the first kernel to the last, {} of it in {} launches\n\n",
+        "\n## One call, kernel by kernel\n\n{} from the first kernel to the last, {} in kernels, {} launched\n\n",
         FormatTime(NumberAt(profile, "span_us")), FormatTime(NumberAt(profile, "busy_us")),
         FormatCount(NumberAt(profile, "launches").value_or(0)));
     for (size_t i = 0; i < std::min(kernels.size(), kMostKernels); ++i) {
       const json& kernel = kernels[i];
       const auto occupancy = NumberAt(kernel, "occupancy");
+      const double calls = NumberAt(kernel, "calls").value_or(0);
       const std::string name = OneLine(TextAt(kernel, "name"), 80);
       out_ += fmt::format(
-          "- {} {}, {} calls, grid {}, block {}, {} registers a thread{}\n", name.empty() ? "others" : name,
-          FormatTime(NumberAt(kernel, "us")), FormatCount(NumberAt(kernel, "calls").value_or(0)),
+          "- {} {}, {}, grid {}, block {}, {} registers a thread{}\n", name.empty() ? "others" : name,
+          FormatTime(NumberAt(kernel, "us")), calls == 1 ? "1 call" : FormatCount(calls) + " calls",
           Index(MemberAt(kernel, "grid")), Index(MemberAt(kernel, "block")), Number(MemberAt(kernel, "registers")),
           occupancy
               ? fmt::format(", occupancy at most {} by {}", FormatPercent(*occupancy), Text(kernel, "occupancy_limit"))

@@ -92,6 +92,9 @@ class PromptBuilder {
     KB_RETURN_IF_ERROR(AddNested("answer_format", "answers", parts_.answers, extension));
     KB_RETURN_IF_ERROR(AddNested("precision_note", "precisions", parts_.precisions, request_.precision));
     KB_ASSIGN_OR_RETURN(values_["examples"], Examples());
+    if (request_.target.backend == Backend::kHip) {
+      prompt_.notes.emplace_back("candidates for hip cannot be judged here yet: they need an AMD GPU");
+    }
     KB_ASSIGN_OR_RETURN(const FilledText system, FillIn(parts_.system, values_, "system"));
     prompt_.system = WithoutEdges(system.text);
     for (const std::string& name : parts_.order) {
@@ -126,8 +129,9 @@ class PromptBuilder {
     }
     const auto found = static_cast<int>(prompt_.examples.size());
     if (found < request_.shots) {
-      prompt_.notes.push_back(fmt::format("{} example{} for {} (of other problems than {}) where {} {} asked for",
-                                          found, found == 1 ? "" : "s", wanted, request_.problem.name, request_.shots,
+      // The same words for every problem, so that whoever asks for many can say it once.
+      prompt_.notes.push_back(fmt::format("{} example{} for {} where {} {} asked for (never one for the same problem)",
+                                          found, found == 1 ? "" : "s", wanted, request_.shots,
                                           request_.shots == 1 ? "was" : "were"));
     }
     return text;

@@ -20,7 +20,7 @@ mkdir "$work/moved"
 mv "$work/first" "$tree"
 
 for file in bin/kernelbench libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper} include/kernelbench/kernel.h \
-  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,examples/expected.json,models/prices.toml}; do
+  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,prompts/default.toml,prompts/turns.toml,examples/expected.json,models/prices.toml}; do
   [[ -e $tree/$file ]] || fail "$file is not installed"
 done
 if find "$tree" -name __pycache__ | grep -q .; then fail "bytecode of Python was installed"; fi
@@ -32,6 +32,7 @@ cd /
 problems=$(env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" problems list)
 grep -q '^1/19 ' <<<"$problems" || fail "problems list does not know 1/19: $problems"
 env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null || fail "protocols strict failed"
+env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" prompt 1/19 | grep -q '^## Example 1' || fail "prompt shows no example"
 
 # A model is called over the carried libcurl: nobody listens on port 1, and saying so takes all that a call takes.
 call=$(env -i PATH=/usr/bin:/bin HOME=/ LD_DEBUG=libs "$tree/bin/kernelbench" models --models "$work/models.toml" --try nobody 2>&1 || true)
