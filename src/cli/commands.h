@@ -40,6 +40,8 @@ void AddRejudge(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
 void AddGenerate(CLI::App* app, int* exit_code);
 void AddTrajectory(CLI::App* app, int* exit_code);
+void AddMatrix(CLI::App* app, int* exit_code);
+void AddModelAudit(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
 void AddPrompt(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);

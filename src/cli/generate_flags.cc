@@ -40,6 +40,11 @@ void AddCapFlags(CLI::App* command, BudgetCaps* caps) {
 }  // namespace
 
 void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags) {
+  AddSelectionFlags(command, &flags->selection);
+  command->add_option("--model", flags->models, "who is asked, such as openai:NAME (docs/models.md); repeatable")
+      ->allow_extra_args(false)
+      ->required();
+  command->add_option("--run", flags->run, "the run's name in the store")->required();
   command->add_option(
       "--models-file", flags->models_file,
       "models.toml (docs/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");

@@ -28,7 +28,7 @@ struct GenerateFlags {
   bool judged = true, feedback = true, forecast_only = false, again = false, json = false, quiet = false;
 };
 
-// All of them but the selection, the models and the name of the run. `flags` outlives the parser.
+// All of them. `flags` outlives the parser.
 void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags);
 
 // "native" or the protocol's `backend`: --backend is one flag for what is asked for and what is accepted.

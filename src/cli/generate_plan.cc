@@ -129,6 +129,15 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
   return settings;
 }
 
+// Whether two settings of a model ask for the same answers; prices, retries and the like may change.
+bool SameAnswers(const json& one, const json& other) {
+  for (const char* key :
+       {"provider", "model", "max_tokens", "temperature", "top_p", "reasoning_effort", "thinking", "extra", "omit"}) {
+    if (one.value(key, json()) != other.value(key, json())) return false;
+  }
+  return true;
+}
+
 // Whether a run may go from one value of a setting to another.
 bool MayGrow(const std::string& key, const json& stored, const json& wanted, const std::string& strategy) {
   if (key == "turns" || (key == "samples" && strategy == "sample")) return wanted > stored;
@@ -198,9 +207,9 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
   }
   for (const auto& [name, settings] : plan.settings.at("models").items()) {
     const json before = stored["models"].value(name, json());
-    if (before.is_null()) {
+    if (before.is_null() || SameAnswers(before, settings)) {
       stored["models"][name] = settings;
-    } else if (before != settings) {
+    } else {
       differs += fmt::format("{}the model {} was called with other settings", differs.empty() ? "" : "; ", name);
     }
   }

@@ -61,7 +61,9 @@ void PrintSummary(const GeneratePlan& plan, const SessionCounts& counts, const G
   if (progress.judged() > 0) {
     fmt::print("judged now: {} in {:.1f} s; {}\n", progress.judged(), progress.seconds(), progress.Verdicts());
   }
-  fmt::print("scores: kernelbench score {0}; kernelbench trajectory {0}\n", plan.run);
+  const int candidates = counts.total / static_cast<int>(plan.models.size() * plan.problems.size());
+  fmt::print("scores: kernelbench score {0}{1}; kernelbench trajectory {0}\n", plan.run,
+             candidates > 1 ? fmt::format(" --k 1,{}", candidates) : "");
 }
 
 struct Ended {
@@ -91,6 +93,10 @@ Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
   }
   const auto session = Session::Create(std::move(options), store);
   if (!session) return {tl::make_unexpected(session.error()), {}, 0};
+  if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}, 0};
+  if (const auto released = store->ReleaseJobs(plan.run, true); !released) {
+    return {tl::make_unexpected(released.error()), {}, 0};
+  }
   if (judge) judge->TellTo(session->get());
   progress->SetMore([&] { return SpentText((*session)->Counts()); });
   ended.status = (*session)->Run();
@@ -115,8 +121,6 @@ Status WriteRun(const GeneratePlan& plan, const GenerateFlags& flags, const Stor
 }  // namespace
 
 int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
-  if (const Status begun = BeginRun(plan, store); !begun) return Report(begun.error());
-  if (const auto released = store->ReleaseJobs(plan.run, true); !released) return Report(released.error());
   size_t total = 0;
   if (const auto strategy = MakeStrategy(flags.strategy)) {
     total = static_cast<size_t>((*strategy)->Total()) * plan.models.size() * plan.problems.size();
@@ -126,9 +130,10 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
   progress.Finish();
   const auto spent = store->Spent(plan.run);
   if (!spent) return Report(spent.error());
+  if (ended.counts.total == 0) return Report(ended.status.error());  // it did not begin
   if (flags.json) {
     fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, ended.not_judged)));
-  } else if (ended.counts.total > 0) {
+  } else {
     PrintSummary(plan, ended.counts, *spent, progress);
   }
   if (!ended.status) return Report(ended.status.error());
@@ -136,6 +141,19 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
     if (const Status written = WriteRun(plan, flags, *store); !written) return Report(written.error());
   }
   return ended.counts.failed > 0 || ended.not_judged > 0 ? kEngineFailure : kAllCorrect;
+}
+
+int GenerateAndJudge(const GenerateFlags& flags) {
+  const auto plan = MakeGeneratePlan(flags, !flags.forecast_only);
+  if (!plan) return Report(plan.error());
+  if (!flags.quiet) {
+    for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", note);
+  }
+  auto store = Store::Open(flags.store);
+  if (!store) return Report(store.error());
+  if (const Status told = PrintForecast(*plan, flags, *store); !told) return Report(told.error());
+  if (flags.forecast_only) return kAllCorrect;
+  return RunGeneration(*plan, flags, &*store);
 }
 
 }  // namespace kb::cli

@@ -6,6 +6,9 @@
 
 namespace kb::cli {
 
+// The whole command: plan, forecast, run. The exit code.
+int GenerateAndJudge(const GenerateFlags& flags);
+
 // Generates, judges as samples arrive, prints progress and what came of it. The exit code.
 int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store);
 

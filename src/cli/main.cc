@@ -44,6 +44,8 @@ int main(int argc, char** argv) {
   kb::cli::AddRun(&app, &exit_code);
   kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddTrajectory(&app, &exit_code);
+  kb::cli::AddMatrix(&app, &exit_code);
+  kb::cli::AddModelAudit(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
   kb::cli::AddPrompt(&app, &exit_code);

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <set>
 
 #include "harness.h"
@@ -157,8 +158,11 @@ TEST_F(GenerateTest, AKillLosesNoAnswerAndAsksNoneTwice) {
 
 TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
   Answers({"No."});
+  int runs = 0;
   const auto said = [&](const Arguments& more) {
-    const Ended ended = Run(Command(more));
+    Arguments arguments = Command(more);
+    *std::find(arguments.begin(), arguments.end(), "r") = "r" + std::to_string(runs++);
+    const Ended ended = Run(arguments);
     EXPECT_EQ(ended.code, 2) << ended;
     return ended.err;
   };
