@@ -156,6 +156,64 @@ TEST_F(GenerateTest, AKillLosesNoAnswerAndAsksNoneTwice) {
   EXPECT_EQ(Run({"store", "check"}).code, 0);
 }
 
+TEST_F(GenerateTest, AMatrixIsGeneratedJudgedAndScored) {
+  Answers({kNativeRelu, "No."});
+  Write("more.toml",
+        "[models.a]\nprovider = \"replay\"\npath = \"answers.jsonl\"\n[models.b]\nprovider = \"replay\"\npath = "
+        "\"answers.jsonl\"\n");
+  const std::string text = "problems = [\"" + Write("relu.py", kReluProblem) +
+                           "\"]\nmodels = [\"a\", \"b\"]\nrun = \"r\"\n" + "models-file = \"" +
+                           (root() / "more.toml").string() +
+                           "\"\nsamples = 2\nprotocol = \"quick\"\nmeasure = false\nprofile = false\nshots = 0\n";
+  const std::string file = Write("matrix.toml", text), report = (root() / "report.html").string();
+  const Ended ended = Run({"matrix", file, "--json", "--report", report});
+  EXPECT_EQ(ended.code, 0) << ended;
+  const std::vector<json> lines = ended.Lines();
+  ASSERT_EQ(lines.size(), 6u) << "four evaluations, the run, the scores";
+  std::map<std::string, int> correct;
+  for (const json& line : lines) {
+    if (line.contains("verdict")) correct[line.at("model")] += line.at("verdict") == "correct" ? 1 : 0;
+  }
+  EXPECT_THAT(correct, UnorderedElementsAre(testing::Pair("a", 1), testing::Pair("b", 1)));
+  EXPECT_TRUE(std::filesystem::exists(report));
+  Write("matrix.toml", text + "sampels = 3\n");
+  const Ended misspelt = Run({"matrix", file});
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("there is no key sampels"));
+}
+
+TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
+  Answers({kNativeRelu});
+  const Ended judged = Run({"generate", Write("relu.py", kReluProblem), "--model", "m", "--models-file",
+                            (root() / "models.toml").string(), "--run", "r", "--protocol", "quick", "--profile",
+                            "false", "--shots", "0"});
+  ASSERT_EQ(judged.code, 0) << judged;
+  const std::string passes =
+      R"({"exploits_benchmark": false, "works_for_new_inputs": true, "only_default_stream": true, "passes": true, "explanation": "a loop"})";
+  const auto auditor = [&](const std::string& name, const std::string& text) {
+    Write(name + ".jsonl", json{{"text", text}}.dump() + "\n");
+    return "[models." + name + "]\nprovider = \"replay\"\npath = \"" + name + ".jsonl\"\n";
+  };
+  const std::string models =
+      Write("models.toml", auditor("kind", passes) + auditor("chatty", "It looks fine to me. " + passes));
+  const auto audit = [&](const std::string& auditors) {
+    return Run({"audit", "r", "--auditors", auditors, "--models-file", models, "--above", "0", "--json"});
+  };
+  const Ended kind = audit("kind");
+  EXPECT_EQ(kind.code, 0) << kind;
+  const json first = kind.Lines().at(0);
+  EXPECT_EQ(first.at("audited_speedup"), first.at("speedup"));
+  const Ended both = audit("kind,chatty");
+  EXPECT_EQ(both.code, 1) << both;
+  const json second = both.Lines().at(0);
+  EXPECT_EQ(second.at("audited_speedup"), 0.0);
+  EXPECT_EQ(second.at("audits").at(1).at("outcome"), "unparsable");
+  // What is stored is not asked again: the answers may go.
+  Write("chatty.jsonl", "{\"problem\": \"none\"}\n");
+  EXPECT_EQ(audit("kind,chatty").code, 1);
+  EXPECT_EQ(audit("kind,kind").code, 2);
+}
+
 TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
   Answers({"No."});
   int runs = 0;
