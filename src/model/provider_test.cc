@@ -283,6 +283,7 @@ TEST(ProviderTest, WhatAnAnthropicServerIsSent) {
   EXPECT_EQ(too_small.error().code, ErrorCode::kUsage);
   EXPECT_THAT(too_small.error().message, HasSubstr("max_tokens"));
 
+  request.messages[1].text = " \n";
   for (int i = 0; i < 6; ++i) request.messages.push_back({Role::kUser, std::to_string(i), true});
   request.max_tokens = 4000;
   body = SentBody(settings, request);
@@ -290,6 +291,7 @@ TEST(ProviderTest, WhatAnAnthropicServerIsSent) {
   for (const json& message : body["messages"]) marks += message["content"][0].contains("cache_control");
   EXPECT_EQ(marks, 4);  // more are refused; the last count
   EXPECT_TRUE(body["messages"].back()["content"][0].contains("cache_control"));
+  EXPECT_EQ(body["messages"][1]["content"][0]["text"], "(nothing)");  // a blank text is refused
 }
 
 TEST(ProviderTest, ALongAnswerComesWholeAndAnEndlessOneEnds) {
