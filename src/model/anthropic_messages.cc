@@ -18,7 +18,9 @@ std::vector<std::string> AnthropicHeaders(const std::string& key) {
 }
 
 json AnthropicMessage(const Message& message, bool marked) {
-  json block = {{"type", "text"}, {"text", message.text}};
+  // A turn without text, as a model's may have been, would make the API refuse the whole conversation.
+  const bool blank = message.text.find_first_not_of(" \t\r\n") == std::string::npos;
+  json block = {{"type", "text"}, {"text", blank ? "(nothing)" : message.text}};
   if (marked) block["cache_control"] = {{"type", "ephemeral"}};
   return {{"role", message.role == Role::kUser ? "user" : "assistant"}, {"content", json::array({std::move(block)})}};
 }

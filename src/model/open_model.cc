@@ -58,11 +58,13 @@ Result<std::string> KeyFromEnvironment(const ModelSettings& settings) {
   return key;
 }
 
-Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings) {
+Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates* gates) {
   if (settings.provider == ProviderKind::kReplay) return OpenReplay(settings.replay);
   KB_ASSIGN_OR_RETURN(std::string key, KeyFromEnvironment(settings));
   KB_ASSIGN_OR_RETURN(std::unique_ptr<HttpClient> http, HttpClient::Create());
-  return std::make_unique<RemoteProvider>(settings, std::move(key), std::move(http));
+  std::shared_ptr<Gate> gate = gates ? gates->Of(settings.base_url, settings.key_env, settings.concurrency)
+                                     : std::make_shared<Gate>(settings.concurrency);
+  return std::make_unique<RemoteProvider>(settings, std::move(key), std::move(http), std::move(gate));
 }
 
 Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop) {

@@ -4,14 +4,16 @@
 
 #include <memory>
 
+#include "model/gate.h"
 #include "model/provider.h"
 #include "model/settings.h"
 
 namespace kb {
 
+// Models opened with the same `gates` share their provider's limit of calls at a time; without, each has its own.
 // kUsage where the key is not in the environment or a replay cannot be read, kUnavailable without libcurl. Calls
 // nobody.
-Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings);
+Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates* gates = nullptr);
 
 // The key from the environment, without white space around it; empty if the settings name no variable or it is not
 // needed and not set. kUsage if it is needed and not set, or is nothing that an HTTP header can hold.

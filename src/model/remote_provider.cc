@@ -69,9 +69,9 @@ Result<Completion> RemoteProvider::Complete(const CompletionRequest& request, co
   call.body = FinishBody(std::move(body), settings_);
   call.timeouts = settings_.timeouts;
   call.max_bytes = settings_.max_answer_bytes * kStreamOverhead + kKeptBytes;
-  if (!gate_.Enter(stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (!gate_->Enter(stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
   auto result = TryOften(call, stop);
-  gate_.Leave();
+  gate_->Leave();
   return result;
 }
 

@@ -14,12 +14,12 @@ namespace kb {
 
 class RemoteProvider : public Provider {
  public:
-  RemoteProvider(ModelSettings settings, std::string key, std::unique_ptr<HttpClient> http)
+  RemoteProvider(ModelSettings settings, std::string key, std::unique_ptr<HttpClient> http, std::shared_ptr<Gate> gate)
       : settings_(std::move(settings)),
         format_(FormatOf(settings_.provider)),
         key_(std::move(key)),
         http_(std::move(http)),
-        gate_(settings_.concurrency) {}
+        gate_(std::move(gate)) {}
 
   Result<Completion> Complete(const CompletionRequest& request, const std::function<bool()>& stop) override;
 
@@ -41,7 +41,7 @@ class RemoteProvider : public Provider {
   const WireFormat& format_;
   const std::string key_;
   const std::unique_ptr<HttpClient> http_;
-  Gate gate_;
+  const std::shared_ptr<Gate> gate_;
 };
 
 // `text` with every occurrence of `key` replaced by its variable's name. Also on request of ListedPrice().
