@@ -203,11 +203,17 @@ TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
   EXPECT_EQ(kind.code, 0) << kind;
   const json first = kind.Lines().at(0);
   EXPECT_EQ(first.at("audited_speedup"), first.at("speedup"));
+  const auto measured = [&] {
+    const json scores = json::parse(Run({"score", "r", "--audited", "--json"}).out);
+    return scores.at("models").at(0).at("all").at("measured").get<int>();
+  };
+  EXPECT_EQ(measured(), 1);
   const Ended both = audit("kind,chatty");
   EXPECT_EQ(both.code, 1) << both;
   const json second = both.Lines().at(0);
   EXPECT_EQ(second.at("audited_speedup"), 0.0);
   EXPECT_EQ(second.at("audits").at(1).at("outcome"), "unparsable");
+  EXPECT_EQ(measured(), 0) << "an unconfirmed speedup is none";
   // What is stored is not asked again: the answers may go.
   Write("chatty.jsonl", "{\"problem\": \"none\"}\n");
   EXPECT_EQ(audit("kind,chatty").code, 1);
