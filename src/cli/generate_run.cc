@@ -122,7 +122,7 @@ Status WriteRun(const GeneratePlan& plan, const GenerateFlags& flags, const Stor
 
 int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
   size_t total = 0;
-  if (const auto strategy = MakeStrategy(flags.strategy)) {
+  if (const auto strategy = MakeStrategy(flags.strategy); strategy && flags.judged) {
     total = static_cast<size_t>((*strategy)->Total()) * plan.models.size() * plan.problems.size();
   }
   RunProgress progress(flags.quiet, total, plan.devices.size(), false);

@@ -59,9 +59,9 @@ void RunProgress::SetMore(std::function<std::string()> more) {
 }
 
 std::string RunProgress::LineWithMore() {
-  std::string line = Line();
+  std::string line = total_ == 0 ? "" : Line();  // nothing is judged
   const std::lock_guard lock(more_mutex_);
-  if (more_) line += " | " + more_();
+  if (more_) line += (line.empty() ? "" : " | ") + more_();
   return line;
 }
 

@@ -156,6 +156,20 @@ TEST_F(GenerateTest, AKillLosesNoAnswerAndAsksNoneTwice) {
   EXPECT_EQ(Run({"store", "check"}).code, 0);
 }
 
+TEST_F(GenerateTest, InterruptedItSaysHowToGoOn) {
+  Answers(std::vector<std::string>(30, "No."), 0.2);
+  Engine engine = Start(Command({"--samples", "30", "--no-judge"}));
+  usleep(400'000);
+  engine.Signal(SIGINT);
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 130) << ended;
+  EXPECT_THAT(ended.out, HasSubstr("still open (the same command goes on)"));
+  Answers(std::vector<std::string>(30, "No."));
+  const Ended rest = Run(Command({"--samples", "30", "--no-judge", "--json"}));
+  EXPECT_EQ(rest.code, 0) << rest;
+  EXPECT_EQ(rest.Lines().at(0).at("calls"), 30);
+}
+
 TEST_F(GenerateTest, AMatrixIsGeneratedJudgedAndScored) {
   Answers({kNativeRelu, "No."});
   Write("more.toml",
@@ -222,6 +236,7 @@ TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
 
 TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
   Answers({"No."});
+  Write("answers.jsonl", json{{"sample", 9}, {"text", "No."}}.dump() + "\n");
   int runs = 0;
   const auto said = [&](const Arguments& more) {
     Arguments arguments = Command(more);
@@ -230,7 +245,8 @@ TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
     EXPECT_EQ(ended.code, 2) << ended;
     return ended.err;
   };
-  EXPECT_THAT(said({"--samples", "2", "--no-judge"}), HasSubstr("has no answer for problem relu, sample 1"));
+  EXPECT_THAT(said({"--samples", "2", "--no-judge"}), HasSubstr("has no answer for problem relu, sample "));
+  Answers({"No."});
   EXPECT_THAT(said({"--strategy", "refine", "--no-judge"}), HasSubstr("needs verdicts"));
   EXPECT_THAT(said({"--backend", "triton"}), HasSubstr("triton"));
   EXPECT_THAT(said({"--model", "gpt"}), HasSubstr("gpt"));
