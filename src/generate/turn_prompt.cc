@@ -46,6 +46,12 @@ std::string FeedbackOn(const SessionParent& parent, const std::optional<BestSoFa
   return DescribeFeedback(parent.evaluation, context);
 }
 
+// The heading says "your candidate", which the other parent is not.
+std::string WithoutHeading(std::string text) {
+  if (text.starts_with('#')) text.erase(0, std::min(text.find_first_not_of('\n', text.find('\n')), text.size()));
+  return text;
+}
+
 std::string Shown(const SessionParent& parent, const Target& target) {
   return parent.source.empty() ? "(an answer without a candidate)" : Fenced(parent.source, target);
 }
@@ -82,7 +88,7 @@ Result<SessionPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base,
   }
   if (combines) {
     values["second"] = Shown(parents.at(1), target);
-    if (feedback) values["second_feedback"] = FeedbackOn(parents[1], std::nullopt);
+    if (feedback) values["second_feedback"] = WithoutHeading(FeedbackOn(parents[1], std::nullopt));
   }
   const std::string& text = refines ? texts.refine : combines ? texts.combine : texts.mutate;
   KB_ASSIGN_OR_RETURN(FilledText filled, FillIn(text, values, "prompts/turns.toml"));
