@@ -85,6 +85,7 @@ class SessionTest : public ::testing::Test {
   Status Run(SessionOptions options, SessionCounts* counts = nullptr) {
     Session* running = nullptr;
     options.verdict = [&](const SessionCandidate& candidate) -> Result<std::optional<Fitness>> {
+      const std::lock_guard lock(mutex_);
       const auto found = verdicts_.find(Key(candidate));
       return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
     };
