@@ -2,7 +2,7 @@
 #
 #   bin/kernelbench
 #   libexec/kernelbench/          kb-runner, kb-nvrtc, kb-keeper, bwrap, our libraries and the shared libraries that all of these need
-#   share/kernelbench/            python/kernelbench_torch, problems, protocols, examples
+#   share/kernelbench/            python/kernelbench_torch, problems, protocols, prompts, examples, models
 #   include/kernelbench/kernel.h
 #
 # Programs look beside themselves for data (FindInstallation) and for libraries (RPATH).
@@ -26,12 +26,15 @@ install(TARGETS kernelbench RUNTIME_DEPENDENCY_SET kb_carried RUNTIME DESTINATIO
 install(TARGETS kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner RUNTIME_DEPENDENCY_SET kb_carried
         RUNTIME DESTINATION ${KB_LIBEXEC} LIBRARY DESTINATION ${KB_LIBEXEC})
 set(KB_NOT_CARRIED "^ld-linux" "^libc\\.so" "^libm\\.so" "^libmvec\\.so" "^libpthread\\.so" "^libdl\\.so" "^librt\\.so"
+                   "^libresolv\\.so"
                    "^libstdc\\+\\+\\.so" "^libgcc_s\\.so" "^libasan\\.so" "^libubsan\\.so")
 install(RUNTIME_DEPENDENCY_SET kb_carried PRE_EXCLUDE_REGEXES ${KB_NOT_CARRIED} LIBRARY DESTINATION ${KB_LIBEXEC})
 
 install(DIRECTORY python/kernelbench_torch DESTINATION ${KB_SHARE}/python PATTERN __pycache__ EXCLUDE)
-install(DIRECTORY problems protocols examples DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY problems protocols prompts examples models DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY include/kernelbench DESTINATION include)
 
 install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CARRIED}]==])")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_bwrap.cmake)
+install(CODE "set(KB_CURL_LIBRARY_DIRS [==[${CURL_LIBDIR}]==])")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_curl.cmake)

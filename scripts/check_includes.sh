@@ -14,6 +14,8 @@ judge   runner store score report interop server cli
 runner  judge device store score report interop server cli
 interop runner report server cli
 schedule runner store score report interop server cli
+generate runner server cli
+model   wire cuda device judge schedule runner store score report interop generate server cli
 '
 
 status=0

@@ -30,6 +30,8 @@ libexpected-dev     <tl/expected.hpp>
 libsqlitecpp-dev    <SQLiteCpp/SQLiteCpp.h>
 libsqlite3-dev      <sqlite3.h>
 libzstd-dev         <zstd.h>
+# Calls of models. Only its headers are compiled in; the library itself is loaded by who calls one.
+libcurl4-openssl-dev <curl/curl.h>
 # Hashes and the sandbox.
 libssl-dev          <openssl/evp.h>
 libseccomp-dev      <seccomp.h>

@@ -106,13 +106,20 @@ Result<Installation> FindInstallation() {
   const fs::path directory = executable.parent_path();
   const fs::path prefix = directory.parent_path();
   if (const fs::path share = prefix / "share" / "kernelbench"; fs::exists(share / "protocols")) {
-    return Installation{prefix / "libexec" / "kernelbench", prefix / "include", share / "python", share / "problems",
-                        share / "protocols"};
+    return Installation{prefix / "libexec" / "kernelbench",
+                        prefix / "include",
+                        share / "python",
+                        share / "problems",
+                        share / "protocols",
+                        share / "prompts",
+                        share / "examples",
+                        share / "models"};
   }
   // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
   for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
     if (fs::exists(root / "protocols") && fs::exists(root / "python" / "kernelbench_torch")) {
-      return Installation{directory, root / "include", root / "python", root / "problems", root / "protocols"};
+      return Installation{directory,          root / "include", root / "python",   root / "problems",
+                          root / "protocols", root / "prompts", root / "examples", root / "models"};
     }
   }
   return Fail(ErrorCode::kEngine,

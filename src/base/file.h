@@ -40,14 +40,18 @@ std::optional<std::string> FindProgram(const std::string& name);
 // $XDG_CACHE_HOME/kernelbench or ~/.cache/kernelbench; KERNELBENCH_CACHE overrides it.
 std::filesystem::path CacheDirectory();
 
-// Where this installation keeps its data (problems, protocols, python): beside the running executable, found through
-// /proc/self/exe, either in an installed tree (bin/.. + share/kernelbench) or in a source checkout.
+// Where this installation keeps its data (problems, protocols, prompts, examples, python): beside the running
+// executable, found through /proc/self/exe, either in an installed tree (bin/.. + share/kernelbench) or in a source
+// checkout.
 struct Installation {
   std::filesystem::path libexec;   // runner and helper programs, libraries
   std::filesystem::path include;   // holds kernelbench/kernel.h
   std::filesystem::path python;    // holds kernelbench_torch/
   std::filesystem::path problems;  // holds level1/ ...
   std::filesystem::path protocols;
+  std::filesystem::path prompts;
+  std::filesystem::path examples;  // candidates that prompts show
+  std::filesystem::path models;    // holds prices.toml
 };
 Result<Installation> FindInstallation();
 

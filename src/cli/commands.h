@@ -38,7 +38,12 @@ bool WantsColour();
 void AddEval(CLI::App* app, int* exit_code);
 void AddRejudge(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
+void AddGenerate(CLI::App* app, int* exit_code);
+void AddTrajectory(CLI::App* app, int* exit_code);
+void AddMatrix(CLI::App* app, int* exit_code);
+void AddModelAudit(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
+void AddPrompt(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);
@@ -53,6 +58,7 @@ void AddAudit(CLI::App* problems, int* exit_code);  // a subcommand of `problems
 void AddProtocols(CLI::App* app, int* exit_code);
 void AddDoctor(CLI::App* app, int* exit_code);
 void AddBaseline(CLI::App* app, int* exit_code);
+void AddModels(CLI::App* app, int* exit_code);
 void AddStore(CLI::App* app, int* exit_code);
 
 }  // namespace kb::cli

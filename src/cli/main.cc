@@ -42,8 +42,13 @@ int main(int argc, char** argv) {
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
+  kb::cli::AddGenerate(&app, &exit_code);
+  kb::cli::AddTrajectory(&app, &exit_code);
+  kb::cli::AddMatrix(&app, &exit_code);
+  kb::cli::AddModelAudit(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
+  kb::cli::AddPrompt(&app, &exit_code);
   kb::cli::AddCheck(&app, &exit_code);
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);
@@ -57,6 +62,7 @@ int main(int argc, char** argv) {
   kb::cli::AddProtocols(&app, &exit_code);
   kb::cli::AddDoctor(&app, &exit_code);
   kb::cli::AddBaseline(&app, &exit_code);
+  kb::cli::AddModels(&app, &exit_code);
   kb::cli::AddStore(&app, &exit_code);
   try {
     app.parse(argc, argv);

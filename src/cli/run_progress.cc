@@ -53,6 +53,18 @@ void RunProgress::Failed() {
   ++failed_;
 }
 
+void RunProgress::SetMore(std::function<std::string()> more) {
+  const std::lock_guard lock(more_mutex_);
+  more_ = std::move(more);
+}
+
+std::string RunProgress::LineWithMore() {
+  std::string line = total_ == 0 ? "" : Line();  // nothing is judged
+  const std::lock_guard lock(more_mutex_);
+  if (more_) line += (line.empty() ? "" : " | ") + more_();
+  return line;
+}
+
 void RunProgress::Print(const std::string& text) {
   const std::lock_guard lock(mutex_);
   if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
@@ -122,13 +134,13 @@ void RunProgress::Show() {
   while (!ending_) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTick));
     if (terminal_) {
-      const std::string line = Line().substr(0, 160);
+      const std::string line = LineWithMore().substr(0, 160);
       const std::lock_guard lock(mutex_);
       fmt::print(stderr, "\r\033[K{}", line);
       std::fflush(stderr);
     } else if (NowNs() - last >= kLineEvery) {
       last = NowNs();
-      fmt::print(stderr, "{}\n", Line());
+      fmt::print(stderr, "{}\n", LineWithMore());
     }
   }
 }

@@ -3,6 +3,7 @@
 #define CLI_RUN_PROGRESS_H_
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -26,6 +27,8 @@ class RunProgress {
   void Add(const Span& span);
   void Judged(const std::string& verdict);
   void Failed();
+  // What the line says besides; asked on the thread that shows it. Before Finish() only.
+  void SetMore(std::function<std::string()> more);
   // Prints on stdout, with the line of progress out of the way.
   void Print(const std::string& text);
   void Finish();  // takes the line away
@@ -44,6 +47,7 @@ class RunProgress {
 
  private:
   std::string Line() const;
+  std::string LineWithMore();
   std::string VerdictsLocked() const;
   void Show();
 
@@ -55,6 +59,8 @@ class RunProgress {
   size_t judged_ = 0, failed_ = 0;
   double held_us_ = 0, calls_us_ = 0;
   std::vector<Span> spans_;
+  std::mutex more_mutex_;
+  std::function<std::string()> more_;  // guarded by it
   std::atomic<bool> ending_ = false;
   std::thread thread_;
 };

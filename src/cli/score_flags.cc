@@ -102,6 +102,24 @@ Result<std::vector<RunJob>> JobsWithoutVerdict(const Store& store, const std::ve
   return jobs;
 }
 
+// Takes away speedups that an audit did not confirm: of candidates that failed one, and above 1 of those without any.
+Status ApplyAudits(const Store& store, const std::vector<std::string>& runs, std::vector<ScoreRow>* rows) {
+  std::map<std::string, bool> passed;  // by evaluation: all of its audits
+  for (const std::string& run : runs) {
+    KB_ASSIGN_OR_RETURN(const std::vector<EvaluationReview> reviews, store.Reviews(run));
+    for (const EvaluationReview& review : reviews) {
+      const auto [at, first] = passed.try_emplace(review.evaluation_id, review.passes);
+      if (!first) at->second = at->second && review.passes;
+    }
+  }
+  for (ScoreRow& row : *rows) {
+    const auto found = passed.find(row.id);
+    const bool confirmed = found != passed.end() ? found->second : row.speedup.value_or(0) <= 1;
+    if (!confirmed) row.speedup = row.low = row.high = std::nullopt;
+  }
+  return {};
+}
+
 }  // namespace
 
 void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::string>& formats) {
@@ -116,6 +134,8 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
   command->add_option("--size", flags->size, "only this size");
   command->add_option("--cap", flags->cap, "in means a speedup above this counts as this; KernelBench's level 3: 50")
       ->check(CLI::PositiveNumber);
+  command->add_flag("--audited", flags->audited,
+                    "a speedup above 1 counts only if its candidate passed all its audits (kernelbench audit)");
   AddSelectionFlags(command, &flags->selection, "--select");
   command->add_option("--format", flags->format, "how to write it; default: as the output's extension says")
       ->check(CLI::IsMember(formats));
@@ -139,6 +159,7 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   if (flags.runs.size() == 1) rows.run = flags.runs[0];
   KB_ASSIGN_OR_RETURN(input.rows, store.Scores(rows));
   KB_ASSIGN_OR_RETURN(input.jobs, JobsWithoutVerdict(store, flags.runs.empty() ? runs : flags.runs));
+  if (flags.audited) KB_RETURN_IF_ERROR(ApplyAudits(store, runs, &input.rows));
   const auto wanted = [&](const auto& item) {
     return Wanted(flags.models, item.model) && (flags.protocol.empty() || item.protocol == flags.protocol) &&
            (flags.size.empty() || item.size == flags.size) && filter.Takes(item.problem);

@@ -20,6 +20,7 @@ struct ScoreFlags {
   std::vector<std::string> models, levels;  // none: all
   std::string device, protocol, size;       // empty: all; a device's kind or name
   std::optional<double> cap;
+  bool audited = false;
   std::string format, output;  // empty: by the output's extension, else for a terminal
   bool json = false;
 };

@@ -241,7 +241,7 @@ Result<bool> Evaluator::MakeBaseline(const std::string& kind, StepTimes* times) 
 Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(
-      Message reply,
+      ChannelMessage reply,
       device_->Call({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),

@@ -67,7 +67,8 @@ class Provider {
  public:
   virtual ~Provider() = default;
   // Errors: kUsage for what no retry mends (no key, unknown model, request refused), kUnavailable when retries are used
-  // up, kInterrupted when `stop` says so. `stop` is asked at least every 200 ms, also during a call and between retries.
+  // up, kInterrupted when `stop` says so. `stop` is asked at least every 200 ms, also during a call and between
+  // retries.
   virtual Result<Completion> Complete(const CompletionRequest& request, const std::function<bool()>& stop) = 0;
 };
 

@@ -155,7 +155,73 @@ CREATE TABLE measured_baselines (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns};
+// 4: what language models answered (generation.h), and what auditors say about evaluations. Blobs are Zstandard frames.
+constexpr char kGeneration[] = R"sql(
+CREATE TABLE generations (
+  run_id INTEGER PRIMARY KEY REFERENCES runs (id),
+  created TEXT NOT NULL,
+  settings TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY,
+  run_id INTEGER NOT NULL REFERENCES runs (id),
+  model TEXT NOT NULL,
+  problem TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  candidate INTEGER NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('queued', 'asked', 'answered', 'failed')),
+  owner TEXT NOT NULL DEFAULT '',
+  error TEXT NOT NULL DEFAULT '',
+  UNIQUE (run_id, model, problem, sample, turn),
+  UNIQUE (run_id, model, problem, candidate),
+  CHECK ((state = 'asked') = (owner <> ''))
+) STRICT;
+
+CREATE TABLE answers (
+  id INTEGER PRIMARY KEY,
+  request_id INTEGER NOT NULL REFERENCES requests (id),
+  attempt INTEGER NOT NULL,
+  created TEXT NOT NULL,
+  model TEXT NOT NULL,
+  prompt_bytes INTEGER NOT NULL,
+  prompt BLOB NOT NULL,
+  response BLOB NOT NULL,
+  reasoning BLOB NOT NULL,
+  finish TEXT NOT NULL,
+  answered_by TEXT NOT NULL,
+  input INTEGER,
+  cache_read INTEGER,
+  cache_write INTEGER,
+  output INTEGER,
+  reasoning_tokens INTEGER,
+  cost_usd REAL,
+  price_source TEXT NOT NULL,
+  calls INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  settled INTEGER NOT NULL DEFAULT 0 CHECK (settled IN (0, 1)),
+  source_sha256 TEXT REFERENCES candidates (sha256),
+  language TEXT NOT NULL DEFAULT '',
+  complaint TEXT NOT NULL DEFAULT '',
+  UNIQUE (request_id, attempt)
+) STRICT;
+CREATE INDEX answers_model ON answers (model);
+
+CREATE TABLE reviews (
+  id INTEGER PRIMARY KEY,
+  evaluation_id TEXT NOT NULL REFERENCES evaluations (id) ON DELETE CASCADE,
+  auditor TEXT NOT NULL,
+  created TEXT NOT NULL,
+  passes INTEGER NOT NULL CHECK (passes IN (0, 1)),
+  speedup REAL,
+  findings TEXT NOT NULL,
+  exchange BLOB NOT NULL,
+  UNIQUE (evaluation_id, auditor)
+) STRICT;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/generation.h"
 #include "store/job.h"
 #include "store/maintenance.h"
 #include "store/score_row.h"
@@ -88,6 +89,8 @@ class Store {
   // Jobs of a run (job.h), which is made if it is not there. One that is there already stays as it is, unless its
   // candidate's text is another one now, or `again`: then it is queued anew, with the same id. Returns how many are.
   Result<int64_t> AddJobs(const std::string& run, std::span<const Job> jobs, bool again = false);
+  // The same for one job, which comes back as it is in the store.
+  Result<Job> AddJob(const std::string& run, const Job& job);
   // All jobs of a run, or those in one state, in the order in which they were added.
   Result<std::vector<Job>> Jobs(const std::string& run, const std::string& state = {}) const;
   // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
@@ -98,6 +101,44 @@ class Store {
   Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
   // Queues running jobs of owners that do not live any more, and failed ones if `failed`. Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
+
+  // How a run is generated: stores `settings` if the run has none yet, and returns those that it has.
+  Result<nlohmann::json> BeginGeneration(const std::string& run, const nlohmann::json& settings);
+  // Puts other settings in their place.
+  Status ChangeGeneration(const std::string& run, const nlohmann::json& settings);
+  // Null if nothing was generated in that run.
+  Result<nlohmann::json> Generation(const std::string& run) const;
+  // Makes the request one that this owner asks, adding it if it is not there. Absent: somebody else asks, or it has its
+  // answer. kUsage if its candidate's number is another one's.
+  Result<std::optional<GenerationRequest>> ClaimRequest(const std::string& run, const GenerationRequest& request,
+                                                        const std::string& owner);
+  // Stores an answer as it came, in one transaction, and returns its id. kStore if the request is not this owner's.
+  Result<int64_t> AddAnswer(int64_t request, const std::string& owner, const GenerationAnswer& answer);
+  // What became of the request's answer: the candidate's text, if there is one, its language and the complaint.
+  // `final`: the request is answered by it, else it is asked again. An owner who lost the request changes nothing.
+  Status SettleAnswer(int64_t answer, const std::string& owner, const std::optional<std::string>& source,
+                      const std::string& language, const std::string& complaint, bool final);
+  // After an attempt that says nothing about the model: queued again, or failed if there is to be no other.
+  Status GiveUpRequest(int64_t id, const std::string& owner, const std::string& error, bool again);
+  // Queues requests of owners that do not live any more, and failed ones. Returns how many.
+  Result<int64_t> ReleaseRequests(const std::string& run);
+  // By model, problem, turn and sample.
+  Result<std::vector<GenerationRequest>> Requests(const std::string& run) const;
+  // Of a run, in the order in which they came, without prompts, responses and reasoning.
+  Result<std::vector<GenerationAnswer>> Answers(const std::string& run) const;
+  // Of one request, whole, in that order.
+  Result<std::vector<GenerationAnswer>> AnswersTo(int64_t request) const;
+  // The newest whole evaluation of that candidate of the run; null if there is none.
+  Result<nlohmann::json> CandidateEvaluation(const std::string& run, const std::string& model,
+                                             const std::string& problem, int candidate) const;
+  Result<GenerationSpent> Spent(const std::string& run) const;
+  // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning.
+  Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;
+
+  // In place of an older one of the same evaluation and auditor.
+  Status AddReview(const EvaluationReview& review);
+  // Of all evaluations of a run, in the order in which they were made.
+  Result<std::vector<EvaluationReview>> Reviews(const std::string& run) const;
 
   // Writes an archive of the run (docs/interop.md): its evaluations and jobs, and all that belongs to them. Jobs that
   // run are queued in it. kUsage if there is no such run.

@@ -36,8 +36,14 @@ constexpr const char* kCopyRun[] = {
     "UPDATE archive.evaluations SET run_id = (SELECT id FROM archive.runs)",
     "INSERT INTO archive.problems SELECT * FROM main.problems WHERE id IN (SELECT problem_id FROM archive.evaluations)",
     "INSERT INTO archive.devices SELECT * FROM main.devices WHERE id IN (SELECT device_id FROM archive.evaluations)",
+    "INSERT INTO archive.generations SELECT * FROM main.generations WHERE run_id = (SELECT id FROM archive.runs)",
+    "INSERT INTO archive.requests SELECT * FROM main.requests WHERE run_id = (SELECT id FROM archive.runs)",
+    "UPDATE archive.requests SET state = 'queued', owner = '' WHERE state = 'asked'",
+    "INSERT INTO archive.answers SELECT * FROM main.answers WHERE request_id IN (SELECT id FROM archive.requests)",
+    "INSERT INTO archive.reviews SELECT * FROM main.reviews WHERE evaluation_id IN (SELECT id FROM "
+    "archive.evaluations)",
     "INSERT INTO archive.candidates SELECT * FROM main.candidates WHERE sha256 IN (SELECT source_sha256 FROM "
-    "archive.evaluations UNION SELECT sha256 FROM archive.jobs)",
+    "archive.evaluations UNION SELECT sha256 FROM archive.jobs UNION SELECT source_sha256 FROM archive.answers)",
     "INSERT INTO archive.samples SELECT * FROM main.samples WHERE evaluation_id IN (SELECT id FROM "
     "archive.evaluations)",
     "INSERT INTO archive.builds SELECT * FROM main.builds WHERE evaluation_id IN (SELECT id FROM archive.evaluations)",
@@ -253,6 +259,8 @@ Result<Imported> Store::ImportRun(const fs::path& archive, const std::string& as
       if (!merged) return fail("a job", merged.error());
       ++(*merged == 1 ? imported.jobs : imported.known_jobs);
     }
+    const Status generation = Guard(source, [&] { return MergeGeneration(database, source, run_id); });
+    if (!generation) return fail("what models answered", generation.error());
     transaction.commit();
     return imported;
   });

@@ -16,8 +16,9 @@ class Checker {
 
   StoreHealth Run() {
     const SQLite::Transaction snapshot(database_);  // one state of the store, whoever writes meanwhile
-    for (const auto step : {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples,
-                            &Checker::Sources, &Checker::Texts, &Checker::Jobs, &Checker::Count}) {
+    for (const auto step :
+         {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples, &Checker::Sources,
+          &Checker::Texts, &Checker::Jobs, &Checker::Requests, &Checker::Answers, &Checker::Count}) {
       try {
         (this->*step)();
       } catch (const SQLite::Exception& exception) {
@@ -106,7 +107,9 @@ class Checker {
     const std::pair<const char*, const char*> kColumns[] = {
         {"the device", "SELECT id, info FROM devices"},
         {"the audit", "SELECT id, json FROM audits"},
-        {"the measured baseline", "SELECT id, json FROM measured_baselines"}};
+        {"the measured baseline", "SELECT id, json FROM measured_baselines"},
+        {"the generation", "SELECT run_id, settings FROM generations"},
+        {"the review", "SELECT id, findings FROM reviews"}};
     for (const auto& [what, sql] : kColumns) {
       Each(sql, [&, name = what](SQLite::Statement& row) {
         const json value = json::parse(row.getColumn(1).getString(), nullptr, false);
@@ -145,9 +148,37 @@ class Checker {
     }
   }
 
+  void Requests() {
+    Each(
+        "SELECT q.id, q.state, q.owner, (SELECT count(*) FROM answers a WHERE a.request_id = q.id), "
+        "(SELECT count(*) FROM answers a WHERE a.request_id = q.id AND settled = 0) FROM requests q ORDER BY q.id",
+        [&](SQLite::Statement& row) {
+          const std::string who = fmt::format("the request {}", row.getColumn(0).getInt64());
+          const std::string state = row.getColumn(1).getString(), owner = row.getColumn(2).getString();
+          const bool open = row.getColumn(4).getInt() > 0;
+          if (state == "answered" && (row.getColumn(3).getInt() == 0 || open)) {
+            Wrong("{} is answered, but {}", who, open ? "an answer of it is not settled" : "has no answer");
+          }
+          if (state == "asked" && !OwnerLives(owner)) {
+            health_.stranded.push_back(fmt::format("{} was asked by a process that is gone: {}", who, owner));
+          }
+        });
+  }
+
+  void Answers() {
+    Each("SELECT id, prompt, response, reasoning FROM answers", [&](SQLite::Statement& row) {
+      for (int column = 1; column <= 3; ++column) {
+        if (const auto text = Decompress(Blob(row.getColumn(column))); !text) {
+          Wrong("the answer {} cannot be decompressed: {}", row.getColumn(0).getInt64(), text.error().message);
+        }
+      }
+    });
+  }
+
   void Count() {
-    for (const char* table : {"evaluations", "samples", "builds", "baselines", "candidates", "problems", "devices",
-                              "runs", "jobs", "audits", "measured_baselines"}) {
+    for (const char* table :
+         {"evaluations", "samples", "builds", "baselines", "candidates", "problems", "devices", "runs", "jobs",
+          "audits", "measured_baselines", "generations", "requests", "answers", "reviews"}) {
       health_.rows[table] = database_.execAndGet(fmt::format("SELECT count(*) FROM {}", table)).getInt64();
     }
     Each("SELECT state, count(*) FROM jobs GROUP BY state",

@@ -198,6 +198,7 @@ TEST_F(MaintenanceTest, WhatIsUsedStays) {
 
 TEST_F(MaintenanceTest, OldEvaluationsGoWithAllThatOnlyTheyUsed) {
   Fill({OldEvaluation("old"), OldEvaluation("new", "2999-01-01T10:00:00Z")});
+  for (const char* id : {"old", "new"}) ASSERT_TRUE(Open().AddReview({id, "auditor", "", true, {}, "{}", "{}"}));
   EXPECT_EQ(Collect({.older_than_days = 1, .dry_run = true}).rows.at("evaluations"), 1);
   EXPECT_THAT(Ids(), ElementsAre("new", "old")) << "that was a dry run";
   const Garbage garbage = Collect({.older_than_days = 1});

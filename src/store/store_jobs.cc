@@ -36,6 +36,23 @@ constexpr char kAdd[] =
     "sha256 = excluded.sha256, state = 'queued', owner = '', attempts = 0, error = '', evaluation_id = NULL "
     "WHERE jobs.sha256 <> excluded.sha256 OR (?10 AND jobs.state <> 'running')";
 
+void BindJob(SQLite::Statement& add, int64_t run_id, const Job& job, bool again) {
+  add.bind(1, run_id);
+  add.bind(2, ToUtf8(job.model));
+  add.bind(3, ToUtf8(job.problem));
+  add.bind(4, job.size);
+  add.bind(5, job.sample);
+  add.bind(6, job.device);
+  add.bind(7, job.protocol);
+  add.bind(8, ToUtf8(job.path));
+  add.bind(9, job.sha256);
+  add.bind(10, again ? 1 : 0);
+}
+
+constexpr char kSelectJob[] =
+    "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, attempts, error, "
+    "evaluation_id FROM jobs ";
+
 struct Names {
   std::string name, torch;
 };
@@ -89,17 +106,7 @@ Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs
     int64_t queued = 0;
     for (const Job& job : jobs) {
       add.reset();
-      int column = 0;
-      add.bind(++column, run_id);
-      add.bind(++column, ToUtf8(job.model));
-      add.bind(++column, ToUtf8(job.problem));
-      add.bind(++column, job.size);
-      add.bind(++column, job.sample);
-      add.bind(++column, job.device);
-      add.bind(++column, job.protocol);
-      add.bind(++column, ToUtf8(job.path));
-      add.bind(++column, job.sha256);
-      add.bind(++column, again ? 1 : 0);
+      BindJob(add, run_id, job, again);
       queued += Changed(add);
     }
     transaction.commit();
@@ -107,13 +114,40 @@ Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs
   });
 }
 
+Result<Job> Store::AddJob(const std::string& run, const Job& job) {
+  if (run.empty()) return Fail(ErrorCode::kUsage, "a run needs a name");
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<Job> {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    const int64_t run_id = RunId(database, run, UtcNow(kIso8601));
+    SQLite::Statement add(database, kAdd);
+    BindJob(add, run_id, job, false);
+    add.exec();
+    SQLite::Statement find(database, std::string(kSelectJob) +
+                                         "WHERE run_id = ?1 AND model = ?2 AND problem = ?3 AND size = ?4 AND sample = "
+                                         "?5 AND device = ?6 AND protocol = ?7");
+    find.bind(1, run_id);
+    find.bind(2, ToUtf8(job.model));
+    find.bind(3, ToUtf8(job.problem));
+    find.bind(4, job.size);
+    find.bind(5, job.sample);
+    find.bind(6, job.device);
+    find.bind(7, job.protocol);
+    KB_CHECK(find.executeStep());
+    Job stored = ReadJob(find);
+    find.reset();
+    transaction.commit();
+    return stored;
+  });
+}
+
 Result<std::vector<Job>> Store::Jobs(const std::string& run, const std::string& state) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<Job>> {
-    SQLite::Statement query(impl_->database,
-                            "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, "
-                            "attempts, error, evaluation_id FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = "
-                            "?1) AND (?2 = '' OR state = ?2) ORDER BY id");
+    SQLite::Statement query(impl_->database, std::string(kSelectJob) +
+                                                 "WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND (?2 = '' OR "
+                                                 "state = ?2) ORDER BY id");
     query.bind(1, run);
     query.bind(2, state);
     std::vector<Job> jobs;

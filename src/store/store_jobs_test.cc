@@ -186,6 +186,17 @@ TEST_F(JobsTest, JobsInOneState) {
   EXPECT_TRUE(store.Jobs("r", "running")->empty());
 }
 
+TEST_F(JobsTest, OneJobComesBackAsItIsInTheStore) {
+  Store store = Open();
+  const Job first = store.AddJob("r", RunJob(3)).value();
+  EXPECT_EQ(first.state, "queued");
+  EXPECT_EQ(first.sample, 3);
+  ASSERT_TRUE(store.ClaimJob(first.id, "me").value());
+  const Job second = store.AddJob("r", RunJob(3)).value();
+  EXPECT_EQ(second.id, first.id);
+  EXPECT_EQ(second.state, "running");
+}
+
 // A store as each earlier version wrote it is brought up to date and keeps what it holds.
 TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
   const auto steps = Migrations();

@@ -99,9 +99,9 @@ Status Channel::Send(const nlohmann::json& body, const std::vector<int>& fds) {
   return {};
 }
 
-tl::expected<Message, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout) {
+tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout) {
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
-  Message message;
+  ChannelMessage message;
   uint32_t size = 0;
   if (auto got = ReceiveAll(socket_.get(), reinterpret_cast<char*>(&size), sizeof size, deadline, &message.fds); !got) {
     return tl::make_unexpected(got.error());

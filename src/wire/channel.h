@@ -15,7 +15,7 @@ namespace kb {
 inline constexpr size_t kMaxMessage = size_t{64} << 20;
 inline constexpr size_t kMaxMessageFds = 32;
 
-struct Message {
+struct ChannelMessage {
   nlohmann::json body;
   std::vector<Fd> fds;
 };
@@ -31,7 +31,7 @@ class Channel {
 
   // Errors: the other end is gone.
   Status Send(const nlohmann::json& body, const std::vector<int>& fds = {});
-  tl::expected<Message, ReceiveFailure> Receive(std::chrono::milliseconds timeout);
+  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout);
 
   int fd() const { return socket_.get(); }
 

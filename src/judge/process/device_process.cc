@@ -130,7 +130,8 @@ Status DeviceProcess::AwaitReady() {
   return {};
 }
 
-Result<Message> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout, const std::vector<int>& fds) {
+Result<ChannelMessage> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout,
+                                           const std::vector<int>& fds) {
   KB_RETURN_IF_ERROR(Settle());
   (void)channel_.Send(request, fds);  // if nobody is there, there is no answer either
   return Receive(request.at("op"), timeout);
@@ -150,7 +151,7 @@ Status DeviceProcess::Settle() {
   return {};
 }
 
-Result<Message> DeviceProcess::Receive(const std::string& op, milliseconds timeout) {
+Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, milliseconds timeout) {
   auto reply = channel_.Receive(timeout);
   if (!reply) {
     alive_ = false;
@@ -174,7 +175,7 @@ Result<Message> DeviceProcess::Receive(const std::string& op, milliseconds timeo
 }
 
 Result<nlohmann::json> DeviceProcess::Ask(const nlohmann::json& request, milliseconds timeout) {
-  KB_ASSIGN_OR_RETURN(Message reply, Call(request, timeout));
+  KB_ASSIGN_OR_RETURN(ChannelMessage reply, Call(request, timeout));
   return std::move(reply.body);
 }
 

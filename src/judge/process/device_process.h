@@ -44,8 +44,8 @@ class DeviceProcess {
 
   // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung
   // is kEngine, and the object is of no further use.
-  Result<Message> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
-                       const std::vector<int>& fds = {});
+  Result<ChannelMessage> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
+                              const std::vector<int>& fds = {});
   Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
   // Asks and does not wait: the engine has something else to do meanwhile. What goes wrong is the next call's error.
   Status Post(const nlohmann::json& request, std::chrono::milliseconds timeout);
@@ -56,7 +56,7 @@ class DeviceProcess {
 
  private:
   DeviceProcess(Subprocess process, Channel channel) : process_(std::move(process)), channel_(std::move(channel)) {}
-  Result<Message> Receive(const std::string& op, std::chrono::milliseconds timeout);
+  Result<ChannelMessage> Receive(const std::string& op, std::chrono::milliseconds timeout);
   Status Settle();  // receives the answer to what was posted
 
   struct Posted {

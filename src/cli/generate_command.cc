@@ -1,0 +1,13 @@
+#include "cli/commands.h"
+#include "cli/generate_run.h"
+
+namespace kb::cli {
+void AddGenerate(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<GenerateFlags>();
+  CLI::App* command = app->add_subcommand(
+      "generate", "have models write candidates, and judge them as they come; the same command again goes on");
+  AddGenerateFlags(command, flags);
+  command->callback([flags, exit_code] { *exit_code = GenerateAndJudge(*flags); });
+}
+
+}  // namespace kb::cli

@@ -1,0 +1,92 @@
+#include "cli/generate_flags.h"
+
+namespace kb::cli {
+namespace {
+
+void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy) {
+  command
+      ->add_option("--strategy", strategy->name,
+                   "sample: independent answers; refine: conversations with the judge's feedback; evolve: populations")
+      ->check(CLI::IsMember({"sample", "refine", "evolve"}))
+      ->capture_default_str();
+  command->add_option("--samples", strategy->samples, "answers (refine: conversations) of each model to each problem")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  command->add_option("--turns", strategy->turns, "refine: turns of a conversation; evolve: generations")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  const auto evolve = [&](const char* name, auto* value, const char* help) {
+    return command->add_option(name, *value, help)->capture_default_str()->group("Evolution");
+  };
+  evolve("--islands", &strategy->islands, "populations beside each other")->check(CLI::Range(1, 1000));
+  evolve("--population", &strategy->population, "of an island, and its children a generation")
+      ->check(CLI::Range(1, 1000));
+  evolve("--migrate-every", &strategy->migrate_every, "generations after which an island gets its neighbour's best")
+      ->check(CLI::Range(1, 10'000));
+  evolve("--combine", &strategy->combine, "share of children with two parents")->check(CLI::Range(0.0, 1.0));
+  evolve("--search-seed", &strategy->seed, "of the draws of parents: the same seed, the same search");
+}
+
+void AddCapFlags(CLI::App* command, BudgetCaps* caps) {
+  const auto cap = [&](const char* name, auto* value, const char* help) {
+    command->add_option(name, *value, help)->check(CLI::PositiveNumber)->group("Budget");
+  };
+  cap("--max-usd", &caps->usd, "end the run at this cost in US dollars, earlier commands of the run included");
+  cap("--max-tokens", &caps->tokens, "end it at so many tokens, read and written");
+  cap("--max-evaluations", &caps->evaluations, "end it at so many evaluations");
+  cap("--max-time", &caps->seconds, "ask nothing new after so many seconds of this command");
+}
+
+}  // namespace
+
+void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags) {
+  AddSelectionFlags(command, &flags->selection);
+  command->add_option("--model", flags->models, "who is asked, such as openai:NAME (docs/models.md); repeatable")
+      ->allow_extra_args(false)
+      ->required();
+  command->add_option("--run", flags->run, "the run's name in the store")->required();
+  command->add_option(
+      "--models-file", flags->models_file,
+      "models.toml (docs/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");
+  AddStrategyFlags(command, &flags->strategy);
+  AddCapFlags(command, &flags->caps);
+  command
+      ->add_option("--regenerate", flags->regenerate,
+                   "how often an answer without code, or one that static analysis refuses, is sent back")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command->add_option("--shots", flags->shots, "worked examples in the prompt")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  command
+      ->add_option("--hardware", flags->hardware,
+                   "describe the device in the prompt: none, auto (measured here, in some seconds), or a GPU by name "
+                   "such as H100")
+      ->capture_default_str();
+  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
+  command->add_flag("!--no-feedback", flags->feedback,
+                    "refine and evolve show earlier candidates, but not how they were judged");
+  command->add_flag("!--no-judge", flags->judged, "only generate; kernelbench generate judges them later");
+  command->add_flag("--forecast", flags->forecast_only, "say what it will take, and ask nothing");
+  command
+      ->add_option("--expect-output", flags->expect_output,
+                   "forecast: tokens of an answer, for models that have answered nothing yet")
+      ->check(CLI::PositiveNumber);
+  command->add_option("--write-run", flags->write_run,
+                      "afterwards write the run as KernelBench keeps one, to this directory");
+  command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
+  AddJudgeFlags(command, flags->judge, true);
+  command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
+  command->add_flag("--json", flags->json, "one line of JSON for each evaluation, and one for the run at the end");
+  command->add_flag("--quiet", flags->quiet, "no progress");
+}
+
+std::string TakeBackend(GenerateFlags* flags) {
+  const auto found = flags->judge->keys.find("backend");
+  if (found == flags->judge->keys.end()) return "native";
+  const std::string backend = found->second;
+  if (backend == "native") flags->judge->keys.erase(found);  // no rule of a protocol: a module may not be one
+  return backend;
+}
+
+}  // namespace kb::cli

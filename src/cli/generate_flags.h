@@ -1,0 +1,39 @@
+// The flags of the commands that ask models for candidates: generate and matrix.
+#ifndef CLI_GENERATE_FLAGS_H_
+#define CLI_GENERATE_FLAGS_H_
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/judge_flags.h"
+#include "cli/selection_flags.h"
+#include "generate/budget.h"
+#include "generate/strategy.h"
+
+namespace kb::cli {
+
+struct GenerateFlags {
+  std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
+  SelectionFlags selection;
+  std::vector<std::string> models;
+  std::string models_file, run, devices = "cpu", store = DefaultStore(), custom, hardware = "none", write_run;
+  StrategyOptions strategy;
+  BudgetCaps caps;
+  int shots = 1, regenerate = 0;
+  std::optional<double> expect_output;
+  bool judged = true, feedback = true, forecast_only = false, again = false, json = false, quiet = false;
+};
+
+// All of them. `flags` outlives the parser.
+void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags);
+
+// "native" or the protocol's `backend`: --backend is one flag for what is asked for and what is accepted.
+std::string TakeBackend(GenerateFlags* flags);
+
+}  // namespace kb::cli
+
+#endif  // CLI_GENERATE_FLAGS_H_

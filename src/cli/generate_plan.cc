@@ -1,0 +1,255 @@
+#include "cli/generate_plan.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "base/hash.h"
+#include "base/interrupt.h"
+#include "cli/generate_judge.h"
+#include "cli/run_tasks.h"
+#include "judge/static/candidate_check.h"
+#include "prompt/extract.h"
+#include "prompt/hardware.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+// "quick", or "quick, precision=fp16": two sets of rules are two evaluations.
+std::string RulesText(const JudgeFlags& flags) {
+  std::string rules = flags.protocol;
+  for (const auto& [key, value] : flags.keys) rules += fmt::format(", {}={}", key, value);
+  return rules;
+}
+
+Result<PriceTable> Prices(const Installation& installation) {
+  const std::filesystem::path path = installation.models / "prices.toml";
+  if (!std::filesystem::exists(path)) return PriceTable();
+  return PriceTable::Load(path);
+}
+
+Status PlanModels(const GenerateFlags& flags, const Installation& installation, bool open, GeneratePlan* plan) {
+  if (flags.models.empty()) {
+    return Fail(ErrorCode::kUsage, "name a model with --model, such as openai:NAME or replay:PATH (docs/models.md)");
+  }
+  KB_ASSIGN_OR_RETURN(const ModelsFile file, ModelsFile::Find(flags.models_file));
+  KB_ASSIGN_OR_RETURN(const PriceTable table, Prices(installation));
+  std::set<std::string> names;
+  for (const std::string& spec : flags.models) {
+    PlannedModel model;
+    KB_ASSIGN_OR_RETURN(model.settings, FindModel(spec, file));
+    if (!names.insert(model.settings.name).second) {
+      return Fail(ErrorCode::kUsage, fmt::format("--model {} is there twice", spec));
+    }
+    std::optional<Price> listed;
+    if (model.settings.provider == ProviderKind::kOpenRouter && !model.settings.price) {
+      auto asked = ListedPrice(model.settings, [] { return Interrupted(); });
+      if (!asked) {
+        plan->notes.push_back(fmt::format("the price of {} is not known: {}", spec, asked.error().message));
+      } else {
+        listed = *asked;
+      }
+    }
+    model.price = PriceOf(model.settings, listed, table);
+    if (open) {
+      KB_ASSIGN_OR_RETURN(model.provider, OpenModel(model.settings));
+    }
+    plan->models.push_back(std::move(model));
+  }
+  return {};
+}
+
+// Starts a device process, which measures its device: that takes some seconds.
+Result<json> MeasuredDevice(const GenerateFlags& flags, const std::string& device) {
+  EvaluatorOptions options = OptionsOf(*flags.judge);
+  options.device = device;
+  KB_ASSIGN_OR_RETURN(const auto evaluator, Evaluator::Create(options));
+  return evaluator->DeviceInfo();
+}
+
+Status PlanProblems(const GenerateFlags& flags, const Installation& installation, GeneratePlan* plan) {
+  KB_ASSIGN_OR_RETURN(const std::vector<SelectedProblem> selected, SelectProblems(flags.selection));
+  KB_ASSIGN_OR_RETURN(const PromptTemplate parts, PromptTemplate::Load(installation.prompts, flags.custom));
+  KB_ASSIGN_OR_RETURN(plan->turns, TurnTexts::Load(installation.prompts / "turns.toml"));
+  KB_ASSIGN_OR_RETURN(const std::string hardware, HardwareText(installation.prompts, flags.hardware, plan->target, [&] {
+                        return MeasuredDevice(flags, plan->devices.front());
+                      }));
+  std::set<std::string> said;
+  for (const SelectedProblem& problem : selected) {
+    PromptRequest request{problem.file, plan->size, plan->target, plan->protocol->precision, flags.shots, hardware};
+    auto prompt = BuildPrompt(parts, request, installation);
+    if (!prompt) {
+      if (selected.size() == 1) return tl::make_unexpected(prompt.error());
+      plan->notes.push_back(fmt::format("{} is left out: {}", problem.file.name, prompt.error().message));
+      continue;
+    }
+    for (const std::string& note : prompt->notes) {
+      if (said.insert(note).second) plan->notes.push_back(note);
+    }
+    plan->problems.push_back({problem.file, std::move(*prompt)});
+  }
+  if (!plan->problems.empty()) return {};
+  return Fail(ErrorCode::kUsage, fmt::format("no problem is left: {}", plan->notes.back()));
+}
+
+std::string ReplayName(const ProblemFile& problem) {
+  const std::string deck = problem.deck == "kernelbench" ? "" : problem.deck + "/";
+  if (problem.deck.empty()) return problem.path.stem();
+  if (problem.level == 0) return fmt::format("{}{}", deck, problem.number);
+  return fmt::format("{}level{}/{}", deck, problem.level, problem.number);
+}
+
+json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
+  const StrategyOptions& strategy = flags.strategy;
+  json settings = {{"strategy", strategy.name},
+                   {"samples", strategy.samples},
+                   {"backend", plan.backend},
+                   {"size", plan.size},
+                   {"shots", flags.shots},
+                   {"hardware", flags.hardware},
+                   {"regenerate", flags.regenerate},
+                   {"feedback", flags.feedback},
+                   {"precision", plan.protocol->precision}};
+  if (!flags.custom.empty()) {
+    const auto text = ReadFile(flags.custom);
+    settings["custom_sha256"] = text ? Sha256(*text) : "";
+  }
+  if (strategy.name != "sample") settings["turns"] = strategy.turns;
+  if (strategy.name == "evolve") {
+    settings.erase("samples");
+    settings["islands"] = strategy.islands;
+    settings["population"] = strategy.population;
+    settings["migrate_every"] = strategy.migrate_every;
+    settings["combine"] = strategy.combine;
+    settings["search_seed"] = strategy.seed;
+  }
+  for (const PlannedModel& model : plan.models) settings["models"][model.settings.name] = model.settings.ToJson();
+  return settings;
+}
+
+// Whether two settings of a model ask for the same answers; prices, retries and the like may change.
+bool SameAnswers(const json& one, const json& other) {
+  for (const char* key :
+       {"provider", "model", "max_tokens", "temperature", "top_p", "reasoning_effort", "thinking", "extra", "omit"}) {
+    if (one.value(key, json()) != other.value(key, json())) return false;
+  }
+  return true;
+}
+
+// Whether a run may go from one value of a setting to another.
+bool MayGrow(const std::string& key, const json& stored, const json& wanted, const std::string& strategy) {
+  if (key == "turns" || (key == "samples" && strategy == "sample")) return wanted > stored;
+  return false;
+}
+
+SessionExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Completion& completion) {
+  SessionExtract extract;
+  const Extraction found = ExtractCode(completion.text, plan.target, completion.finish == FinishReason::kLength);
+  if (!found.ok()) {
+    extract.complaint = found.reason;
+    if (completion.finish == FinishReason::kRefused) extract.complaint += " (the provider says that the model refused)";
+    return extract;
+  }
+  extract.source = found.source;
+  extract.language = found.extension.substr(1);
+  const auto candidate = MakeCandidate(CandidateName(plan.problems[problem].file, 0, extract.language), found.source,
+                                       plan.devices.front());
+  if (!candidate) {
+    extract.complaint = candidate.error().message;
+  } else if (!candidate->rejection.empty()) {
+    extract.complaint = candidate->rejection;
+  } else if (plan.protocol->static_check) {
+    const auto findings = StaticCheckCandidate(*candidate, *plan.protocol);
+    if (const StaticFinding* error = FirstError(findings)) {
+      extract.complaint =
+          fmt::format("static analysis refuses it: {}, line {}: {}", error->rule, error->line, error->reason);
+    }
+  }
+  return extract;
+}
+
+}  // namespace
+
+Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
+  GeneratePlan plan;
+  plan.run = flags.run;
+  plan.backend = TakeBackend(&flags);
+  plan.rules = RulesText(*flags.judge);
+  plan.size = flags.judge->size;
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
+  plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
+  KB_ASSIGN_OR_RETURN(plan.devices, ParseDevices(flags.devices));
+  KB_ASSIGN_OR_RETURN(plan.target, MakeTarget(plan.backend, plan.devices.front()));
+  KB_RETURN_IF_ERROR(PlanModels(flags, installation, open, &plan));
+  KB_RETURN_IF_ERROR(PlanProblems(flags, installation, &plan));
+  plan.settings = SettingsOf(flags, plan);
+  return plan;
+}
+
+Status BeginRun(const GeneratePlan& plan, Store* store) {
+  KB_ASSIGN_OR_RETURN(json stored, store->BeginGeneration(plan.run, plan.settings));
+  std::string differs;
+  const std::string strategy = plan.settings.at("strategy");
+  for (const auto& [key, value] : plan.settings.items()) {
+    if (key == "models") continue;
+    const json before = stored.value(key, json());
+    if (before == value) continue;
+    if (MayGrow(key, before, value, strategy)) {
+      stored[key] = value;
+    } else if (key != "samples" && key != "turns") {
+      differs += fmt::format("{}{} was {}, now {}", differs.empty() ? "" : "; ", key, before.dump(), value.dump());
+    } else if (strategy != "sample" && key == "samples") {
+      differs += fmt::format("{}samples was {}, now {}", differs.empty() ? "" : "; ", before.dump(), value.dump());
+    }
+  }
+  for (const auto& [name, settings] : plan.settings.at("models").items()) {
+    const json before = stored["models"].value(name, json());
+    if (before.is_null() || SameAnswers(before, settings)) {
+      stored["models"][name] = settings;
+    } else {
+      differs += fmt::format("{}the model {} was called with other settings", differs.empty() ? "" : "; ", name);
+    }
+  }
+  if (!differs.empty()) {
+    return Fail(ErrorCode::kUsage, fmt::format("the run {} was begun otherwise ({}): give the same flags to go on, or "
+                                               "another --run",
+                                               plan.run, differs));
+  }
+  return store->ChangeGeneration(plan.run, stored);
+}
+
+SessionOptions SessionOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags) {
+  SessionOptions options;
+  options.run = plan.run;
+  for (const PlannedModel& planned : plan.models) {
+    SessionModel model;
+    model.name = planned.settings.name;
+    model.provider = planned.provider.get();
+    model.defaults = planned.settings.NewRequest();
+    model.price = planned.price;
+    model.cost = [price = planned.price](const Completion& completion) { return CostUsd(completion, price); };
+    model.concurrency = planned.settings.concurrency;
+    options.models.push_back(std::move(model));
+  }
+  for (const PlannedProblem& problem : plan.problems) {
+    options.problems.push_back(problem.file.name);
+    options.replay_as.push_back(ReplayName(problem.file));
+  }
+  options.strategy = flags.strategy;
+  options.caps = flags.caps;
+  options.regenerate = flags.regenerate;
+  options.prompt = [&plan, feedback = flags.feedback](size_t problem, const Proposal& proposal,
+                                                      const std::vector<SessionParent>& parents) {
+    return MakeTurnPrompt(plan.turns, plan.problems[problem].prompt, plan.target, proposal, parents, feedback);
+  };
+  options.extract = [&plan](size_t problem, const Completion& completion) {
+    return ExtractFrom(plan, problem, completion);
+  };
+  options.interrupted = [] { return Interrupted(); };
+  return options;
+}
+
+}  // namespace kb::cli

@@ -1,0 +1,54 @@
+// From flags to what a run generates: which models, which problems, what they are asked, by which rules it is judged.
+#ifndef CLI_GENERATE_PLAN_H_
+#define CLI_GENERATE_PLAN_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/generate_flags.h"
+#include "generate/session.h"
+#include "generate/turn_prompt.h"
+#include "judge/protocol/protocol.h"
+#include "model/open_model.h"
+#include "model/price.h"
+
+namespace kb::cli {
+
+struct PlannedModel {
+  ModelSettings settings;
+  std::optional<Price> price;
+  std::unique_ptr<Provider> provider;  // null in a forecast
+};
+
+struct PlannedProblem {
+  ProblemFile file;
+  Prompt prompt;
+};
+
+struct GeneratePlan {
+  std::string run, rules, size, backend;
+  Target target;
+  std::shared_ptr<const Protocol> protocol;
+  std::vector<std::string> devices;
+  std::vector<PlannedModel> models;
+  std::vector<PlannedProblem> problems;
+  TurnTexts turns;
+  nlohmann::json settings;  // all that decides what is asked: kept with the run
+  std::vector<std::string> notes;
+};
+
+// `open`: providers too, which needs their keys. Asks only OpenRouter, for prices.
+Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open);
+
+// Keeps the settings with the run. A run that was begun with others is kUsage and names them, unless it only grows:
+// more samples of the strategy sample, more turns, further models.
+Status BeginRun(const GeneratePlan& plan, Store* store);
+
+// What a session needs of the plan; the judge's functions are the caller's.
+SessionOptions SessionOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags);
+
+}  // namespace kb::cli
+
+#endif  // CLI_GENERATE_PLAN_H_

@@ -1,0 +1,159 @@
+#include "cli/generate_run.h"
+
+#include <fmt/format.h>
+
+#include "base/interrupt.h"
+#include "cli/generate_judge.h"
+#include "interop/run_directory.h"
+
+namespace kb::cli {
+namespace {
+
+using nlohmann::json;
+
+std::string Money(double usd) { return usd < 0.1 ? fmt::format("${:.4f}", usd) : fmt::format("${:.2f}", usd); }
+
+// Tokens and money so far, as part of the line of progress.
+std::string SpentText(const SessionCounts& counts) {
+  std::string text = fmt::format("{}/{} answers, {} tokens", counts.answered, counts.total, counts.tokens);
+  if (counts.usd > 0) text += ", " + Money(counts.usd);
+  if (counts.without_cost > 0) text += fmt::format(" and {} of unknown cost", counts.without_cost);
+  return text;
+}
+
+json SummaryJson(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent, int not_judged) {
+  return {{"schema", 1},
+          {"run", plan.run},
+          {"summary", true},
+          {"answers_wanted", counts.total},
+          {"answered", counts.answered},
+          {"without_candidate", counts.without_code},
+          {"gave_no_answer", counts.failed},
+          {"not_judged", not_judged},
+          {"calls", spent.answers},
+          {"input_tokens", spent.input},
+          {"output_tokens", spent.output},
+          {"calls_without_usage", spent.without_usage},
+          {"cost_usd", spent.usd},
+          {"calls_without_cost", spent.without_cost},
+          {"ended_by", counts.ended_by.empty() ? json(nullptr) : json(counts.ended_by)}};
+}
+
+void PrintSummary(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent,
+                  const RunProgress& progress) {
+  fmt::print("run {}: {} of {} answers", plan.run, counts.answered, counts.total);
+  if (counts.without_code > 0) fmt::print(", {} without a candidate", counts.without_code);
+  if (counts.failed > 0) fmt::print(", {} could not be had (asked again by the next such command)", counts.failed);
+  if (counts.answered + counts.failed < counts.total && counts.ended_by.empty()) {
+    fmt::print(", {} still open (the same command goes on)", counts.total - counts.answered - counts.failed);
+  }
+  fmt::print("\n{} calls, {} tokens read, {} written", spent.answers, spent.input, spent.output);
+  if (spent.without_usage > 0) fmt::print(" (of {} calls not known)", spent.without_usage);
+  if (spent.without_cost == 0) {
+    fmt::print(", {}", Money(spent.usd));
+  } else if (spent.without_cost < spent.answers) {
+    fmt::print(", {} and {} calls of unknown cost", Money(spent.usd), spent.without_cost);
+  } else if (spent.answers > 0) {
+    fmt::print(", cost unknown");
+  }
+  fmt::print("\n");
+  if (!counts.ended_by.empty()) fmt::print("ended by {}; a higher cap goes on\n", counts.ended_by);
+  if (progress.judged() > 0) {
+    fmt::print("judged now: {} in {:.1f} s; {}\n", progress.judged(), progress.seconds(), progress.Verdicts());
+  }
+  const int candidates = counts.total / static_cast<int>(plan.models.size() * plan.problems.size());
+  fmt::print("scores: kernelbench score {0}{1}; kernelbench trajectory {0}\n", plan.run,
+             candidates > 1 ? fmt::format(" --k 1,{}", candidates) : "");
+}
+
+struct Ended {
+  Status status;
+  SessionCounts counts;
+  int not_judged = 0;
+};
+
+// The session and its judge, from start to end.
+Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* store, RunProgress* progress) {
+  Ended ended;
+  SessionOptions options = SessionOptionsOf(plan, flags);
+  options.say = [&](const std::string& line) {
+    if (!flags.quiet) progress->Print(line + "\n");
+  };
+  std::unique_ptr<GenerateJudge> judge;
+  if (flags.judged) {
+    GenerateJudgeOptions wanted{plan.run, plan.size, plan.rules, plan.devices, plan.protocol, OptionsOf(*flags.judge),
+                                {},       {},        flags.json, flags.quiet};
+    for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
+    for (const PlannedProblem& problem : plan.problems) wanted.problems.push_back(problem.file);
+    auto made = GenerateJudge::Create(std::move(wanted), store, progress);
+    if (!made) return {tl::make_unexpected(made.error()), {}, 0};
+    judge = std::move(*made);
+    options.verdict = [&](const SessionCandidate& candidate) { return judge->Verdict(candidate); };
+    options.judge = [&](const SessionCandidate& candidate) { return judge->Judge(candidate); };
+  }
+  const auto session = Session::Create(std::move(options), store);
+  if (!session) return {tl::make_unexpected(session.error()), {}, 0};
+  if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}, 0};
+  if (const auto released = store->ReleaseJobs(plan.run, true); !released) {
+    return {tl::make_unexpected(released.error()), {}, 0};
+  }
+  if (judge) judge->TellTo(session->get());
+  progress->SetMore([&] { return SpentText((*session)->Counts()); });
+  ended.status = (*session)->Run();
+  if (judge) {
+    const Status stopped = judge->Stop();
+    if (ended.status && !stopped) ended.status = stopped;
+    ended.not_judged = judge->failed();
+  }
+  progress->Finish();
+  ended.counts = (*session)->Counts();
+  return ended;
+}
+
+Status WriteRun(const GeneratePlan& plan, const GenerateFlags& flags, const Store& store) {
+  KB_ASSIGN_OR_RETURN(const WrittenRun written, WriteRunDirectory(store, plan.run, flags.write_run));
+  if (flags.quiet || flags.json) return {};
+  for (const std::string& note : written.notes) fmt::print(stderr, "{}\n", note);
+  fmt::print("{} candidates and {} results in {}\n", written.candidates, written.evaluations, flags.write_run);
+  return {};
+}
+
+}  // namespace
+
+int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
+  size_t total = 0;
+  if (const auto strategy = MakeStrategy(flags.strategy); strategy && flags.judged) {
+    total = static_cast<size_t>((*strategy)->Total()) * plan.models.size() * plan.problems.size();
+  }
+  RunProgress progress(flags.quiet, total, plan.devices.size(), false);
+  const Ended ended = RunSession(plan, flags, store, &progress);
+  progress.Finish();
+  const auto spent = store->Spent(plan.run);
+  if (!spent) return Report(spent.error());
+  if (ended.counts.total == 0) return Report(ended.status.error());  // it did not begin
+  if (flags.json) {
+    fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, ended.not_judged)));
+  } else {
+    PrintSummary(plan, ended.counts, *spent, progress);
+  }
+  if (!ended.status) return Report(ended.status.error());
+  if (!flags.write_run.empty()) {
+    if (const Status written = WriteRun(plan, flags, *store); !written) return Report(written.error());
+  }
+  return ended.counts.failed > 0 || ended.not_judged > 0 ? kEngineFailure : kAllCorrect;
+}
+
+int GenerateAndJudge(const GenerateFlags& flags) {
+  const auto plan = MakeGeneratePlan(flags, !flags.forecast_only);
+  if (!plan) return Report(plan.error());
+  if (!flags.quiet) {
+    for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", note);
+  }
+  auto store = Store::Open(flags.store);
+  if (!store) return Report(store.error());
+  if (const Status told = PrintForecast(*plan, flags, *store); !told) return Report(told.error());
+  if (flags.forecast_only) return kAllCorrect;
+  return RunGeneration(*plan, flags, &*store);
+}
+
+}  // namespace kb::cli

@@ -1,0 +1,134 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands.h"
+#include "generate/trajectory.h"
+#include "report/text.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+struct TrajectoryFlags {
+  std::string run, model, problem, store = DefaultStore();
+  std::optional<int> candidate;
+  bool json = false;
+};
+
+using nlohmann::json;
+
+json AnswerJson(const GenerationRequest& request, const GenerationAnswer& answer) {
+  const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  return {{"schema", 1},
+          {"model", request.model},
+          {"problem", request.problem},
+          {"sample", request.sample},
+          {"turn", request.turn},
+          {"candidate", request.candidate},
+          {"attempt", answer.attempt},
+          {"created", answer.created},
+          {"prompt", json::parse(answer.prompt, nullptr, false)},
+          {"response", answer.response},
+          {"reasoning", answer.reasoning},
+          {"finish", answer.finish},
+          {"answered_by", answer.answered_by},
+          {"input", or_null(answer.input)},
+          {"cache_read", or_null(answer.cache_read)},
+          {"cache_write", or_null(answer.cache_write)},
+          {"output", or_null(answer.output)},
+          {"reasoning_tokens", or_null(answer.reasoning_tokens)},
+          {"cost_usd", or_null(answer.cost_usd)},
+          {"price_source", answer.price_source},
+          {"calls", answer.calls},
+          {"seconds", answer.seconds},
+          {"source_sha256", answer.source_sha256},
+          {"language", answer.language},
+          {"complaint", answer.complaint}};
+}
+
+void PrintAnswer(const GenerationRequest& request, const GenerationAnswer& answer) {
+  fmt::print("===== {} {} sample {} turn {}, answer {} =====\n", CleanText(request.model), request.problem,
+             request.sample, request.turn, answer.attempt);
+  const json prompt = json::parse(answer.prompt, nullptr, false);
+  if (prompt.is_object()) {
+    fmt::print("----- system -----\n{}\n", CleanText(prompt.value("system", "")));
+    for (const json& message : prompt.value("messages", json::array())) {
+      fmt::print("----- {} -----\n{}\n", message.value("role", ""), CleanText(message.value("text", "")));
+    }
+  }
+  if (!answer.reasoning.empty()) fmt::print("----- reasoning -----\n{}\n", CleanText(answer.reasoning));
+  fmt::print("----- answer ({}) -----\n{}\n", answer.finish, CleanText(answer.response));
+  if (!answer.complaint.empty()) fmt::print("----- {} -----\n", CleanText(answer.complaint));
+}
+
+// Every answer to the requests, whole.
+Status ShowAnswers(const TrajectoryFlags& flags, const std::vector<GenerationRequest>& requests, const Store& store) {
+  bool any = false;
+  for (const GenerationRequest& request : requests) {
+    if (request.candidate != *flags.candidate) continue;
+    KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.AnswersTo(request.id));
+    for (const GenerationAnswer& answer : answers) {
+      any = true;
+      if (flags.json) {
+        fmt::print("{}", JsonLine(AnswerJson(request, answer)));
+      } else {
+        PrintAnswer(request, answer);
+      }
+    }
+  }
+  if (any) return {};
+  return Fail(ErrorCode::kUsage,
+              fmt::format("no model has answered for a candidate {} in the run {}", *flags.candidate, flags.run));
+}
+
+Status ShowTrajectory(const TrajectoryFlags& flags) {
+  if (!std::filesystem::exists(flags.store)) {
+    return Fail(ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store));
+  }
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(std::vector<GenerationRequest> requests, store.Requests(flags.run));
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.Answers(flags.run));
+  KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
+  std::erase_if(requests, [&](const GenerationRequest& request) {
+    return (!flags.model.empty() && request.model != flags.model) ||
+           (!flags.problem.empty() && request.problem != flags.problem);
+  });
+  if (flags.candidate) return ShowAnswers(flags, requests, store);
+  const std::vector<Trajectory> trajectories = MakeTrajectories(requests, answers, rows);
+  if (trajectories.empty()) {
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("no model has answered in a run {} of {}; kernelbench generate makes one", flags.run, flags.store));
+  }
+  json models = json::array();
+  for (const Trajectory& trajectory : trajectories) {
+    if (!flags.json) fmt::print("{}", TrajectoryText(trajectory));
+    models.push_back(TrajectoryJson(trajectory));
+  }
+  if (flags.json) {
+    fmt::print("{}", JsonLine(json{{"schema", 1}, {"run", flags.run}, {"models", std::move(models)}}));
+  }
+  return {};
+}
+
+}  // namespace
+
+void AddTrajectory(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<TrajectoryFlags>();
+  CLI::App* command =
+      app->add_subcommand("trajectory", "the best so far of a generated run against turns, tokens and money");
+  command->add_option("run", flags->run, "as given to generate")->required();
+  command->add_option("--model", flags->model, "only this model");
+  command->add_option("--problem", flags->problem, "only this problem, such as 1/19");
+  command->add_option("--candidate", flags->candidate,
+                      "instead: prompts and answers of the candidates with this number, whole");
+  command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
+  command->add_flag("--json", flags->json, "one line of JSON, with every answer (docs/generate.md)");
+  command->callback([flags, exit_code] {
+    const Status shown = ShowTrajectory(*flags);
+    *exit_code = shown ? int{kAllCorrect} : Report(shown.error());
+  });
+}
+
+}  // namespace kb::cli

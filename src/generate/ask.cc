@@ -1,0 +1,256 @@
+// One request of a session: from a proposal to an answer that is settled.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.h"
+#include "generate/session.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+// No tokenizer makes much more than one token of two bytes of code or prose.
+constexpr int64_t kFewestBytesPerToken = 2;
+constexpr auto kBudgetPoll = std::chrono::milliseconds(50);
+
+int64_t BytesOf(const SessionPrompt& prompt) {
+  size_t bytes = prompt.system.size();
+  for (const Message& message : prompt.messages) bytes += message.text.size();
+  return static_cast<int64_t>(bytes);
+}
+
+std::string PromptJson(const SessionPrompt& prompt) {
+  json messages = json::array();
+  for (const Message& message : prompt.messages) {
+    messages.push_back({{"role", message.role == Role::kUser ? "user" : "assistant"}, {"text", message.text}});
+  }
+  return json{{"system", prompt.system}, {"messages", std::move(messages)}}.dump(-1, ' ', false,
+                                                                                 json::error_handler_t::replace);
+}
+
+const char* FinishName(FinishReason finish) {
+  switch (finish) {
+    case FinishReason::kStop:
+      return "stop";
+    case FinishReason::kLength:
+      return "length";
+    case FinishReason::kRefused:
+      return "refused";
+    case FinishReason::kUnknown:
+      break;
+  }
+  return "unknown";
+}
+
+FinishReason FinishOf(const std::string& name) {
+  for (const FinishReason finish : {FinishReason::kStop, FinishReason::kLength, FinishReason::kRefused}) {
+    if (name == FinishName(finish)) return finish;
+  }
+  return FinishReason::kUnknown;
+}
+
+GenerationAnswer AnswerOf(const SessionPrompt& prompt, const Completion& completion, const SessionModel& model) {
+  GenerationAnswer answer;
+  answer.prompt = PromptJson(prompt);
+  answer.prompt_bytes = BytesOf(prompt);
+  answer.response = completion.text;
+  answer.reasoning = completion.reasoning;
+  answer.finish = FinishName(completion.finish);
+  answer.answered_by = completion.model;
+  answer.input = completion.usage.input;
+  answer.cache_read = completion.usage.cache_read;
+  answer.cache_write = completion.usage.cache_write;
+  answer.output = completion.usage.output;
+  answer.reasoning_tokens = completion.usage.reasoning;
+  if (model.cost) answer.cost_usd = model.cost(completion);
+  if (completion.cost_usd) {
+    answer.price_source = "the provider, for this call";
+  } else if (answer.cost_usd && model.price) {
+    answer.price_source = model.price->source;
+  }
+  answer.calls = completion.attempts;
+  answer.seconds = completion.seconds;
+  return answer;
+}
+
+std::optional<int64_t> CountedTokens(const Usage& usage) {
+  if (!usage.input || !usage.output) return std::nullopt;
+  return *usage.input + usage.cache_read.value_or(0) + usage.cache_write.value_or(0) + *usage.output;
+}
+
+// The answer and what is wrong with it, as the next turns of the conversation.
+void SendBack(const std::string& response, const std::string& complaint, SessionPrompt* prompt) {
+  prompt->messages.push_back({Role::kAssistant, response.empty() ? "(an empty answer)" : response, false});
+  prompt->messages.push_back(
+      {Role::kUser,
+       fmt::format("This answer cannot be judged: {}\n\nAnswer again, with the whole candidate.", complaint), false});
+}
+
+}  // namespace
+
+CallCost Session::MostOf(const SessionModel& model, const SessionPrompt& prompt) const {
+  CallCost most;
+  const int64_t input = BytesOf(prompt) / kFewestBytesPerToken + 1, output = model.defaults.max_tokens;
+  most.tokens = input + output;
+  if (model.price && model.price->input && model.price->output) {
+    const double dearest = std::max(*model.price->input, model.price->cache_write.value_or(0));
+    most.usd = (static_cast<double>(input) * dearest + static_cast<double>(output) * *model.price->output) / 1e6;
+  }
+  return most;
+}
+
+// Waits for room in the budget.
+Admission Session::Admit(const CallCost& most, bool evaluation) {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    if (stopping_ || asking_ended_ || (options_.interrupted && options_.interrupted())) return Admission::kEnded;
+    const Admission admission = budget_->Reserve(most, evaluation, NowNs());
+    if (admission == Admission::kGranted) return admission;
+    if (admission == Admission::kEnded) {
+      asking_ended_ = true;
+      changed_.notify_all();
+      return admission;
+    }
+    changed_.wait_for(lock, kBudgetPoll);
+  }
+}
+
+Result<std::vector<SessionParent>> Session::Parents(const Line& line, const Proposal& proposal) {
+  std::vector<SessionParent> parents;
+  for (const int number : proposal.parents) {
+    const std::string key =
+        fmt::format("{}\n{}\n{}", options_.models[line.model].name, options_.problems[line.problem], number);
+    int64_t request = 0;
+    {
+      const std::lock_guard lock(mutex_);
+      request = requests_.at(key);
+    }
+    KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store_->AnswersTo(request));
+    SessionParent parent;
+    parent.candidate = number;
+    parent.complaint = answers.back().complaint;
+    if (!answers.back().source_sha256.empty()) {
+      KB_ASSIGN_OR_RETURN(parent.source, store_->Source(answers.back().source_sha256));
+    }
+    KB_ASSIGN_OR_RETURN(parent.evaluation, store_->CandidateEvaluation(options_.run, options_.models[line.model].name,
+                                                                       options_.problems[line.problem], number));
+    parents.push_back(std::move(parent));
+  }
+  return parents;
+}
+
+Status Session::Ask(const Work& work) {
+  const GenerationRequest wanted = RequestOf(*work.line, work.proposal);
+  const std::string key = fmt::format("{}\n{}\n{}", wanted.model, wanted.problem, wanted.candidate);
+  if (work.known) return HandOn(work.line, work.proposal, known_.at(key), false);
+  KB_ASSIGN_OR_RETURN(const std::vector<SessionParent> parents, Parents(*work.line, work.proposal));
+  Asked asked;
+  KB_ASSIGN_OR_RETURN(asked.prompt, options_.prompt(work.line->problem, work.proposal, parents));
+  KB_ASSIGN_OR_RETURN(const auto claimed, store_->ClaimRequest(options_.run, wanted, owner_));
+  if (!claimed) return {};  // another process has it
+  asked.request = *claimed;
+  {
+    const std::lock_guard lock(mutex_);
+    requests_[key] = claimed->id;
+  }
+  // What was answered before a kill.
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> earlier, store_->AnswersTo(claimed->id));
+  for (const GenerationAnswer& answer : earlier) {
+    if (answer.settled) {
+      SendBack(answer.response, answer.complaint, &asked.prompt);
+      continue;
+    }
+    Completion completion;
+    completion.text = answer.response;
+    completion.finish = FinishOf(answer.finish);
+    KB_ASSIGN_OR_RETURN(const bool final, Settle(work, &asked, answer.id, answer.attempt, completion));
+    if (final) return {};
+  }
+  return AskUntilSettled(work, &asked, static_cast<int>(earlier.size()));
+}
+
+Status Session::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
+  const SessionModel& model = options_.models[work.line->model];
+  for (;; ++attempt) {
+    const CallCost most = MostOf(model, asked->prompt);
+    const bool evaluation = options_.judge && !asked->evaluation_held;
+    if (Admit(most, evaluation) == Admission::kEnded) {
+      Failed(work, *asked, {ErrorCode::kInterrupted, "not asked"});
+      return {};
+    }
+    asked->evaluation_held |= evaluation;
+    CompletionRequest request = model.defaults;
+    request.system = asked->prompt.system;
+    request.messages = asked->prompt.messages;
+    request.problem = options_.replay_as[work.line->problem];
+    request.sample = work.proposal.sample;
+    request.turn = work.proposal.turn;
+    const auto completion =
+        model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
+    if (!completion) {
+      {
+        const std::lock_guard lock(mutex_);
+        budget_->Settle(most, 0, 0.0);
+      }
+      Failed(work, *asked, completion.error());
+      return {};
+    }
+    const GenerationAnswer answer = AnswerOf(asked->prompt, *completion, model);
+    const auto stored = store_->AddAnswer(asked->request.id, owner_, answer);
+    {
+      const std::lock_guard lock(mutex_);
+      budget_->Settle(most, CountedTokens(completion->usage), answer.cost_usd);
+      ++counts_.asked_now;
+      ++answers_of_[work.line->model];
+      counts_.without_cost += answer.cost_usd ? 0 : 1;
+      counts_.without_usage += CountedTokens(completion->usage) ? 0 : 1;
+      changed_.notify_all();
+    }
+    if (!stored) return tl::make_unexpected(stored.error());
+    KB_ASSIGN_OR_RETURN(const bool final, Settle(work, asked, *stored, attempt, *completion));
+    if (final) return {};
+  }
+}
+
+// Reads a stored answer. True: the request is answered by it; else the complaint is in the prompt now.
+Result<bool> Session::Settle(const Work& work, Asked* asked, int64_t answer, int attempt,
+                             const Completion& completion) {
+  const SessionExtract extract = options_.extract(work.line->problem, completion);
+  const bool final = extract.complaint.empty() || attempt >= options_.regenerate;
+  KB_RETURN_IF_ERROR(store_->SettleAnswer(answer, owner_, extract.source, extract.language, extract.complaint, final));
+  if (!final) {
+    SendBack(completion.text, extract.complaint, &asked->prompt);
+    return false;
+  }
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> all, store_->AnswersTo(asked->request.id));
+  KB_RETURN_IF_ERROR(HandOn(work.line, work.proposal, all.back(), asked->evaluation_held));
+  return true;
+}
+
+// A request without an answer. One that nobody refused is asked again by the next command.
+void Session::Failed(const Work& work, const Asked& asked, const Error& error) {
+  const bool again = error.code == ErrorCode::kInterrupted;
+  if (const Status given_up = store_->GiveUpRequest(asked.request.id, owner_, error.message, again); !given_up) {
+    Break(given_up.error());
+  }
+  bool useless = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked.evaluation_held) budget_->Evaluated(false);
+    if (!again) ++counts_.failed;
+    useless = error.code == ErrorCode::kUsage && answers_of_[work.line->model] == 0;
+    changed_.notify_all();
+  }
+  if (again) return;
+  if (useless) {
+    Break(error);  // what refuses its first request will refuse the others
+  } else if (options_.say) {
+    options_.say(fmt::format("{} gave no answer to {} sample {} turn {}: {}", asked.request.model,
+                             asked.request.problem, asked.request.sample, asked.request.turn, error.message));
+  }
+}
+
+}  // namespace kb

@@ -1,0 +1,164 @@
+// Generates one run: asks models for what strategies propose, within a budget, stores every answer, and hands
+// candidates on to be judged. Knows no prompt and no judge: both are functions of the caller's.
+//
+// Theory of operation. Each model has as many threads as it takes calls at once. A proposal becomes a request in the
+// store (generation.h) before it is asked, its answer is stored before it is read, and what the store already has is
+// not asked again: so a run goes on wherever it was killed. What is judged comes back through Judged(), and the
+// strategy is told. The run is over when nothing is to be asked, in flight or being judged; a spent budget, an
+// interrupt or an error only take away what is still to be asked.
+#ifndef GENERATE_SESSION_H_
+#define GENERATE_SESSION_H_
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "generate/budget.h"
+#include "generate/strategy.h"
+#include "model/provider.h"
+#include "store/store.h"
+
+namespace kb {
+
+struct SessionModel {
+  std::string name;              // in the store
+  Provider* provider = nullptr;  // outlives the session
+  CompletionRequest defaults;    // what every request has: model, limits, temperature
+  std::optional<Price> price;
+  std::function<std::optional<double>(const Completion&)> cost;  // in US dollars; nothing where it is not known
+  int concurrency = 1;                                           // calls at once
+};
+
+// A candidate that a new one comes from, or is to be better than.
+struct SessionParent {
+  int candidate = 0;
+  std::string source, complaint;  // no source: the complaint says why
+  nlohmann::json evaluation;      // null: not judged
+};
+
+struct SessionPrompt {
+  std::string system;
+  std::vector<Message> messages;
+};
+
+// What an answer holds.
+struct SessionExtract {
+  std::optional<std::string> source;
+  std::string language;   // "py", "cpp", "cu"
+  std::string complaint;  // why it is to be asked again; empty: it is not
+};
+
+// A candidate that is to be judged.
+struct SessionCandidate {
+  size_t model = 0, problem = 0;
+  Proposal proposal;
+  std::string source_sha256, language, complaint;  // no source: the complaint says why
+};
+
+struct SessionOptions {
+  std::string run;
+  std::vector<SessionModel> models;
+  std::vector<std::string> problems;   // as the store names them
+  std::vector<std::string> replay_as;  // likewise, as a replay does: "level1/19"
+  StrategyOptions strategy;
+  BudgetCaps caps;
+  int regenerate = 0;  // times that an answer with a complaint is sent back
+  std::function<Result<SessionPrompt>(size_t problem, const Proposal& proposal,
+                                      const std::vector<SessionParent>& parents)>
+      prompt;  // called on several threads at once, as is `extract`
+  std::function<SessionExtract(size_t problem, const Completion& completion)> extract;
+  // The verdict on a candidate, if there is one already; only with `judge`.
+  std::function<Result<std::optional<Fitness>>(const SessionCandidate& candidate)> verdict;
+  // Has a candidate judged, which ends in Judged(). Empty: nothing is judged.
+  std::function<Status(const SessionCandidate& candidate)> judge;
+  std::function<void(const std::string& line)> say;  // for people
+  std::function<bool()> interrupted;
+};
+
+// How far a run is.
+struct SessionCounts {
+  int total = 0;     // answers that the strategies want
+  int answered = 0;  // of them, earlier commands' included
+  int without_code = 0, failed = 0;
+  int asked_now = 0;  // calls of this command that were answered
+  int64_t tokens = 0;
+  double usd = 0;
+  int without_cost = 0, without_usage = 0;  // answers of this command
+  std::string ended_by;                     // the cap that ended it
+};
+
+class Session {
+ public:
+  // Reads what the store has of the run. Errors: usage for options that make no run, and the store's.
+  static Result<std::unique_ptr<Session>> Create(SessionOptions options, Store* store);
+  Session(const Session&) = delete;  // threads refer to it
+  Session& operator=(const Session&) = delete;
+
+  // Until all is asked and judged. The first error of the store or of `judge`, kUsage if a model cannot be asked at
+  // all, kInterrupted, or success, which a spent budget is too.
+  Status Run();
+  // How a candidate was judged; nothing: it could not be. `counts`: an evaluation was made of it now.
+  void Judged(const SessionCandidate& candidate, const std::optional<Fitness>& fitness, bool counts);
+  SessionCounts Counts() const;
+
+ private:
+  struct Line {  // one model and one problem
+    size_t model = 0, problem = 0;
+    std::unique_ptr<Strategy> strategy;
+  };
+  struct Work {
+    Line* line = nullptr;
+    Proposal proposal;
+    bool known = false;  // its answer is in the store
+  };
+  struct Asked {  // an answer being worked on
+    GenerationRequest request;
+    SessionPrompt prompt;
+    bool evaluation_held = false;
+  };
+
+  Session(SessionOptions options, Store* store) : options_(std::move(options)), store_(store) {}
+  Status Load();
+  void Offer(Line* line);
+  void Serve(size_t model);
+  std::optional<Work> Take(size_t model);
+  Status Ask(const Work& work);
+  Status AskUntilSettled(const Work& work, Asked* asked, int attempt);
+  Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
+  Result<std::vector<SessionParent>> Parents(const Line& line, const Proposal& proposal);
+  Admission Admit(const CallCost& most, bool evaluation);
+  CallCost MostOf(const SessionModel& model, const SessionPrompt& prompt) const;
+  Status HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held);
+  GenerationRequest RequestOf(const Line& line, const Proposal& proposal) const;
+  bool OverLocked() const;
+  void Break(const Error& error);
+  void Failed(const Work& work, const Asked& asked, const Error& error);
+
+  const SessionOptions options_;
+  Store* const store_;
+  const std::string owner_ = OwnerName();
+  std::vector<std::unique_ptr<Line>> lines_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::unique_ptr<Budget> budget_;
+  std::vector<std::deque<Work>> ready_;            // by model
+  std::vector<int> answers_of_;                    // by model: how many it ever gave
+  std::map<std::string, GenerationAnswer> known_;  // by earlier commands; by model, problem, candidate; constant
+  std::map<std::string, int64_t> requests_;        // ids, by the same
+  int in_flight_ = 0, judging_ = 0;
+  bool asking_ended_ = false;  // a cap is reached: what is there is still judged
+  bool stopping_ = false;      // interrupted, or an error
+  Status status_;
+  SessionCounts counts_;
+};
+
+}  // namespace kb
+
+#endif  // GENERATE_SESSION_H_

@@ -1,0 +1,272 @@
+// A whole run with a model and a judge that are functions: what is asked, stored, told, and what a kill leaves.
+#include "generate/session.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// Answers with what `answer` makes of the request; counts what it is asked.
+class FakeProvider : public Provider {
+ public:
+  std::function<Result<Completion>(const CompletionRequest&)> answer;
+  Result<Completion> Complete(const CompletionRequest& request, const std::function<bool()>&) override {
+    {
+      const std::lock_guard lock(mutex_);
+      ++calls[request.problem + "/" + std::to_string(request.sample) + "." + std::to_string(request.turn)];
+      requests.push_back(request);
+    }
+    return answer(request);
+  }
+  std::map<std::string, int> calls;
+  std::vector<CompletionRequest> requests;
+
+ private:
+  std::mutex mutex_;
+};
+
+Completion Text(const std::string& text) {
+  Completion completion;
+  completion.text = text;
+  completion.finish = FinishReason::kStop;
+  completion.usage.input = 60;
+  completion.usage.output = 40;
+  return completion;
+}
+
+class SessionTest : public ::testing::Test {
+ protected:
+  SessionTest()
+      : directory_(TempDir::Create("kb-session-test").value()),
+        store_(Store::Open(directory_.path() / "store.sqlite").value()) {
+    provider_.answer = [](const CompletionRequest& request) -> Result<Completion> {
+      return Text(request.problem + " " + std::to_string(request.sample));
+    };
+  }
+
+  SessionOptions Options(const StrategyOptions& strategy, int concurrency = 2) {
+    SessionOptions options;
+    options.run = "r";
+    SessionModel model;
+    model.name = "m";
+    model.provider = &provider_;
+    model.defaults.max_tokens = 100;
+    model.price = Price{1000, {}, {}, 1000, "test"};  // 0.1 dollars a call
+    model.cost = [](const Completion& completion) {
+      return static_cast<double>(*completion.usage.input + *completion.usage.output) / 1000;
+    };
+    model.concurrency = concurrency;
+    options.models.push_back(model);
+    options.problems = {"1/19", "1/20"};
+    options.replay_as = {"level1/19", "level1/20"};
+    options.strategy = strategy;
+    options.prompt = [](size_t, const Proposal& proposal, const std::vector<SessionParent>& parents) {
+      std::string text = "turn " + std::to_string(proposal.turn);
+      for (const SessionParent& parent : parents) text += "\nparent: " + parent.source;
+      return Result<SessionPrompt>(SessionPrompt{"system", {{Role::kUser, text, false}}});
+    };
+    options.extract = [](size_t, const Completion& completion) {
+      if (completion.text.find("prose") != std::string::npos) return SessionExtract{{}, "", "there is no code in it"};
+      return SessionExtract{"source of " + completion.text, "py", ""};
+    };
+    return options;
+  }
+
+  // Judges on the spot: the longer the source, the faster.
+  Status Run(SessionOptions options, SessionCounts* counts = nullptr) {
+    Session* running = nullptr;
+    options.verdict = [&](const SessionCandidate& candidate) -> Result<std::optional<Fitness>> {
+      const std::lock_guard lock(mutex_);
+      const auto found = verdicts_.find(Key(candidate));
+      return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
+    };
+    options.judge = [&](const SessionCandidate& candidate) -> Status {
+      const Fitness fitness = FitnessOf(candidate.source_sha256.empty() ? "static_rejected" : "correct", 1.0);
+      {
+        const std::lock_guard lock(mutex_);
+        EXPECT_TRUE(verdicts_.emplace(Key(candidate), fitness).second) << "judged twice: " << Key(candidate);
+      }
+      running->Judged(candidate, fitness, true);
+      return {};
+    };
+    auto session = Session::Create(std::move(options), &store_);
+    if (!session) return tl::make_unexpected(session.error());
+    running = session->get();
+    const Status status = (*session)->Run();
+    if (counts != nullptr) *counts = (*session)->Counts();
+    return status;
+  }
+  static std::string Key(const SessionCandidate& candidate) {
+    return std::to_string(candidate.problem) + "/" + std::to_string(candidate.proposal.candidate);
+  }
+
+  const TempDir directory_;
+  Store store_;
+  FakeProvider provider_;
+  std::mutex mutex_;
+  std::map<std::string, Fitness> verdicts_;
+};
+
+TEST_F(SessionTest, EverySampleIsAskedOnceAndJudgedOnce) {
+  SessionCounts counts;
+  ASSERT_TRUE(Run(Options({.samples = 5}), &counts));
+  EXPECT_EQ(provider_.calls.size(), 10u);
+  EXPECT_EQ(verdicts_.size(), 10u);
+  EXPECT_EQ(counts.answered, 10);
+  EXPECT_EQ(counts.total, 10);
+  EXPECT_EQ(counts.tokens, 1000);
+  EXPECT_NEAR(counts.usd, 1.0, 1e-9);
+  ASSERT_TRUE(Run(Options({.samples = 6}), &counts)) << "more samples of the same run";
+  EXPECT_EQ(provider_.calls.size(), 12u);
+  for (const auto& [key, calls] : provider_.calls) EXPECT_EQ(calls, 1) << key;
+  EXPECT_EQ(verdicts_.size(), 12u);
+  EXPECT_EQ(counts.asked_now, 2);
+  const auto requests = store_.Requests("r").value();
+  for (const GenerationRequest& request : requests) EXPECT_EQ(request.state, "answered");
+}
+
+TEST_F(SessionTest, AComplaintIsSentBackUpToALimit) {
+  provider_.answer = [&](const CompletionRequest& request) -> Result<Completion> {
+    const bool second = request.messages.size() == 3;
+    if (second) {
+      EXPECT_THAT(request.messages.back().text, HasSubstr("there is no code in it"));
+    }
+    return Text(second && request.sample == 1 ? "better" : "prose");
+  };
+  SessionOptions options = Options({.samples = 2});
+  options.problems = {"1/19"};
+  options.replay_as = {"level1/19"};
+  options.regenerate = 1;
+  SessionCounts counts;
+  ASSERT_TRUE(Run(std::move(options), &counts));
+  EXPECT_EQ(provider_.requests.size(), 4u);
+  EXPECT_EQ(counts.without_code, 1);
+  EXPECT_EQ(verdicts_.size(), 2u) << "an answer without code counts too";
+  EXPECT_EQ(store_.Answers("r")->size(), 4u);
+}
+
+TEST_F(SessionTest, RefinementShowsParents) {
+  ASSERT_TRUE(Run(Options({.name = "refine", .samples = 2, .turns = 3})));
+  EXPECT_EQ(provider_.calls.size(), 12u);
+  for (const CompletionRequest& request : provider_.requests) {
+    const std::string parent = "parent: source of " + request.problem + " " + std::to_string(request.sample);
+    EXPECT_EQ(request.messages.at(0).text.find(parent) != std::string::npos, request.turn > 0);
+  }
+}
+
+TEST_F(SessionTest, AnswersThatAKillLeftUnreadAreReadAndNotAskedAgain) {
+  GenerationRequest request;
+  request.model = "m";
+  request.problem = "1/19";
+  const std::string dead = OwnerName() + "9";
+  const int64_t id = (*store_.ClaimRequest("r", request, dead).value()).id;
+  GenerationAnswer answer;
+  answer.prompt = "{}";
+  answer.response = "what was stored";
+  ASSERT_TRUE(store_.AddAnswer(id, dead, answer));
+  ASSERT_TRUE(Run(Options({.samples = 1})));
+  EXPECT_EQ(provider_.calls.count("level1/19/0.0"), 0u);
+  EXPECT_EQ(provider_.calls.count("level1/20/0.0"), 1u);
+  EXPECT_EQ(store_.Source(store_.AnswersTo(id)->at(0).source_sha256).value(), "source of what was stored");
+  EXPECT_EQ(verdicts_.size(), 2u);
+}
+
+TEST_F(SessionTest, ACapEndsAskingAndWhatIsThereIsJudged) {
+  for (const int concurrency : {1, 8}) {
+    SCOPED_TRACE(concurrency);
+    provider_.calls.clear();
+    verdicts_.clear();
+    SessionOptions options = Options({.samples = 50}, concurrency);
+    options.run = "r" + std::to_string(concurrency);
+    options.caps.usd = 0.95;
+    SessionCounts counts;
+    ASSERT_TRUE(Run(std::move(options), &counts));
+    EXPECT_EQ(counts.ended_by, "--max-usd 0.95");
+    EXPECT_GE(counts.usd, 0.95);
+    EXPECT_LT(counts.usd, 0.95 + 0.1 + 1e-9) << "one call of 0.1 more";
+    EXPECT_EQ(verdicts_.size(), provider_.calls.size());
+  }
+}
+
+TEST_F(SessionTest, EvaluationsAreCappedExactlyAndGoOnWithAHigherCap) {
+  SessionOptions options = Options({.samples = 10}, 4);
+  options.caps.evaluations = 7;
+  SessionCounts counts;
+  ASSERT_TRUE(Run(std::move(options), &counts));
+  EXPECT_EQ(verdicts_.size(), 7u);
+  EXPECT_EQ(counts.ended_by, "--max-evaluations 7");
+  ASSERT_TRUE(Run(Options({.samples = 10}), &counts));
+  EXPECT_EQ(verdicts_.size(), 20u);
+  for (const auto& [key, calls] : provider_.calls) EXPECT_EQ(calls, 1) << key;
+}
+
+TEST_F(SessionTest, WithoutAPriceAMoneyCapIsRefused) {
+  SessionOptions options = Options({.samples = 1});
+  options.models[0].price.reset();
+  options.caps.usd = 1;
+  const Status status = Run(std::move(options));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kUsage);
+  EXPECT_THAT(status.error().message, HasSubstr("--max-tokens"));
+}
+
+TEST_F(SessionTest, AModelThatRefusesItsFirstRequestEndsTheRun) {
+  provider_.answer = [](const CompletionRequest&) -> Result<Completion> {
+    return Fail(ErrorCode::kUsage, "no such model");
+  };
+  const Status status = Run(Options({.samples = 100}, 1));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "no such model");
+  EXPECT_EQ(provider_.requests.size(), 1u);
+}
+
+TEST_F(SessionTest, OneFailureIsTriedAgainByTheNextCommand) {
+  std::atomic<bool> broken = true;
+  provider_.answer = [&](const CompletionRequest& request) -> Result<Completion> {
+    if (broken && request.sample == 1) return Fail(ErrorCode::kUnavailable, "503");
+    return Text("code");
+  };
+  SessionCounts counts;
+  ASSERT_TRUE(Run(Options({.samples = 3}), &counts));
+  EXPECT_EQ(counts.failed, 2);
+  EXPECT_EQ(counts.answered, 4);
+  EXPECT_EQ(store_.Requests("r")->at(1).state, "failed");
+  EXPECT_EQ(store_.Requests("r")->at(1).error, "503");
+  broken = false;
+  ASSERT_TRUE(Run(Options({.samples = 3}), &counts));
+  EXPECT_EQ(counts.failed, 0);
+  EXPECT_EQ(verdicts_.size(), 6u);
+}
+
+TEST_F(SessionTest, AnInterruptLeavesTheRestForTheNextCommand) {
+  std::atomic<int> answered = 0;
+  provider_.answer = [&](const CompletionRequest&) -> Result<Completion> {
+    if (++answered > 3) return Fail(ErrorCode::kInterrupted, "interrupted");
+    return Text("code");
+  };
+  SessionOptions options = Options({.samples = 10});
+  options.interrupted = [&] { return answered >= 3; };
+  const Status status = Run(std::move(options));
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, ErrorCode::kInterrupted);
+  const auto requests = store_.Requests("r").value();
+  for (const GenerationRequest& request : requests) {
+    EXPECT_TRUE(request.state == "answered" || request.state == "queued") << request.state;
+  }
+  const size_t before = store_.Answers("r")->size();
+  answered = -1000;
+  ASSERT_TRUE(Run(Options({.samples = 10})));
+  EXPECT_EQ(store_.Answers("r")->size(), 20u) << before << " were there";
+}
+
+}  // namespace
+}  // namespace kb

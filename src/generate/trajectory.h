@@ -1,0 +1,52 @@
+// How a run came to what it achieved: the best so far against turns, tokens and money. Pure functions.
+#ifndef GENERATE_TRAJECTORY_H_
+#define GENERATE_TRAJECTORY_H_
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "store/generation.h"
+#include "store/score_row.h"
+
+namespace kb {
+
+// One answer, in the order in which they came.
+struct TrajectoryPoint {
+  std::string problem;
+  int sample = 0, turn = 0, candidate = 0;
+  int64_t tokens = 0;         // of the model so far, this answer included
+  std::optional<double> usd;  // likewise; absent as soon as the cost of one answer is not known
+  std::string verdict;        // "": not judged
+  std::optional<double> speedup;
+  std::optional<double> best;  // speedup of the best correct candidate of this problem so far
+};
+
+// After all answers up to a turn (of the strategy sample: up to a sample's number).
+struct TrajectoryStep {
+  int turn = 0;
+  int64_t answers = 0, tokens = 0;
+  std::optional<double> usd;
+  int problems = 0, solved = 0;  // solved: with a correct candidate
+  std::optional<double> best;    // geometric mean over problems of the best speedup so far, an unsolved or unmeasured
+                                 // one counting as 1; absent where nothing was measured
+};
+
+struct Trajectory {
+  std::string model;
+  std::vector<TrajectoryPoint> points;
+  std::vector<TrajectoryStep> steps;
+};
+
+// One for each model, in the order of their names. `rows`: the evaluations of the run.
+std::vector<Trajectory> MakeTrajectories(std::span<const GenerationRequest> requests,
+                                         std::span<const GenerationAnswer> answers, std::span<const ScoreRow> rows);
+
+nlohmann::json TrajectoryJson(const Trajectory& trajectory);
+std::string TrajectoryText(const Trajectory& trajectory);
+
+}  // namespace kb
+
+#endif  // GENERATE_TRAJECTORY_H_

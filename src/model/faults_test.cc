@@ -1,0 +1,224 @@
+// Fault -> behaviour, against a real server: the table of docs/models.md is what is observed here.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ctime>
+#include <future>
+
+#include "base/file.h"
+#include "model/open_model.h"
+#include "model/test_server.h"
+#include "model/test_streams.h"
+
+namespace kb {
+namespace {
+
+constexpr char kSecret[] = "sk-test-0123456789abcdef";
+constexpr std::chrono::milliseconds kShort{400};
+constexpr char kFaultAnswer[] = "fine \xE2\x82\xAC";
+
+struct Fault {
+  const char* name;
+  std::function<void(ProviderKind, ServedConnection*)> answer;
+  bool hangs = false;  // so that waiting for it should be short
+};
+
+std::string Json(const std::string& type, const std::string& message) {
+  return nlohmann::json{{"type", "error"}, {"error", {{"type", type}, {"message", message}}}}.dump();
+}
+
+std::string JsonAnswer(const char* status, const std::string& body, const std::string& headers = "") {
+  return PlainAnswer(status, headers + "Content-Type: application/json\r\n", body);
+}
+
+// A fault that is one answer with these bytes, after which the connection closes or not.
+Fault Bytes(const char* name, std::string bytes, bool close = false) {
+  return {name, [=](ProviderKind, ServedConnection* connection) {
+            connection->Send(bytes);
+            if (close) connection->Close();
+          }};
+}
+
+Fault Status(const char* name, const char* status, const char* type, const char* message, const char* headers = "") {
+  return Bytes(name, JsonAnswer(status, Json(type, message), headers));
+}
+
+// The stream of an answer up to somewhere in the middle, and then something else.
+Fault Half(const char* name, std::function<void(ServedConnection*)> then, bool hangs = false) {
+  return {name,
+          [=](ProviderKind kind, ServedConnection* connection) {
+            const std::vector<std::string> events = StreamOf(kind, {"one", "two", "three"});
+            connection->Send(StreamHead() + Chunk(Joined(events, 5)));
+            then(connection);
+          },
+          hangs};
+}
+
+std::string DateIn(int seconds) {
+  const std::time_t at = std::time(nullptr) + seconds;
+  std::tm utc{};
+  gmtime_r(&at, &utc);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc)};
+}
+
+std::vector<Fault> Refusals() {
+  return {
+      Status("429", "429 Too Many Requests", "rate_limit_error", "slow down"),
+      Status("429 with Retry-After: 3600", "429 Too Many Requests", "rate_limit_error", "slow down",
+             "Retry-After: 3600\r\n"),
+      {"429 with Retry-After: a date",
+       [](ProviderKind, ServedConnection* connection) {
+         connection->Send(JsonAnswer("429 Too Many Requests", Json("rate_limit_error", "slow down"),
+                                     "Retry-After: " + DateIn(3600) + "\r\n"));
+       }},
+      Status("429, but the account is empty", "429 Too Many Requests", "insufficient_quota", "check your plan"),
+      Status("408", "408 Request Timeout", "timeout_error", "too slow"),
+      Status("409", "409 Conflict", "conflict", "try again"),
+      Status("500", "500 Internal Server Error", "api_error", "internal error"),
+      Bytes("503 with a page of HTML",
+            PlainAnswer("503 Service Unavailable", "Content-Type: text/html\r\n", "<html><body>down</body></html>")),
+      Status("529 (overloaded)", "529 Overloaded", "overloaded_error", "Overloaded"),
+      Status("400", "400 Bad Request", "invalid_request_error", "max_tokens: must be below 8192"),
+      {"401 that repeats the key",
+       [](ProviderKind, ServedConnection* connection) {
+         connection->Send(
+             JsonAnswer("401 Unauthorized", Json("authentication_error", fmt::format("{} is no valid key", kSecret))));
+       }},
+      Status("403", "403 Forbidden", "permission_error", "not allowed"),
+      Status("404", "404 Not Found", "not_found_error", "model: some-model"),
+      Status("422", "422 Unprocessable Entity", "invalid_request_error", "temperature is out of range"),
+      Bytes("redirected to another host",
+            PlainAnswer("302 Found", "Location: http://elsewhere.example/v1/messages\r\n", "")),
+  };
+}
+
+std::vector<Fault> Breakages() {
+  const auto hang = [](ServedConnection* connection) { connection->Hang(); };
+  const auto close = [](ServedConnection* connection) { connection->Close(); };
+  return {
+      {"no answer at all", [=](ProviderKind, ServedConnection* connection) { hang(connection); }, true},
+      Bytes("closes without an answer", "", true),
+      Half("hangs in the middle of the stream", hang, true),
+      Half("closes in the middle of the stream", close),
+      Half("ends in order, but without the end mark",
+           [](ServedConnection* connection) { connection->Send(Chunk("")); }),
+      Half("an error event in the stream",
+           [](ServedConnection* connection) {
+             connection->Send(Chunk("event: error\ndata: " + Json("overloaded_error", "Overloaded") + "\n\n"));
+             connection->Send(Chunk(""));
+           }),
+      Half("an error event that blames the request",
+           [](ServedConnection* connection) {
+             connection->Send(
+                 Chunk("event: error\ndata: " + Json("invalid_request_error", "prompt is too long") + "\n\n"));
+             connection->Send(Chunk(""));
+           }),
+      Half("something else than JSON in the stream",
+           [](ServedConnection* connection) { connection->Send(Chunk("data: {\"cut\n\n") + Chunk("")); }),
+      Bytes("200 with an error body", JsonAnswer("200 OK", Json("api_error", "internal error"))),
+      Bytes("200 with an error body that blames the request",
+            JsonAnswer("200 OK", Json("invalid_request_error", "unknown model"))),
+      Bytes("200 with a page of HTML",
+            PlainAnswer("200 OK", "Content-Type: text/html\r\n", "<!DOCTYPE html><p>Sign in</p>")),
+      Bytes("200 with an empty body", PlainAnswer("200 OK", "", "")),
+      Bytes("no HTTP", "SSH-2.0-OpenSSH_9.2\r\n", true),
+  };
+}
+
+std::vector<Fault> Oddities() {
+  const auto stream = [](const char* name, auto change) {
+    return Fault{name, [=](ProviderKind kind, ServedConnection* connection) {
+                   connection->Send(StreamHead());
+                   change(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"})), connection);
+                 }};
+  };
+  return {
+      stream("stream in pieces of one byte",
+             [](const std::string& all, ServedConnection* connection) {
+               for (const char& byte : all) connection->Send(Chunk({&byte, 1}));
+               connection->Send(Chunk(""));
+             }),
+      stream("end mark, then nothing and no close",
+             [](const std::string& all, ServedConnection* connection) {
+               connection->Send(Chunk(all));
+               connection->Hang();
+             }),
+      {"stream under another content type",
+       [](ProviderKind kind, ServedConnection* connection) {
+         connection->Send(StreamHead("application/octet-stream") +
+                          Chunk(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
+       }},
+      {"an answer over max_answer_bytes",
+       [](ProviderKind kind, ServedConnection* connection) {
+         connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {std::string(5000, 'x')}))) + Chunk(""));
+       }},
+  };
+}
+
+struct Observed {
+  size_t calls = 0;
+  std::string error;  // empty: answered
+};
+
+// One question to a provider with this fault, `always` or in its first answer only; two attempts are allowed.
+Observed AskFaulty(const Fault& fault, ProviderKind kind, bool always) {
+  TestServer server([&](const ServedRequest&, int number, ServedConnection* connection) {
+    if (always || number == 0) return fault.answer(kind, connection);
+    connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
+  });
+  ModelSettings settings = QuickSettings(kind, server.url());
+  if (fault.hangs) settings.timeouts.first_byte = settings.timeouts.between_bytes = kShort;
+  settings.max_answer_bytes = 1000;
+  settings.retry.attempts = 2;
+  const auto provider = OpenModel(settings);
+  EXPECT_TRUE(provider);
+  const auto result = (*provider)->Complete({.model = "some-model", .messages = {{Role::kUser, "hello"}}}, nullptr);
+  const size_t calls = server.requests().size();
+  if (result) {
+    EXPECT_EQ(static_cast<size_t>(result->attempts), calls) << fault.name;
+    EXPECT_EQ(result->text, kFaultAnswer) << fault.name;
+    return {calls, ""};
+  }
+  std::string message = result.error().message;
+  const std::string who = "tested (" + server.url() + "): ";
+  EXPECT_EQ(result.error().code, calls == 1 ? ErrorCode::kUsage : ErrorCode::kUnavailable) << fault.name;
+  EXPECT_THAT(message, ::testing::Not(::testing::HasSubstr(kSecret)));
+  EXPECT_TRUE(message.starts_with(who)) << message;
+  return {calls, message.substr(std::min(who.size(), message.size()))};
+}
+
+std::string Line(const Fault& fault, const Observed& once, const Observed& always) {
+  const char* what = !once.error.empty() ? "error at once" : once.calls == 1 ? "answered" : "tried again";
+  return fmt::format("| {} | {} | {} |\n", fault.name, what, always.error.empty() ? "" : "`" + always.error + "`");
+}
+
+TEST(FaultTableTest, IsWhatTheDocumentationSays) {
+  setenv("KB_TEST_KEY", kSecret, 1);
+  std::vector<Fault> faults;
+  for (auto& some : {Refusals(), Breakages(), Oddities()}) faults.insert(faults.end(), some.begin(), some.end());
+  // All at once, for they mostly wait: by fault, provider, and whether it stays.
+  std::vector<std::future<Observed>> asked;
+  for (const Fault& fault : faults) {
+    for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
+      for (const bool always : {false, true})
+        asked.push_back(std::async(std::launch::async, AskFaulty, fault, kind, always));
+    }
+  }
+  std::string table = "| the provider | what happens | what is said if it stays so |\n|---|---|---|\n";
+  for (size_t i = 0; i < faults.size(); ++i) {
+    Observed seen[4];
+    for (size_t j = 0; j < 4; ++j) seen[j] = asked[4 * i + j].get();
+    EXPECT_EQ(Line(faults[i], seen[0], seen[1]), Line(faults[i], seen[2], seen[3])) << "the two kinds of providers";
+    table += Line(faults[i], seen[0], seen[1]);
+  }
+  const auto document = ReadFile(KB_SOURCE_DIR "/docs/models.md");
+  ASSERT_TRUE(document);
+  if (document->find(table) == std::string::npos) {
+    ADD_FAILURE() << "docs/models.md should hold this table, which is what was observed:\n" << table;
+  }
+}
+
+}  // namespace
+}  // namespace kb

@@ -1,0 +1,96 @@
+#include "model/open_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "model/remote_provider.h"
+#include "model/replay.h"
+#include "model/utf8.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+// Prices are texts: US dollars a token. Negative ones stand for "it depends".
+std::optional<double> PerMillion(const json& pricing, const char* key) {
+  const std::string text = TextOf(pricing, key);
+  if (text.empty()) return std::nullopt;
+  char* end = nullptr;
+  const double dollars = std::strtod(text.c_str(), &end);
+  if (*end != '\0' || !(dollars >= 0)) return std::nullopt;
+  return dollars * 1e6;
+}
+
+Price PriceOfListing(const json& pricing) {
+  Price price{.input = PerMillion(pricing, "prompt"),
+              .cache_read = PerMillion(pricing, "input_cache_read"),
+              .cache_write = PerMillion(pricing, "input_cache_write"),
+              .output = PerMillion(pricing, "completion"),
+              .source = "the provider's listing"};
+  // What is paid a call, or a thinking token apart, has no place in a price a token: then nothing is known.
+  for (const char* key : {"request", "internal_reasoning"}) {
+    const std::string text = TextOf(pricing, key);
+    if (!text.empty() && std::strtod(text.c_str(), nullptr) != 0) price.input = price.output = std::nullopt;
+  }
+  return price;
+}
+
+}  // namespace
+
+Result<std::string> KeyFromEnvironment(const ModelSettings& settings) {
+  const char* const set = settings.key_env.empty() ? nullptr : std::getenv(settings.key_env.c_str());
+  std::string key = set ? set : "";
+  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+  key.erase(key.begin(), std::find_if_not(key.begin(), key.end(), is_space));
+  key.erase(std::find_if_not(key.rbegin(), key.rend(), is_space).base(), key.end());
+  if (key.empty() && settings.key_needed) {
+    return Fail(ErrorCode::kUsage, fmt::format("{} needs a key: put it into the environment variable {}", settings.name,
+                                               settings.key_env));
+  }
+  if (!std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; })) {
+    return Fail(ErrorCode::kUsage, fmt::format("{} holds no key: there are spaces or other characters in it that no "
+                                               "key has",
+                                               settings.key_env));
+  }
+  return key;
+}
+
+Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates* gates) {
+  if (settings.provider == ProviderKind::kReplay) return OpenReplay(settings.replay);
+  KB_ASSIGN_OR_RETURN(std::string key, KeyFromEnvironment(settings));
+  KB_ASSIGN_OR_RETURN(std::unique_ptr<HttpClient> http, HttpClient::Create());
+  std::shared_ptr<Gate> gate = gates ? gates->Of(settings.base_url, settings.key_env, settings.concurrency)
+                                     : std::make_shared<Gate>(settings.concurrency);
+  return std::make_unique<RemoteProvider>(settings, std::move(key), std::move(http), std::move(gate));
+}
+
+Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop) {
+  if (settings.provider != ProviderKind::kOpenRouter) return std::nullopt;
+  KB_ASSIGN_OR_RETURN(const std::unique_ptr<HttpClient> http, HttpClient::Create());
+  HttpRequest request{.url = settings.base_url + "/models", .headers = {}, .body = {}, .timeouts = settings.timeouts};
+  std::string body;
+  const HttpResult result = http->Call(
+      request,
+      [&](const HttpHead&, std::string_view bytes) {
+        body += bytes;
+        return true;
+      },
+      stop);
+  if (result.end == HttpEnd::kStopped) return Fail(ErrorCode::kInterrupted, "interrupted");
+  const json listing = json::parse(ValidUtf8(body), nullptr, false);
+  const json& models = MemberOf(listing, "data");
+  if (result.end != HttpEnd::kDone || result.head.status != 200 || !models.is_array()) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("{} gives no list of its models ({}), so prices are not known from there", request.url,
+                            result.detail.empty() ? fmt::format("HTTP {}", result.head.status) : result.detail));
+  }
+  for (const json& model : models) {
+    if (TextOf(model, "id") == settings.model) return PriceOfListing(MemberOf(model, "pricing"));
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("{} does not list {}: is the name right?", request.url, settings.model));
+}
+
+}  // namespace kb

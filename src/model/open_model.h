@@ -1,0 +1,28 @@
+// From settings to a provider that answers.
+#ifndef MODEL_OPEN_MODEL_H_
+#define MODEL_OPEN_MODEL_H_
+
+#include <memory>
+
+#include "model/gate.h"
+#include "model/provider.h"
+#include "model/settings.h"
+
+namespace kb {
+
+// Models opened with the same `gates` share their provider's limit of calls at a time; without, each has its own.
+// kUsage where the key is not in the environment or a replay cannot be read, kUnavailable without libcurl. Calls
+// nobody.
+Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates* gates = nullptr);
+
+// The key from the environment, without white space around it; empty if the settings name no variable or it is not
+// needed and not set. kUsage if it is needed and not set, or is nothing that an HTTP header can hold.
+Result<std::string> KeyFromEnvironment(const ModelSettings& settings);
+
+// What the provider of `settings` itself says that the model costs. OpenRouter does; of others: nothing. Asks over the
+// network, so only where the user wants it. kUnavailable if it does not answer, kUsage if it does not list the model.
+Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop);
+
+}  // namespace kb
+
+#endif  // MODEL_OPEN_MODEL_H_

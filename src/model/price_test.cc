@@ -1,0 +1,139 @@
+#include "model/price.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PriceTest, EachKindOfTokenHasItsPriceAndWhatIsMissingIsUnknown) {
+  const Price all{.input = 3, .cache_read = 0.3, .cache_write = 3.75, .output = 15};
+  const Price plain{.input = 3, .output = 15};
+  const struct {
+    const char* name;
+    Usage usage;
+    Price price;
+    std::optional<double> cost;
+  } cases[] = {
+      {"all kinds",
+       {.input = 1'000'000, .cache_read = 2'000'000, .cache_write = 4'000'000, .output = 100'000},
+       all,
+       3 + 0.6 + 15 + 1.5},
+      {"no cache, no price for it", {.input = 1000, .output = 100}, plain, 0.0045},
+      {"no token of a cache without a price",
+       {.input = 1000, .cache_read = 0, .cache_write = 0, .output = 100},
+       plain,
+       0.0045},
+      {"tokens of a cache without a price", {.input = 1000, .cache_read = 1, .output = 100}, plain, {}},
+      {"a cache that has a price, and no count", {.input = 1000, .cache_read = 1, .output = 100}, all, {}},
+      {"no count of input", {.cache_read = 0, .cache_write = 0, .output = 100}, all, {}},
+      {"no count of output", {.input = 1000}, plain, {}},
+      {"no price of output", {.input = 1000, .output = 1}, {.input = 3}, {}},
+      {"reasoning is part of the output", {.input = 0, .output = 1'000'000, .reasoning = 900'000}, plain, 15},
+      {"free", {.input = 10, .output = 10}, {.input = 0, .output = 0}, 0},
+  };
+  for (const auto& each : cases) {
+    const auto cost = CostUsd(each.usage, each.price);
+    ASSERT_EQ(cost.has_value(), each.cost.has_value()) << each.name;
+    EXPECT_DOUBLE_EQ(cost.value_or(-1), each.cost.value_or(-1)) << each.name;
+  }
+}
+
+TEST(PriceTest, TheProvidersOwnFigureComesFirst) {
+  const Price price{.input = 1, .output = 1};
+  const Completion said{.usage = {.input = 1'000'000, .output = 0}, .cost_usd = 0.125};
+  EXPECT_EQ(CostUsd(said, price), 0.125);
+  EXPECT_EQ(CostUsd(said, std::nullopt), 0.125);
+  const Completion counted{.usage = {.input = 1'000'000, .output = 0}};
+  EXPECT_EQ(CostUsd(counted, price), 1.0);
+  EXPECT_EQ(CostUsd(counted, std::nullopt), std::nullopt);
+}
+
+TEST(PriceTest, WhosePriceCounts) {
+  const auto directory = TempDir::Create("kb-prices");
+  const auto path = directory->path() / "prices.toml";
+  ASSERT_TRUE(WriteFileAtomic(path, R"(
+    [[price]]
+    provider = "anthropic"
+    model = "claude-x-1"
+    input = 5
+    output = 25
+    source = "https://example.com/prices"
+    date = "2026-11-01"
+  )"));
+  const auto table = PriceTable::Load(path);
+  ASSERT_TRUE(table) << table.error().message;
+  const auto input = [&](const std::string& spec) -> std::optional<double> {
+    const auto price = PriceOf(*FindModel(spec, {}), std::nullopt, *table);
+    return price ? price->input : std::nullopt;
+  };
+  EXPECT_EQ(input("anthropic:claude-x-1"), 5);
+  EXPECT_EQ(input("anthropic:claude-x-1-20261031"), 5);
+  EXPECT_EQ(input("anthropic:claude-x-1-fast"), std::nullopt);
+  EXPECT_EQ(input("anthropic:claude-x"), std::nullopt);
+  EXPECT_EQ(input("openai:claude-x-1"), std::nullopt);
+  EXPECT_EQ(input("anthropic:claude-x-1@https://resold.example/v1"), std::nullopt);
+  ModelSettings settings = *FindModel("anthropic:claude-x-1", {});
+  EXPECT_EQ(PriceOf(settings, std::nullopt, *table)->source, "table of 2026-11-01: https://example.com/prices");
+  const Price listed{.input = 4, .output = 20};
+  EXPECT_EQ(PriceOf(settings, listed, *table)->input, 4);
+  settings.price = {.input = 1, .output = 2};
+  EXPECT_EQ(PriceOf(settings, listed, *table)->input, 1);
+
+  const std::pair<const char*, const char*> broken[] = {
+      {"[[price]]\nprovider = \"a\"\nmodel = \"b\"\ninput = 1\noutput = 1", "source"},
+      {"[[price]]\nprovider = \"a\"\nmodel = \"b\"\ninput = 1\nsource = \"s\"\ndate = \"d\"", "a/b lacks"},
+      {"[[price]]\nprovider = \"a\"\nmodel = \"b\"\ninput = -1\noutput = 1\nsource = \"s\"\ndate = \"d\"",
+       "below zero"},
+      {"[[price]", "line 1"},
+  };
+  for (const auto& [text, message] : broken) {
+    ASSERT_TRUE(WriteFileAtomic(path, text));
+    const auto wrong = PriceTable::Load(path);
+    ASSERT_FALSE(wrong) << text;
+    EXPECT_THAT(wrong.error().message, HasSubstr(message));
+  }
+}
+
+TEST(PriceTest, TheTableThatIsInstalledIsWhole) {
+  const auto table = PriceTable::Load(KB_SOURCE_DIR "/models/prices.toml");
+  ASSERT_TRUE(table) << table.error().message;
+}
+
+TEST(ForecastTest, LearnsFromAnswers) {
+  const Price price{.input = 10, .cache_read = 1, .output = 100};
+  Forecast forecast;
+  auto estimate = forecast.Of({4000, 8000}, price, std::nullopt);
+  EXPECT_DOUBLE_EQ(estimate.input_tokens, 3000);
+  EXPECT_EQ(estimate.output_tokens, std::nullopt);
+  EXPECT_EQ(estimate.cost_usd, std::nullopt);
+  estimate = forecast.Of({4000, 8000}, price, 500);
+  EXPECT_DOUBLE_EQ(*estimate.output_tokens, 1000);
+  EXPECT_DOUBLE_EQ(*estimate.cost_usd, 0.03 + 0.1);
+
+  // 5,000 bytes were 1,000 tokens, 600 of them read from a cache: a token costs 0.4 * 10 + 0.6 * 1 a million.
+  forecast.Observe(5000, {.usage = {.input = 400, .cache_read = 600, .output = 200}});
+  forecast.Observe(0, {.usage = {.output = 400}});
+  estimate = forecast.Of({4000, 6000}, price, 500);
+  EXPECT_DOUBLE_EQ(estimate.input_tokens, 2000);
+  EXPECT_DOUBLE_EQ(*estimate.output_tokens, 600);
+  EXPECT_DOUBLE_EQ(*estimate.cost_usd, 2000 * 4.6e-6 + 600 * 100e-6);
+  EXPECT_EQ(forecast.Of({4000}, Price{.input = 10, .output = 100}, {}).cost_usd, std::nullopt);
+  EXPECT_EQ(forecast.Of({4000}, std::nullopt, {}).cost_usd, std::nullopt);
+}
+
+TEST(ForecastTest, WithoutAPriceTakesWhatTheProviderSaid) {
+  Forecast forecast;
+  forecast.Observe(100, {.cost_usd = 0.25});
+  forecast.Observe(100, {.cost_usd = 0.75});
+  EXPECT_EQ(forecast.Of({1, 1, 1}, std::nullopt, {}).cost_usd, 1.5);
+  forecast.Observe(100, {});  // one that it said nothing of
+  EXPECT_EQ(forecast.Of({1, 1, 1}, std::nullopt, {}).cost_usd, std::nullopt);
+}
+
+}  // namespace
+}  // namespace kb

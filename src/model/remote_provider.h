@@ -1,0 +1,52 @@
+// A model behind HTTP: one call, what its failures mean, and trying again.
+#ifndef MODEL_REMOTE_PROVIDER_H_
+#define MODEL_REMOTE_PROVIDER_H_
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "model/gate.h"
+#include "model/http.h"
+#include "model/wire_format.h"
+
+namespace kb {
+
+class RemoteProvider : public Provider {
+ public:
+  RemoteProvider(ModelSettings settings, std::string key, std::unique_ptr<HttpClient> http, std::shared_ptr<Gate> gate)
+      : settings_(std::move(settings)),
+        format_(FormatOf(settings_.provider)),
+        key_(std::move(key)),
+        http_(std::move(http)),
+        gate_(std::move(gate)) {}
+
+  Result<Completion> Complete(const CompletionRequest& request, const std::function<bool()>& stop) override;
+
+ private:
+  struct Failure {
+    std::string message;
+    bool retry = true;
+    std::string retry_after;  // the header's value
+  };
+  using Outcome = std::variant<Completion, Failure>;
+
+  Result<Completion> TryOften(const HttpRequest& call, const std::function<bool()>& stop);
+  Outcome CallOnce(const HttpRequest& call, const std::function<bool()>& stop);
+  // Of a call that ended with anything but a finished stream; `body` is what came instead, or before.
+  Failure FailureOf(const HttpResult& result, const std::string& body) const;
+  std::string Shown(const std::string& message) const;  // without the key, on one line, not too long
+
+  const ModelSettings settings_;
+  const WireFormat& format_;
+  const std::string key_;
+  const std::unique_ptr<HttpClient> http_;
+  const std::shared_ptr<Gate> gate_;
+};
+
+// `text` with every occurrence of `key` replaced by its variable's name. Also on request of ListedPrice().
+std::string Redacted(std::string text, const std::string& key, const std::string& key_env);
+
+}  // namespace kb
+
+#endif  // MODEL_REMOTE_PROVIDER_H_

@@ -1,0 +1,19 @@
+// Makes text from outside fit for JSON: what a model or a server sends need not be UTF-8.
+#ifndef MODEL_UTF8_H_
+#define MODEL_UTF8_H_
+
+#include <string>
+#include <string_view>
+
+namespace kb {
+
+// Every byte that belongs to no well-formed UTF-8 sequence (RFC 3629: no surrogates, nothing overlong) as U+FFFD.
+std::string ValidUtf8(std::string_view bytes);
+
+// JSON text in which each \uD800 to \uDFFF that has no partner is \uFFFD: some servers cut text between the two halves
+// of a pair, and a strict parser refuses what is left.
+std::string ReplaceLoneSurrogates(std::string_view json_text);
+
+}  // namespace kb
+
+#endif  // MODEL_UTF8_H_

@@ -1,0 +1,242 @@
+#include "prompt/extract.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <vector>
+
+#include "prompt/code_blocks.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kDeepestJson = 3;  // {"files": [{"content": "..."}]}
+
+// Line ends as \n, without a byte order mark.
+std::string WithPlainLineEnds(std::string_view text) {
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
+  std::string plain;
+  plain.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\r') {
+      plain += text[i];
+    } else if (i + 1 == text.size() || text[i + 1] != '\n') {
+      plain += '\n';
+    }
+  }
+  return plain;
+}
+
+// The answer without its reasoning; nothing if it ends inside it.
+std::optional<std::string> WithoutReasoning(std::string text) {
+  for (const std::string_view tag : {"think", "thinking", "reasoning", "scratchpad"}) {
+    const std::string open = fmt::format("<{}>", tag), close = fmt::format("</{}>", tag);
+    for (size_t at = 0; (at = text.find(open, at)) != std::string::npos;) {
+      const bool begins_line = at == 0 || text[at - 1] == '\n';
+      const size_t end = text.find(close, at);
+      if (begins_line && end == std::string::npos) return std::nullopt;
+      if (begins_line) {
+        text.erase(at, end + close.size() - at);
+      } else {
+        at += open.size();
+      }
+    }
+    // Servers that put the opening tag into the prompt send only the closing one.
+    const size_t stray = text.find(close);
+    if (stray != std::string::npos && text.find(open) == std::string::npos) text.erase(0, stray + close.size());
+  }
+  return text;
+}
+
+bool Matches(const std::string& text, const std::regex& pattern) {
+  // Line by line: std::regex recurses, and a line of a megabyte would take the stack with it.
+  for (const std::string_view line : SplitLines(text)) {
+    if (line.size() < 4096 && std::regex_search(line.begin(), line.end(), pattern)) return true;
+  }
+  return false;
+}
+
+// int kb_forward(...) with a body; a declaration alone ends with a semicolon.
+bool DefinesForward(const std::string& text) {
+  static const std::regex kName(R"(\bkb_forward\s*\()");
+  if (!Matches(text, kName)) return false;
+  for (size_t at = 0; (at = text.find("kb_forward", at)) != std::string::npos; at += 10) {
+    const size_t open = text.find_first_not_of(" \t\n", at + 10);
+    if (open == std::string::npos || text[open] != '(') continue;
+    const size_t close = text.find(')', open);
+    if (close == std::string::npos) continue;
+    const size_t next = text.find_first_not_of(" \t\n", close + 1);
+    if (next != std::string::npos && (text[next] == '{' || text.compare(next, 8, "noexcept") == 0)) return true;
+  }
+  return false;
+}
+
+bool Defines(const std::string& text, const Target& target) {
+  static const std::regex kClass(R"(^(class\s+ModelNew\b|ModelNew\s*=[^=]))");
+  return target.backend == Backend::kNative ? DefinesForward(text) : Matches(text, kClass);
+}
+
+// Whether it can be a whole file: fragments ("the rest as before") follow a full version in many answers.
+bool StandsAlone(const std::string& text, const Target& target) {
+  static const std::regex kLeftOut(R"(^\s*(#|//)\s*(\.\.\.|…))");
+  if (Matches(text, kLeftOut)) return false;
+  if (target.backend == Backend::kNative) return text.find("kernelbench/kernel.h") != std::string::npos;
+  static const std::regex kImport(R"(^(import|from)\s+torch\b)");
+  return Matches(text, kImport);
+}
+
+// A first line that is only the name of a file.
+std::string WithoutFileName(const std::string& text) {
+  static const std::regex kName(R"(^[\w./-]+\.(py|cpp|cc|cu|cuh|h)\s*$)");
+  const std::string first = text.substr(0, text.find('\n'));
+  if (first.size() > 200 || !std::regex_match(first, kName)) return text;
+  return text.substr(std::min(first.size() + 1, text.size()));
+}
+
+class Extractor {
+ public:
+  Extractor(const Target& target, bool cut_off) : target_(target), cut_off_(cut_off) {}
+
+  Extraction Extract(std::string_view answer) {
+    const std::string plain = WithPlainLineEnds(answer);
+    auto text = WithoutReasoning(plain);
+    if (!text) {  // never closed: either it went on to the limit, or the closing tag was forgotten
+      const auto found = cut_off_ ? std::nullopt : FromFences(FencedBlocks(plain));
+      if (found && found->ok()) return *found;
+      return End(ExtractOutcome::kTruncated, "", "", "the answer ends inside its reasoning");
+    }
+    if (auto found = FromJson(*text)) return *found;
+    const std::vector<CodeBlock> fenced = FencedBlocks(*text);
+    if (auto found = FromFences(fenced)) return *found;
+    if (auto found = FromPlainText(*text)) return *found;
+    return Nothing(fenced, *text);
+  }
+
+ private:
+  Extraction End(ExtractOutcome outcome, std::string source, std::string how, std::string reason) const {
+    return {outcome, std::move(source), std::string(FileExtension(target_)), std::move(how), std::move(reason)};
+  }
+
+  // A string anywhere in an object that holds a candidate, itself perhaps between fences.
+  std::optional<std::string> SourceIn(const json& value, int depth) const {
+    if (value.is_string()) {
+      const std::string text = WithPlainLineEnds(value.get<std::string>());
+      for (const CodeBlock& block : FencedBlocks(text)) {
+        if (block.closed && Defines(block.text, target_)) return WithoutFileName(block.text);
+      }
+      return Defines(text, target_) ? std::optional(text) : std::nullopt;
+    }
+    if (!value.is_structured() || depth == kDeepestJson) return std::nullopt;
+    std::optional<std::string> found;
+    for (const json& each : value) {
+      if (auto source = SourceIn(each, depth + 1)) found = std::move(source);
+    }
+    return found;
+  }
+
+  std::optional<Extraction> FromJson(const std::string& text) const {
+    std::vector<std::string> places = {text};
+    for (const CodeBlock& block : FencedBlocks(text)) {
+      if (block.closed && (block.info.empty() || block.info.starts_with("json"))) places.push_back(block.text);
+    }
+    for (const std::string& place : places) {
+      const size_t first = place.find_first_not_of(" \t\n");
+      if (first == std::string::npos || place[first] != '{') continue;
+      const json parsed = json::parse(place, nullptr, false);
+      if (auto source = parsed.is_object() ? SourceIn(parsed, 0) : std::nullopt) {
+        if (!source->ends_with('\n')) *source += '\n';
+        return End(ExtractOutcome::kFound, *source, "json", "");
+      }
+      // An object that was begun: a line of Python that begins with a brace has no key in double quotes after it, and
+      // line ends are escaped in no other text.
+      static const std::regex kBegun(R"re(^\{\s*"[\w ]+"\s*:\s*)re");
+      const std::string beginning = place.substr(first, 200);
+      if (parsed.is_discarded() && place.find(EntryPoint(target_)) != std::string::npos &&
+          place.find("\\n") != std::string::npos && std::regex_search(beginning, kBegun)) {
+        return End(ExtractOutcome::kTruncated, "", "json", "the answer is a JSON object that ends before its end");
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Extraction> FromFences(const std::vector<CodeBlock>& blocks) const {
+    const CodeBlock* best = nullptr;
+    bool best_stands = false;
+    for (const CodeBlock& block : blocks) {
+      if (!block.closed || !Defines(block.text, target_)) continue;
+      const bool stands = StandsAlone(block.text, target_);
+      if (best != nullptr && best_stands && !stands) continue;
+      best = &block;
+      best_stands = stands;
+    }
+    if (best != nullptr) return End(ExtractOutcome::kFound, WithoutFileName(best->text), "fence", "");
+    if (blocks.empty() || blocks.back().closed) {
+      for (const CodeBlock& block : blocks) {  // closed by the next one's opening fence
+        if (!block.closed && Defines(block.text, target_))
+          return End(ExtractOutcome::kFound, WithoutFileName(block.text), "fence", "");
+      }
+      return std::nullopt;
+    }
+    return End(ExtractOutcome::kTruncated, WithoutFileName(blocks.back().text), "fence",
+               "the answer ends inside its code: the last fence is never closed");
+  }
+
+  std::optional<Extraction> FromPlainText(const std::string& text) const {
+    const std::vector<CodeBlock> blocks = UnfencedBlocks(text, target_.backend != Backend::kNative);
+    for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+      if (!Defines(block->text, target_)) continue;
+      if (!block->closed &&
+          (cut_off_ || (target_.backend != Backend::kNative && EndsInsidePythonString(block->text)))) {
+        return End(ExtractOutcome::kTruncated, block->text, "unfenced", "the answer ends inside its code");
+      }
+      return End(ExtractOutcome::kFound, block->text, "unfenced", "");
+    }
+    return std::nullopt;
+  }
+
+  Extraction Nothing(const std::vector<CodeBlock>& fenced, const std::string& text) const {
+    const Target other{target_.backend == Backend::kNative ? Backend::kCuda : Backend::kNative, target_.gpu};
+    std::string longest;
+    bool other_kind = false;
+    for (const CodeBlock& block : fenced) {
+      if (block.text.size() > longest.size()) longest = block.text;
+      other_kind = other_kind || Defines(block.text, other);
+    }
+    for (const bool python : {true, false}) {
+      for (const CodeBlock& block : UnfencedBlocks(text, python)) other_kind = other_kind || Defines(block.text, other);
+    }
+    if (longest.empty() && !other_kind) {
+      return End(ExtractOutcome::kNoCode, "", "", fmt::format("the answer holds no code; {} was asked for", Wanted()));
+    }
+    return End(ExtractOutcome::kNoEntryPoint, longest, "",
+               other_kind ? fmt::format("the code defines {}, but {} was asked for", EntryPoint(other), Wanted())
+                          : fmt::format("no block of code defines {}", EntryPoint(target_)));
+  }
+
+  std::string Wanted() const {
+    return target_.backend == Backend::kNative
+               ? fmt::format("a {} file with kb_forward()", FileExtension(target_).substr(1))
+               : "a Python file with a class ModelNew";
+  }
+
+  Target target_;
+  bool cut_off_;
+};
+
+}  // namespace
+
+std::string_view ToString(ExtractOutcome outcome) {
+  constexpr std::string_view kNames[] = {"found", "no_code", "no_entry_point", "truncated"};
+  return kNames[static_cast<size_t>(outcome)];
+}
+
+Extraction ExtractCode(std::string_view answer, const Target& target, bool cut_off) {
+  return Extractor(target, cut_off).Extract(answer);
+}
+
+}  // namespace kb

@@ -1,0 +1,103 @@
+#include "prompt/extract.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// One file of tests/prompt/answers: "key: value" lines, then what was answered, then what must be taken from it.
+struct AnswerCase {
+  std::map<std::string, std::string> keys;
+  std::string answer, source;
+};
+
+AnswerCase ReadCase(const fs::path& path) {
+  const std::string text = ReadFile(path).value();
+  const std::string answer_mark = "--- answer ---\n", source_mark = "--- source ---\n";
+  AnswerCase read;
+  const size_t answer = text.find(answer_mark);
+  size_t source = text.find(source_mark);
+  for (size_t at = 0; at < answer;) {
+    const size_t end = text.find('\n', at), colon = text.find(": ", at);
+    read.keys[text.substr(at, colon - at)] = text.substr(colon + 2, end - colon - 2);
+    at = end + 1;
+  }
+  if (source != std::string::npos) read.source = text.substr(source + source_mark.size());
+  source = std::min(source, text.size());
+  read.answer = text.substr(answer + answer_mark.size(), source - answer - answer_mark.size());
+  const std::string line_ends = read.keys["line_ends"];
+  if (line_ends.empty()) return read;
+  std::string other;
+  for (const char c : read.answer) other += c != '\n' ? std::string(1, c) : line_ends == "crlf" ? "\r\n" : "\r";
+  read.answer = other;
+  return read;
+}
+
+Target TargetOf(const std::string& name) {
+  if (name.starts_with("native-")) return *MakeTarget("native", name.substr(7));
+  return *MakeTarget(name, "");
+}
+
+std::vector<fs::path> CaseFiles() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(fs::path(KB_PROMPT_TESTS) / "answers")) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+class ExtractTest : public testing::TestWithParam<fs::path> {};
+
+TEST_P(ExtractTest, TakesWhatTheCaseSays) {
+  const AnswerCase expected = ReadCase(GetParam());
+  const Target target = TargetOf(expected.keys.at("target"));
+  const Extraction got = ExtractCode(expected.answer, target, expected.keys.contains("cut_off"));
+  EXPECT_EQ(ToString(got.outcome), expected.keys.at("outcome")) << got.reason;
+  EXPECT_EQ(got.source, expected.source);
+  EXPECT_EQ(got.extension, FileExtension(target));
+  EXPECT_EQ(got.how, expected.keys.contains("how") ? expected.keys.at("how") : got.how);
+  EXPECT_EQ(got.reason.empty(), got.ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(Answers, ExtractTest, testing::ValuesIn(CaseFiles()),
+                         [](const auto& of) { return of.param.stem().string().substr(3); });
+
+// The same answer in any outcome's place must not be mistaken: what is asked for decides.
+TEST(Extract, AnswersForTwoTargetsAreToldApart) {
+  const std::string both =
+      "```python\nimport torch\nclass ModelNew(torch.nn.Module):\n    pass\n```\n"
+      "```cpp\n#include <kernelbench/kernel.h>\nint kb_forward(const kb_call* call) { return 0; }\n```\n";
+  EXPECT_THAT(ExtractCode(both, TargetOf("cuda")).source, testing::HasSubstr("class ModelNew"));
+  EXPECT_THAT(ExtractCode(both, TargetOf("native-cpu")).source, testing::StartsWith("#include"));
+}
+
+TEST(Extract, ReasonsSayWhatWasAskedFor) {
+  EXPECT_THAT(ExtractCode("no", TargetOf("native-cuda")).reason, testing::HasSubstr("a cu file with kb_forward()"));
+  EXPECT_THAT(ExtractCode("```\nint kb_forward(const kb_call* c) { return 0; }\n```\n", TargetOf("triton")).reason,
+              testing::AllOf(testing::HasSubstr("defines kb_forward"), testing::HasSubstr("class ModelNew")));
+}
+
+// Five megabytes of what costs a naive reader most, and bytes that are no text.
+TEST(Extract, HostileAnswersEnd) {
+  std::string fences, quotes = "```python\n", braces, noise;
+  for (int i = 0; i < 200'000; ++i) fences += "```python\n```\n";
+  for (int i = 0; i < 400'000; ++i) quotes += "\"\"\"'''\\\n";
+  for (int i = 0; i < 1'000'000; ++i) braces += "{\"a\":";
+  for (int i = 0; i < 1'000'000; ++i) noise += static_cast<char>(i * 131 % 251);
+  const std::string long_line = "kb_forward(" + std::string(5'000'000, 'x');
+  for (const std::string& text : {fences, quotes, braces, noise, long_line, std::string(1'000'000, '\0')}) {
+    EXPECT_FALSE(ExtractCode(text, TargetOf("triton")).ok());
+    EXPECT_FALSE(ExtractCode(text, TargetOf("native-cpu")).ok());
+  }
+}
+
+}  // namespace
+}  // namespace kb

@@ -1,0 +1,259 @@
+// Models write candidates: from a problem to scores in one command, and the same command again goes on.
+
+#include <signal.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::UnorderedElementsAre;
+
+constexpr char kNativeRelu[] = R"(```cpp
+#include <kernelbench/kernel.h>
+
+#include <cstdint>
+
+int kb_forward(const kb_call* call) {
+  const float* x = static_cast<const float*>(call->inputs[0].data);
+  float* y = static_cast<float*>(call->outputs[0].data);
+  for (int64_t i = 0; i < 64 * 64; ++i) y[i] = x[i] > 0 ? x[i] : 0;
+  return 0;
+}
+```)";
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  return text.replace(text.find(from), from.size(), to);
+}
+
+class GenerateTest : public EngineTest {
+ protected:
+  // A replay of these answers, by sample; each costs 0.001 dollars and has 1,000 tokens.
+  void Answers(const std::vector<std::string>& texts, double wait_s = 0) const {
+    std::string lines;
+    for (size_t sample = 0; sample < texts.size(); ++sample) {
+      lines += json{{"sample", sample},
+                    {"text", texts[sample]},
+                    {"wait_s", wait_s},
+                    {"usage", {{"input", 600}, {"output", 400}}}}
+                   .dump() +
+               "\n";
+    }
+    Write("answers.jsonl", lines);
+    Write("models.toml",
+          "[models.m]\nprovider = \"replay\"\npath = \"answers.jsonl\"\nprice = { input = 1.0, output = 1.0 }\n");
+  }
+  Arguments Command(const Arguments& more = {}) const {
+    Arguments arguments = {"generate",      Write("relu.py", kReluProblem),
+                           "--model",       "m",
+                           "--models-file", (root() / "models.toml").string(),
+                           "--run",         "r",
+                           "--protocol",    "quick",
+                           "--measure",     "false",
+                           "--profile",     "false",
+                           "--shots",       "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(GenerateTest, AnswersAreJudgedAndScoredAndAskedForOnce) {
+  Answers(
+      {kNativeRelu, Replaced(kNativeRelu, ": 0;", ": 1;"), "No.", Replaced(kNativeRelu, "return 0", "return none")});
+  const Ended first = Run(Command({"--samples", "4", "--json"}));
+  EXPECT_EQ(first.code, 0) << first;
+  std::vector<json> lines = first.Lines();
+  ASSERT_EQ(lines.size(), 5u) << first;
+  const json summary = lines.back();
+  lines.pop_back();
+  std::map<int, std::string> verdicts;
+  for (const json& line : lines) {
+    EXPECT_EQ(line.at("run"), "r");
+    EXPECT_EQ(line.at("model"), "m");
+    verdicts[line.at("sample").get<int>()] = line.at("verdict").get<std::string>();
+    if (line.at("sample") == 2) {
+      EXPECT_THAT(line.at("reason").get<std::string>(), HasSubstr("holds no candidate"));
+    }
+  }
+  EXPECT_THAT(verdicts, UnorderedElementsAre(testing::Pair(0, "correct"), testing::Pair(1, "incorrect"),
+                                             testing::Pair(2, "static_rejected"), testing::Pair(3, "build_failed")));
+  EXPECT_EQ(summary.at("answered"), 4);
+  EXPECT_EQ(summary.at("without_candidate"), 1);
+  EXPECT_NEAR(summary.at("cost_usd").get<double>(), 0.004, 1e-9);
+
+  const Ended second = Run(Command({"--samples", "4", "--json"}));
+  EXPECT_EQ(second.code, 0) << second;
+  ASSERT_EQ(second.Lines().size(), 1u) << "nothing is judged again";
+  EXPECT_EQ(second.Lines()[0].at("calls"), 4);
+  EXPECT_THAT(Run({"score", "r"}).out, HasSubstr("m"));
+  const json trajectory = Run({"trajectory", "r", "--json"}).Lines().at(0);
+  EXPECT_EQ(trajectory.at("models").at(0).at("points").size(), 4u);
+  EXPECT_EQ(trajectory.at("models").at(0).at("steps").back().at("tokens"), 4000);
+  const Ended shown = Run({"trajectory", "r", "--candidate", "2"});
+  EXPECT_THAT(shown.out, HasSubstr("No."));
+  EXPECT_THAT(shown.out, HasSubstr("torch.relu")) << "the prompt";
+  const Ended other = Run(Command({"--samples", "4", "--regenerate", "1"}));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("regenerate was 0, now 1"));
+  EXPECT_EQ(Run({"store", "check"}).code, 0);
+  ExpectNoProcessLeft();
+}
+
+TEST_F(GenerateTest, WithoutAJudgeItOnlyGeneratesAndCapsEndIt) {
+  Answers(std::vector<std::string>(20, "No."));
+  const Ended capped = Run(Command({"--samples", "20", "--no-judge", "--max-usd", "0.0065", "--json"}));
+  EXPECT_EQ(capped.code, 0) << capped;
+  const json summary = capped.Lines().at(0);
+  EXPECT_EQ(summary.at("ended_by"), "--max-usd 0.0065");
+  EXPECT_EQ(summary.at("calls"), 7) << "six cost 0.006, the seventh passes the cap";
+  EXPECT_EQ(StoredEvaluations(), 0);
+
+  // What earlier answers took is what others are expected to take.
+  const Ended told = Run(Command({"--samples", "20", "--no-judge", "--forecast", "--json"}));
+  EXPECT_EQ(told.code, 0) << told;
+  const json forecast = told.Lines().at(0).at("forecast").at(0);
+  EXPECT_EQ(forecast.at("answers"), 13);
+  EXPECT_EQ(forecast.at("learnt_from"), 7);
+  const Ended rest = Run(Command({"--samples", "20", "--no-judge", "--json"}));
+  EXPECT_EQ(rest.code, 0) << rest;
+  const double took = rest.Lines().at(0).at("cost_usd").get<double>() - summary.at("cost_usd").get<double>();
+  EXPECT_NEAR(forecast.at("cost_usd").get<double>(), took, 0.1 * took);
+  const double tokens = forecast.at("input_tokens").get<double>() + forecast.at("output_tokens").get<double>();
+  EXPECT_NEAR(tokens, 13'000, 1'300);
+
+  for (const char* cap : {"--max-tokens", "--max-evaluations"}) {
+    const Ended none = Run(Command({"--samples", "30", "--no-judge", cap, "1", "--json"}));
+    EXPECT_EQ(none.code, std::string(cap) == "--max-tokens" ? 0 : 2) << cap << none;
+  }
+}
+
+TEST_F(GenerateTest, AKillLosesNoAnswerAndAsksNoneTwice) {
+  std::vector<std::string> texts;
+  for (int i = 0; i < 30; ++i) texts.push_back("No, " + std::to_string(i));
+  Answers(texts, 0.1);
+  size_t before = 0;
+  for (int kills = 0; kills < 3; ++kills) {
+    const Engine engine = Start(Command({"--samples", "30", "--no-judge"}));
+    usleep(200'000 + 60'000 * static_cast<unsigned>(kills));
+    engine.Signal(SIGKILL);
+  }
+  const Ended rest = Run(Command({"--samples", "30", "--no-judge", "--json"}));
+  EXPECT_EQ(rest.code, 0) << rest;
+  EXPECT_EQ(rest.Lines().at(0).at("calls"), 30) << "of all commands together";
+  EXPECT_EQ(rest.Lines().at(0).at("answered"), 30);
+  std::set<int> samples;
+  const json shown = Run({"trajectory", "r", "--json"}).Lines().at(0);
+  for (const json& point : shown.at("models").at(0).at("points")) {
+    samples.insert(point.at("sample").get<int>());
+    ++before;
+  }
+  EXPECT_EQ(before, 30u);
+  EXPECT_EQ(samples.size(), 30u) << "each once";
+  EXPECT_EQ(Run({"store", "check"}).code, 0);
+}
+
+TEST_F(GenerateTest, InterruptedItSaysHowToGoOn) {
+  Answers(std::vector<std::string>(30, "No."), 0.2);
+  Engine engine = Start(Command({"--samples", "30", "--no-judge"}));
+  usleep(400'000);
+  engine.Signal(SIGINT);
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 130) << ended;
+  EXPECT_THAT(ended.out, HasSubstr("still open (the same command goes on)"));
+  Answers(std::vector<std::string>(30, "No."));
+  const Ended rest = Run(Command({"--samples", "30", "--no-judge", "--json"}));
+  EXPECT_EQ(rest.code, 0) << rest;
+  EXPECT_EQ(rest.Lines().at(0).at("calls"), 30);
+}
+
+TEST_F(GenerateTest, AMatrixIsGeneratedJudgedAndScored) {
+  Answers({kNativeRelu, "No."});
+  Write("more.toml",
+        "[models.a]\nprovider = \"replay\"\npath = \"answers.jsonl\"\n[models.b]\nprovider = \"replay\"\npath = "
+        "\"answers.jsonl\"\n");
+  const std::string text = "problems = [\"" + Write("relu.py", kReluProblem) +
+                           "\"]\nmodels = [\"a\", \"b\"]\nrun = \"r\"\n" + "models-file = \"" +
+                           (root() / "more.toml").string() +
+                           "\"\nsamples = 2\nprotocol = \"quick\"\nmeasure = false\nprofile = false\nshots = 0\n";
+  const std::string file = Write("matrix.toml", text), report = (root() / "report.html").string();
+  const Ended ended = Run({"matrix", file, "--json", "--report", report});
+  EXPECT_EQ(ended.code, 0) << ended;
+  const std::vector<json> lines = ended.Lines();
+  ASSERT_EQ(lines.size(), 6u) << "four evaluations, the run, the scores";
+  std::map<std::string, int> correct;
+  for (const json& line : lines) {
+    if (line.contains("verdict")) correct[line.at("model")] += line.at("verdict") == "correct" ? 1 : 0;
+  }
+  EXPECT_THAT(correct, UnorderedElementsAre(testing::Pair("a", 1), testing::Pair("b", 1)));
+  EXPECT_TRUE(std::filesystem::exists(report));
+  Write("matrix.toml", text + "sampels = 3\n");
+  const Ended misspelt = Run({"matrix", file});
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("there is no key sampels"));
+}
+
+TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
+  Answers({kNativeRelu});
+  const Ended judged = Run({"generate", Write("relu.py", kReluProblem), "--model", "m", "--models-file",
+                            (root() / "models.toml").string(), "--run", "r", "--protocol", "quick", "--profile",
+                            "false", "--shots", "0"});
+  ASSERT_EQ(judged.code, 0) << judged;
+  const std::string passes =
+      R"({"exploits_benchmark": false, "works_for_new_inputs": true, "only_default_stream": true, "passes": true, "explanation": "a loop"})";
+  const auto auditor = [&](const std::string& name, const std::string& text) {
+    Write(name + ".jsonl", json{{"text", text}}.dump() + "\n");
+    return "[models." + name + "]\nprovider = \"replay\"\npath = \"" + name + ".jsonl\"\n";
+  };
+  const std::string models =
+      Write("models.toml", auditor("kind", passes) + auditor("chatty", "It looks fine to me. " + passes));
+  const auto audit = [&](const std::string& auditors) {
+    return Run({"audit", "r", "--auditors", auditors, "--models-file", models, "--above", "0", "--json"});
+  };
+  const Ended kind = audit("kind");
+  EXPECT_EQ(kind.code, 0) << kind;
+  const json first = kind.Lines().at(0);
+  EXPECT_EQ(first.at("audited_speedup"), first.at("speedup"));
+  const auto measured = [&] {
+    const json scores = json::parse(Run({"score", "r", "--audited", "--json"}).out);
+    return scores.at("models").at(0).at("all").at("measured").get<int>();
+  };
+  EXPECT_EQ(measured(), 1);
+  const Ended both = audit("kind,chatty");
+  EXPECT_EQ(both.code, 1) << both;
+  const json second = both.Lines().at(0);
+  EXPECT_EQ(second.at("audited_speedup"), 0.0);
+  EXPECT_EQ(second.at("audits").at(1).at("outcome"), "unparsable");
+  EXPECT_EQ(measured(), 0) << "an unconfirmed speedup is none";
+  // What is stored is not asked again: the answers may go.
+  Write("chatty.jsonl", "{\"problem\": \"none\"}\n");
+  EXPECT_EQ(audit("kind,chatty").code, 1);
+  EXPECT_EQ(audit("kind,kind").code, 2);
+}
+
+TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
+  Answers({"No."});
+  Write("answers.jsonl", json{{"sample", 9}, {"text", "No."}}.dump() + "\n");
+  int runs = 0;
+  const auto said = [&](const Arguments& more) {
+    Arguments arguments = Command(more);
+    *std::find(arguments.begin(), arguments.end(), "r") = "r" + std::to_string(runs++);
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 2) << ended;
+    return ended.err;
+  };
+  EXPECT_THAT(said({"--samples", "2", "--no-judge"}), HasSubstr("has no answer for problem relu, sample "));
+  Answers({"No."});
+  EXPECT_THAT(said({"--strategy", "refine", "--no-judge"}), HasSubstr("needs verdicts"));
+  EXPECT_THAT(said({"--backend", "triton"}), HasSubstr("triton"));
+  EXPECT_THAT(said({"--model", "gpt"}), HasSubstr("gpt"));
+  EXPECT_THAT(said({"--model", "m"}), HasSubstr("twice"));
+  Write("models.toml", "[models.m]\nprovider = \"replay\"\npath = \"answers.jsonl\"\n");
+  EXPECT_THAT(said({"--max-usd", "1", "--no-judge"}), HasSubstr("price"));
+}
+
+}  // namespace
+}  // namespace kb::e2e
