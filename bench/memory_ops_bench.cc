@@ -1,6 +1,7 @@
 // What the engine's own memory work around one call costs, for 64 MiB of fp32 inputs and 64 MiB of fp32 outputs,
 // against a plain memcpy that touches the same bytes with the same threads. The sum should stay within 1.3 times
-// memcpy.
+// memcpy. Then: how cold is what a call left behind, after so much other memory was read? Between two calls of one side
+// a flush, which reads the last level's size once, comes twice.
 //
 //   kb_memory_bench [threads]      (default: one a core)
 #include <fmt/format.h>
@@ -60,6 +61,38 @@ struct Row {
   size_t touched;  // bytes
   std::function<void()> work;
 };
+
+// Median microseconds to read `bytes` again that were read just before `between` bytes of something else.
+double RereadUs(kb::ThreadPool& pool, const std::vector<char>& kept, size_t bytes, const std::vector<char>& other,
+                size_t between) {
+  std::vector<double> times;
+  for (int repetition = 0; repetition < 3 * kRepetitions; ++repetition) {
+    for (int i = 0; i < 2; ++i) kb::FlushCaches(pool, kept.data(), bytes);
+    for (size_t read = 0; read < between; read += other.size()) {
+      kb::FlushCaches(pool, other.data(), std::min(other.size(), between - read));
+    }
+    times.push_back(1e3 * Milliseconds([&] { kb::FlushCaches(pool, kept.data(), bytes); }));
+  }
+  return Summarise(times).median;
+}
+
+void PrintColdness(kb::ThreadPool& pool) {
+  const size_t level = kb::LastLevelCacheBytes();
+  const std::vector<char> kept(size_t{16} << 20, 1), other(level, 1);
+  fmt::print(
+      "\nmicroseconds to read memory again after reading so many times the last level ({} MiB) elsewhere\n\n{:<8}",
+      level >> 20, "");
+  const double amounts[] = {0, 0.5, 1, 2, 3, 4, 6};
+  for (const double amount : amounts) fmt::print(" {:>8}", amount);
+  for (const size_t bytes : {size_t{4} << 20, size_t{16} << 20}) {
+    fmt::print("\n{:>4} MiB", bytes >> 20);
+    for (const double amount : amounts) {
+      const auto between = static_cast<size_t>(amount * static_cast<double>(level));
+      fmt::print(" {:>8.0f}", RereadUs(pool, kept, bytes, other, between));
+    }
+  }
+  fmt::print("\n");
+}
 
 }  // namespace
 
@@ -126,5 +159,6 @@ int main(int argc, char** argv) {
     touched_sum += rows[i].touched;
   }
   print("sum", touched_sum, own_sum, copy_sum);
+  PrintColdness(pool);
   return 0;
 }

@@ -22,9 +22,9 @@ std::string ProcessorName() {
   return "CPU";
 }
 
-// A flush reads the last level's size once. What an earlier call left behind is out of the caches after twice that
-// (bench/results/memory_ops_cpu.md), and twice that lies between two calls of one side: one flush before each call of
-// either. Inputs and outputs are written past the caches in any case.
+// A flush reads the last level's size once. What an earlier call left behind is four fifths out of the caches after
+// twice that (bench/results/memory_ops_cpu.md), and twice that lies between two calls of one side, for there is a flush
+// before each call of either, and much else. Inputs and outputs are written past the caches in any case.
 //
 // A last level larger than this is shared by many cores and takes longer to read through than most calls take.
 // Then only what every call reads first, its inputs, is taken out of it line by line, and the flush empties the private
