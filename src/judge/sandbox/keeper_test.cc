@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "base/file.h"
@@ -32,17 +34,20 @@ class KeeperTest : public testing::Test {
             .stop_signal = SIGTERM};
   }
 
-  // A descriptor of the stray process, which becomes readable when it ends.
+  // A descriptor of the stray process, which becomes readable when it ends; none if it has ended already.
   Fd AwaitStray() const {
     const auto path = directory_->path() / "stray";
     for (int tries = 0; tries < 2000 && !std::filesystem::exists(path); ++tries) usleep(10'000);
     pid_t pid = 0;
     std::ifstream(path) >> pid;
     EXPECT_GT(pid, 1);
-    return Fd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    Fd stray(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+    EXPECT_TRUE(stray.valid() || errno == ESRCH) << strerror(errno);
+    return stray;
   }
 
   static bool Ends(const Fd& process) {
+    if (!process.valid()) return true;
     pollfd waiting{process.get(), POLLIN, 0};
     return poll(&waiting, 1, kPatience.count()) == 1;
   }
