@@ -94,13 +94,6 @@ Status PlanProblems(const GenerateFlags& flags, const Installation& installation
   return Fail(ErrorCode::kUsage, fmt::format("no problem is left: {}", plan->notes.back()));
 }
 
-std::string ReplayName(const ProblemFile& problem) {
-  const std::string deck = problem.deck == "kernelbench" ? "" : problem.deck + "/";
-  if (problem.deck.empty()) return problem.path.stem();
-  if (problem.level == 0) return fmt::format("{}{}", deck, problem.number);
-  return fmt::format("{}level{}/{}", deck, problem.level, problem.number);
-}
-
 json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
   const StrategyOptions& strategy = flags.strategy;
   json settings = {{"strategy", strategy.name},
@@ -171,6 +164,13 @@ SessionExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Compl
 }
 
 }  // namespace
+
+std::string ReplayName(const ProblemFile& problem) {
+  const std::string deck = problem.deck == "kernelbench" ? "" : problem.deck + "/";
+  if (problem.deck.empty()) return problem.path.stem();
+  if (problem.level == 0) return fmt::format("{}{}", deck, problem.number);
+  return fmt::format("{}level{}/{}", deck, problem.level, problem.number);
+}
 
 Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   GeneratePlan plan;

@@ -39,6 +39,9 @@ struct GeneratePlan {
   std::vector<std::string> notes;
 };
 
+// A problem as files of answers name it (docs/models.md): "level1/19".
+std::string ReplayName(const ProblemFile& problem);
+
 // `open`: providers too, which needs their keys. Asks only OpenRouter, for prices.
 Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open);
 

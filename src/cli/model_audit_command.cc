@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/generate_plan.h"
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "generate/budget.h"
@@ -41,6 +42,7 @@ struct Auditor {
 // One fast candidate and what it is asked about it.
 struct Audited {
   ScoreRow row;
+  std::string replay_as;
   Prompt prompt;
 };
 
@@ -97,7 +99,7 @@ Result<std::vector<Audited>> FastCandidates(const ModelAuditFlags& flags, const 
       continue;
     }
     KB_ASSIGN_OR_RETURN(Prompt prompt, BuildAuditPrompt(installation.prompts, evaluation, source));
-    audited.push_back({row, std::move(prompt)});
+    audited.push_back({row, ReplayName(*problem), std::move(prompt)});
   }
   return audited;
 }
@@ -106,7 +108,7 @@ CompletionRequest RequestFor(const Auditor& auditor, const Audited& audited) {
   CompletionRequest request = auditor.settings.NewRequest();
   request.system = audited.prompt.system;
   request.messages = {{Role::kUser, audited.prompt.user, false}};
-  request.problem = audited.row.problem;
+  request.problem = audited.replay_as;
   request.sample = static_cast<int>(audited.row.sample.value_or(0));
   return request;
 }

@@ -91,9 +91,9 @@ void SendBack(const std::string& response, const std::string& complaint, Session
 
 }  // namespace
 
-CallCost Session::MostOf(const SessionModel& model, const SessionPrompt& prompt) const {
+CallCost Session::MostOf(const SessionModel& model, int64_t prompt_bytes) {
   CallCost most;
-  const int64_t input = BytesOf(prompt) / kFewestBytesPerToken + 1, output = model.defaults.max_tokens;
+  const int64_t input = prompt_bytes / kFewestBytesPerToken + 1, output = model.defaults.max_tokens;
   most.tokens = input + output;
   if (model.price && model.price->input && model.price->output) {
     const double dearest = std::max(*model.price->input, model.price->cache_write.value_or(0));
@@ -175,7 +175,7 @@ Status Session::Ask(const Work& work) {
 Status Session::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
   const SessionModel& model = options_.models[work.line->model];
   for (;; ++attempt) {
-    const CallCost most = MostOf(model, asked->prompt);
+    const CallCost most = MostOf(model, BytesOf(asked->prompt));
     const bool evaluation = options_.judge && !asked->evaluation_held;
     if (Admit(most, evaluation) == Admission::kEnded) {
       Failed(work, *asked, {ErrorCode::kInterrupted, "not asked"});

@@ -9,15 +9,18 @@ namespace kb {
 Budget::Budget(const BudgetCaps& caps, CallCost spent, int64_t evaluations, int64_t start_ns)
     : caps_(caps), start_ns_(start_ns), spent_(spent), evaluations_(evaluations) {}
 
-std::string Budget::Full(bool evaluation) const {
+Budget::Reached Budget::Full(bool evaluation) const {
+  // Only calls give back tokens and money: who waited for evaluations might wait for the one that it holds itself.
   if (caps_.tokens && spent_.tokens + reserved_.tokens >= *caps_.tokens) {
-    return fmt::format("--max-tokens {}", *caps_.tokens);
+    return {fmt::format("--max-tokens {}", *caps_.tokens), calls_ > 0};
   }
-  if (caps_.usd && spent_.usd + reserved_.usd >= *caps_.usd) return fmt::format("--max-usd {}", *caps_.usd);
+  if (caps_.usd && spent_.usd + reserved_.usd >= *caps_.usd) {
+    return {fmt::format("--max-usd {}", *caps_.usd), calls_ > 0};
+  }
   if (evaluation && caps_.evaluations && evaluations_ + evaluations_reserved_ >= *caps_.evaluations) {
-    return fmt::format("--max-evaluations {}", *caps_.evaluations);
+    return {fmt::format("--max-evaluations {}", *caps_.evaluations), evaluations_reserved_ > 0};
   }
-  return "";
+  return {};
 }
 
 Admission Budget::Reserve(const CallCost& most, bool evaluation, int64_t now_ns) {
@@ -26,9 +29,9 @@ Admission Budget::Reserve(const CallCost& most, bool evaluation, int64_t now_ns)
     ended_by_ = fmt::format("--max-time {}", *caps_.seconds);
     return Admission::kEnded;
   }
-  if (std::string full = Full(evaluation); !full.empty()) {
-    if (calls_ > 0 || evaluations_reserved_ > 0) return Admission::kWait;
-    ended_by_ = std::move(full);
+  if (Reached full = Full(evaluation); !full.cap.empty()) {
+    if (full.for_now) return Admission::kWait;
+    ended_by_ = std::move(full.cap);
     return Admission::kEnded;
   }
   ++calls_;

@@ -49,7 +49,11 @@ class Budget {
   int64_t evaluations() const { return evaluations_; }
 
  private:
-  std::string Full(bool evaluation) const;
+  struct Reached {
+    std::string cap;       // empty: none
+    bool for_now = false;  // what is in flight may take less than it could
+  };
+  Reached Full(bool evaluation) const;
 
   const BudgetCaps caps_;
   const int64_t start_ns_;

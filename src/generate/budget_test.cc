@@ -54,6 +54,14 @@ TEST(BudgetTest, EvaluationsAreNeverPassed) {
   EXPECT_EQ(budget.ended_by(), "--max-evaluations 2");
 }
 
+TEST(BudgetTest, WhoHoldsAnEvaluationDoesNotWaitForIt) {
+  Budget budget({.tokens = 1000}, {}, 0, 0);
+  ASSERT_EQ(budget.Reserve({900, 0}, true, 0), Admission::kGranted);
+  budget.Settle({900, 0}, 1200, 0.0);
+  EXPECT_EQ(budget.Reserve({900, 0}, false, 0), Admission::kEnded) << "its answer is to be sent back";
+  budget.Evaluated(false);
+}
+
 TEST(BudgetTest, EarlierCommandsAndTimeCount) {
   Budget spent({.usd = 1}, {0, 1.0}, 0, 0);
   EXPECT_EQ(spent.Reserve({}, false, 0), Admission::kEnded);

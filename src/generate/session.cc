@@ -71,16 +71,30 @@ Status Session::Load() {
   }
   CallCost spent;
   for (GenerationAnswer& answer : answers) {
-    spent.tokens += TokensOf(answer);
-    spent.usd += answer.cost_usd.value_or(0);
     const auto request = by_id.find(answer.request);
-    if (request == by_id.end() || request->second->state != "answered" || !answer.settled) continue;
+    if (request == by_id.end()) continue;  // another process began it just now
     const GenerationRequest& of = *request->second;
+    const CallCost took = SpentOn(answer, of.model);
+    spent.tokens += took.tokens;
+    spent.usd += took.usd;
+    if (of.state != "answered" || !answer.settled) continue;
     known_[KeyOf(of.model, of.problem, of.candidate)] = std::move(answer);  // the last one counts
   }
   KB_ASSIGN_OR_RETURN(const GenerationSpent in_store, store_->Spent(options_.run));
   budget_ = std::make_unique<Budget>(options_.caps, spent, in_store.evaluations, NowNs());
   return {};
+}
+
+// What an answer in the store took. As in Budget::Settle(), what nobody knows counts as the most it could be.
+CallCost Session::SpentOn(const GenerationAnswer& answer, const std::string& name) {
+  CallCost most;
+  for (size_t model = 0; model < options_.models.size(); ++model) {
+    if (options_.models[model].name != name) continue;
+    most = MostOf(options_.models[model], answer.prompt_bytes);
+    ++answers_of_[model];
+  }
+  const bool counted = answer.input && answer.output;
+  return {counted ? TokensOf(answer) : std::max(TokensOf(answer), most.tokens), answer.cost_usd.value_or(most.usd)};
 }
 
 GenerationRequest Session::RequestOf(const Line& line, const Proposal& proposal) const {
@@ -214,7 +228,12 @@ Status Session::HandOn(Line* line, const Proposal& proposal, const GenerationAns
     }
     ++judging_;
   }
-  return options_.judge(candidate);
+  const Status begun = options_.judge(candidate);
+  if (!begun) {  // no Judged() will come: nobody is to wait for it
+    const std::lock_guard lock(mutex_);
+    --judging_;
+  }
+  return begun;
 }
 
 }  // namespace kb

@@ -133,7 +133,8 @@ class Session {
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
   Result<std::vector<SessionParent>> Parents(const Line& line, const Proposal& proposal);
   Admission Admit(const CallCost& most, bool evaluation);
-  CallCost MostOf(const SessionModel& model, const SessionPrompt& prompt) const;
+  static CallCost MostOf(const SessionModel& model, int64_t prompt_bytes);
+  CallCost SpentOn(const GenerationAnswer& answer, const std::string& name);
   Status HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held);
   GenerationRequest RequestOf(const Line& line, const Proposal& proposal) const;
   bool OverLocked() const;

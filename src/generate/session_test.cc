@@ -209,6 +209,50 @@ TEST_F(SessionTest, EvaluationsAreCappedExactlyAndGoOnWithAHigherCap) {
   for (const auto& [key, calls] : provider_.calls) EXPECT_EQ(calls, 1) << key;
 }
 
+TEST_F(SessionTest, ACapInTheMiddleOfSendingBackEndsTheRun) {
+  provider_.answer = [](const CompletionRequest&) -> Result<Completion> { return Text("prose"); };
+  SessionOptions options = Options({.samples = 1}, 1);
+  options.regenerate = 3;
+  options.caps.tokens = 150;
+  SessionCounts counts;
+  ASSERT_TRUE(Run(std::move(options), &counts));
+  EXPECT_EQ(counts.ended_by, "--max-tokens 150");
+  EXPECT_EQ(provider_.requests.size(), 2u);
+}
+
+TEST_F(SessionTest, EarlierCallsOfUnknownCostCountAsTheMost) {
+  provider_.answer = [](const CompletionRequest&) -> Result<Completion> {
+    Completion completion = Text("code");
+    completion.usage = {};
+    return completion;
+  };
+  const auto options = [&](int samples) {
+    SessionOptions made = Options({.samples = samples});
+    made.models[0].cost = [](const Completion&) { return std::optional<double>(); };
+    return made;
+  };
+  SessionCounts first, second;
+  ASSERT_TRUE(Run(options(2), &first));
+  EXPECT_GT(first.usd, 0.4);
+  SessionOptions capped = options(4);
+  capped.caps.usd = first.usd;
+  ASSERT_TRUE(Run(std::move(capped), &second));
+  EXPECT_EQ(second.asked_now, 0);
+  EXPECT_EQ(second.tokens, first.tokens);
+  EXPECT_NEAR(second.usd, first.usd, 1e-9);
+}
+
+TEST_F(SessionTest, AJudgeThatCannotBeginEndsTheRun) {
+  SessionOptions options = Options({.samples = 1});
+  options.verdict = [](const SessionCandidate&) { return Result<std::optional<Fitness>>(std::nullopt); };
+  options.judge = [](const SessionCandidate&) -> Status { return Fail(ErrorCode::kStore, "the disk is full"); };
+  const auto session = Session::Create(std::move(options), &store_);
+  ASSERT_TRUE(session);
+  const Status status = (*session)->Run();
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().message, "the disk is full");
+}
+
 TEST_F(SessionTest, WithoutAPriceAMoneyCapIsRefused) {
   SessionOptions options = Options({.samples = 1});
   options.models[0].price.reset();
@@ -227,6 +271,18 @@ TEST_F(SessionTest, AModelThatRefusesItsFirstRequestEndsTheRun) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "no such model");
   EXPECT_EQ(provider_.requests.size(), 1u);
+}
+
+TEST_F(SessionTest, ARefusalEndsNoRunInWhichTheModelHasAnswered) {
+  ASSERT_TRUE(Run(Options({.samples = 1}, 1)));
+  provider_.answer = [](const CompletionRequest& request) -> Result<Completion> {
+    if (request.sample == 1) return Fail(ErrorCode::kUsage, "the prompt is too long");
+    return Text("code");
+  };
+  SessionCounts counts;
+  ASSERT_TRUE(Run(Options({.samples = 3}, 1), &counts));
+  EXPECT_EQ(counts.failed, 2);
+  EXPECT_EQ(counts.answered, 4) << "what was refused does not keep the others from being asked";
 }
 
 TEST_F(SessionTest, OneFailureIsTriedAgainByTheNextCommand) {
