@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "cli/generate_run.h"
@@ -71,13 +72,15 @@ Result<ModelForecast> ForecastOf(const GeneratePlan& plan, const GenerateFlags& 
 
 json ForecastJson(const ModelForecast& forecast) {
   const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
+  const auto tokens = [](double value) { return json(std::llround(value)); };
+  const auto& written = forecast.expected.output_tokens;
   return {{"model", forecast.model},
           {"answers", forecast.answers},
           {"learnt_from", forecast.learnt_from},
-          {"input_tokens", forecast.expected.input_tokens},
-          {"output_tokens", or_null(forecast.expected.output_tokens)},
+          {"input_tokens", tokens(forecast.expected.input_tokens)},
+          {"output_tokens", written ? tokens(*written) : json(nullptr)},
           {"cost_usd", or_null(forecast.expected.cost_usd)},
-          {"most_tokens", forecast.most_tokens},
+          {"most_tokens", tokens(forecast.most_tokens)},
           {"most_usd", or_null(forecast.most_usd)}};
 }
 

@@ -60,6 +60,7 @@ Result<std::shared_ptr<GenerateFlags>> ReadMatrix(const MatrixFlags& flags) {
   };
   auto parsed = std::make_shared<GenerateFlags>();
   CLI::App parser{"matrix"};
+  parser.set_help_flag();  // no key of a file
   AddGenerateFlags(&parser, parsed);
   std::vector<std::string> arguments;
   try {

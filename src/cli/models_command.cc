@@ -153,7 +153,8 @@ int Models(const ModelsFlags& flags) {
 void AddModels(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<ModelsFlags>();
   CLI::App* command = app->add_subcommand("models", "the language models of models.toml, their keys and prices");
-  command->add_option("--models", flags->file, "the file (default: $KERNELBENCH_MODELS, ~/.config/kernelbench/...)");
+  command->add_option("--models-file", flags->file,
+                      "the file (default: $KERNELBENCH_MODELS, ~/.config/kernelbench/...)");
   command->add_option("--try", flags->tried, "ask this model one short question: costs what it costs");
   command->add_flag("--prices", flags->listed, "ask providers that list their prices for them");
   command->add_flag("--json", flags->json, "machine-readable (docs/models.md)");

@@ -97,9 +97,10 @@ Status ShowTrajectory(const TrajectoryFlags& flags) {
   if (flags.candidate) return ShowAnswers(flags, requests, store);
   const std::vector<Trajectory> trajectories = MakeTrajectories(requests, answers, rows);
   if (trajectories.empty()) {
-    return Fail(
-        ErrorCode::kUsage,
-        fmt::format("no model has answered in a run {} of {}; kernelbench generate makes one", flags.run, flags.store));
+    const bool filtered = !flags.model.empty() || !flags.problem.empty();
+    return Fail(ErrorCode::kUsage,
+                fmt::format("no model has answered in a run {} of {}{}; kernelbench generate makes one", flags.run,
+                            flags.store, filtered ? ", or none that --model and --problem let through" : ""));
   }
   json models = json::array();
   for (const Trajectory& trajectory : trajectories) {

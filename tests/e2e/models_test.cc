@@ -32,7 +32,7 @@ TEST_F(ModelsTest, ListsWhatIsConfiguredAndNeverAKey) {
     model = "nobody-knows"
   )");
   const Environment keys = {{"ANTHROPIC_API_KEY", kModelsKey}};
-  const Ended ended = Run({"models", "--models", file}, keys);
+  const Ended ended = Run({"models", "--models-file", file}, keys);
   EXPECT_EQ(ended.code, 0) << ended;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("ANTHROPIC_API_KEY is set"), HasSubstr("input $5"), HasSubstr("table of 20"),
                                HasSubstr("KB_LAB_KEY is not usable"), HasSubstr("input $0.5, output $1"),
@@ -61,7 +61,7 @@ TEST_F(ModelsTest, TriesAModel) {
     price = {{ input = 1, cache_read = 0.1, output = 2 }}
   )",
                                                             server.url()));
-  const Arguments arguments = {"models", "--models", file, "--try", "mine"};
+  const Arguments arguments = {"models", "--models-file", file, "--try", "mine"};
   const Ended ended = Run(arguments, {{"OPENAI_API_KEY", kModelsKey}});
   EXPECT_EQ(ended.code, 0) << ended;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("a function for many "), Not(HasSubstr("\x1b")), HasSubstr("served-model"),
@@ -82,7 +82,7 @@ TEST_F(ModelsTest, TriesAModel) {
   const Ended without = Run(arguments);
   EXPECT_EQ(without.code, 2);
   EXPECT_THAT(without.err, HasSubstr("put it into the environment variable OPENAI_API_KEY"));
-  const Ended unknown = Run({"models", "--models", file, "--try", "yours"});
+  const Ended unknown = Run({"models", "--models-file", file, "--try", "yours"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("no model \"yours\""), HasSubstr("mine")));
 }
