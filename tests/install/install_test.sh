@@ -35,7 +35,7 @@ env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null ||
 env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" prompt 1/19 | grep -q '^## Example 1' || fail "prompt shows no example"
 
 # A model is called over the carried libcurl: nobody listens on port 1, and saying so takes all that a call takes.
-call=$(env -i PATH=/usr/bin:/bin HOME=/ LD_DEBUG=libs "$tree/bin/kernelbench" models --models "$work/models.toml" --try nobody 2>&1 || true)
+call=$(env -i PATH=/usr/bin:/bin HOME=/ LD_DEBUG=libs "$tree/bin/kernelbench" models --models-file "$work/models.toml" --try nobody 2>&1 || true)
 grep -q "gave up after 1 attempt: " <<<"$call" || fail "models --try did not call: $(tail -n 1 <<<"$call")"
 if grep -E "calling init: .*/(libcurl|libnghttp2|libssl)" <<<"$call" | grep -vF "$tree/"; then
   fail "libcurl, or what it needs, is not the carried one"

@@ -71,7 +71,7 @@ class Sanitize(unittest.TestCase):
     def test_calls_a_module_on_inputs_of_the_problems_form(self):
         tensors = []
         structure = trees.flatten([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], tensors, "inputs")
-        spec = {"source": SOURCE, "init": trees.flatten([4], [], "init"), "structure": structure, "device": "cpu",
+        spec = {"source": SOURCE, "init": trees.flatten([4], [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
                 "precision": "fp32", "inputs": trees.layout(tensors)[0]}
         with mock.patch.object(torch.cuda, "synchronize") as synchronize:
             sanitize.call(spec)
