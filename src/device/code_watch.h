@@ -25,8 +25,8 @@ struct SchedulerSettings {  // sched_attr of sched_setattr(2)
   uint64_t runtime = 0, deadline = 0, period = 0;
 };
 
-// While it lives, this thread wakes up when its time has come: sleeping is exact to a microsecond instead of 50, and
-// the thread does not wait for the time slice of whoever has the core, 3 ms, in which most calls are over. With a
+// While it lives, this thread wakes up when its time has come (how exact a sleep is, process_link.cc has set): it does
+// not wait for the time slice of whoever has the core, 3 ms, in which most calls are over. With a
 // real-time priority where this is granted; else with short time slices (known since Linux 6.12) for itself and for
 // process `pid`, which keeps them.
 class PromptWaking {
