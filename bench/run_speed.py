@@ -72,6 +72,33 @@ def watch_memory(pid, peak):
         time.sleep(0.2)
 
 
+class Utilization:
+    """How busy a GPU is, by the driver's own count: the share of time in which at least one kernel ran."""
+
+    def __init__(self, device):
+        self._samples, self._process = [], None
+        if device == "cpu":
+            return
+        command = ["nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "--loop-ms=250"]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self._process.stdout:
+            if line.strip().isdigit():
+                self._samples.append(int(line))
+
+    def stop(self):
+        """A line, or nothing on the CPU."""
+        if self._process is None:
+            return []
+        self._process.terminate()
+        self._process.wait()
+        if not self._samples:
+            return ["the driver gave no utilization"]
+        return [f"kernels ran {sum(self._samples) / len(self._samples):.0f}% of the time (utilization.gpu, {len(self._samples)} samples)"]
+
+
 def where_time_went(store):
     """Lines: seconds by step over all evaluations of the store, and the evaluations that took longest."""
     def told(*command):
@@ -111,18 +138,19 @@ def main():
                    arguments.protocol, "--store", os.path.join(directory, "speed.sqlite")]
         if arguments.timeline:
             command += ["--timeline", arguments.timeline]
-        start, peak = time.monotonic(), [0]
+        start, peak, busy = time.monotonic(), [0], Utilization(arguments.device)
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the engine's: it says how far it came
         threading.Thread(target=watch_memory, args=(process.pid, peak), daemon=True).start()
         out, _ = process.communicate()
         took = time.monotonic() - start
+        used = busy.stop()
         steps = list(where_time_went(os.path.join(directory, "speed.sqlite"))) if arguments.steps else []
         if arguments.json:
             listed = subprocess.run([BINARY, "list", "--json", "--store", os.path.join(directory, "speed.sqlite")], capture_output=True, text=True)
             pathlib.Path(arguments.json).write_text(listed.stdout)
     print(out, end="")
-    print("\n".join(steps))
+    print("\n".join(used + steps))
     print(f"{len(rows)} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
           f"{len(rows) / took:.2f} a second; engine's largest resident memory {peak[0] >> 20} MiB")
 

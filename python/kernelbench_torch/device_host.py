@@ -59,6 +59,9 @@ class Channel:
             body += part
         return json.loads(body), fds
 
+    def close(self):
+        self._socket.close()
+
     def send(self, body, fds=()):
         data = json.dumps(body).encode()
         data = struct.pack("<I", len(data)) + data
@@ -184,9 +187,13 @@ class Host:
             raise ProblemError(f"{request['path']}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
         self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
                        "parameters": params, "parameters_bytes": params_bytes}
-        return {**self.layout, "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
+        return {**self.layout, "roomy": self.has_room(), "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
                 "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
+
+    def has_room(self):
+        """Whether a second runner may wait on the device: on a GPU that takes half a gigabyte, or more with what it loads."""
+        return self.kind == "cpu" or available_bytes(self.kind) > torch.cuda.mem_get_info()[1] // 2
 
     def init_values(self, request):
         """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
@@ -217,8 +224,9 @@ class Host:
                 if budget:
                     self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
             done += 1
-        problem.budgets[name] = (budgets, done)
-        self.release_memory()
+        if (budgets, done) != problem.budgets.get(name):
+            problem.budgets[name] = (budgets, done)
+            self.release_memory()
         tolerance = json.dumps(request["tolerance"]).encode()
         judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
         return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
@@ -296,9 +304,10 @@ class Host:
         self.roomy = True
 
     def arena_bytes(self):
-        """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides, if it all fits."""
+        """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides with an eighth for what is
+        lost between its tensors, if it all fits."""
         outputs = self.layout["outputs_bytes"]
-        wanted = 2 * outputs + self.problem.forward_bytes + (64 << 20)
+        wanted = 2 * outputs + self.problem.forward_bytes * 9 // 8 + (64 << 20)
         return max(outputs + (2 << 20), min(wanted, available_bytes(self.kind) // 3))
 
     def attach(self, request):

@@ -143,7 +143,7 @@ class Runner:
         with self.arena:
             self.arrival.begin(self.timed)
             seed_generators(seed, self.device)
-            placed = [self.arena.place(tensor) for tensor in call()]
+            placed = [self.arena.place(number, tensor) for number, tensor in enumerate(call())]
             if self.timed:
                 self.arrival.end()
         torch.cuda.synchronize()
@@ -215,28 +215,51 @@ class Mailbox:
         self._library.kbr_answer(self._mailbox)
 
 
-def serve(library, spec, fds):
-    """The worker's whole life; returns its exit code."""
-    torch.set_num_threads(spec["threads"])
+def open_device(library, cupti):
+    """In a confined process: the driver starts threads. What most modules need at their first call, and the traced call, is loaded
+    here, where it costs nobody anything: cuBLAS, cuDNN and CUPTI take longer than most evaluations."""
+    problem = (library.kbr_open_gpu() or b"").decode()
+    if problem:
+        return problem
+    torch.cuda.init()
+    x = torch.ones(16, 16, device="cuda")
+    torch.nn.functional.conv2d(torch.mm(x, x).reshape(1, 1, 16, 16), torch.ones(1, 1, 3, 3, device="cuda"))
+    torch.cuda.synchronize()
+    del x
+    torch.cuda.empty_cache()
+    with contextlib.suppress(OSError):  # the traced call will say what is wrong
+        ctypes.CDLL(cupti)
+    return ""
+
+
+def serve(library, own, engine):
+    """The worker's whole life; returns its exit code. `own`: what is known before there is a problem. `engine`: a channel by which
+    comes, once, what to run: a spec with the descriptors of doorbell, inputs, outputs, parameters, the finished extensions in the
+    order of spec["extensions"], and what the first call compiled, if anything."""
+    torch.set_num_threads(own["threads"])
     torch.set_grad_enabled(False)
-    on_cpu = spec["device"] == "cpu"
-    doorbell = library.kbr_map(fds[0])
-    built = fds[4:]
-    extensions.serve_finished(spec["extensions"], built[:len(spec["extensions"])])
+    on_cpu = own["device"] == "cpu"
     arena = None if on_cpu else output_arena.OutputArena(library)
-    problem = runner_library.confine(library, spec)
-    if not problem and not on_cpu:  # after confinement: the driver starts threads
-        problem = (library.kbr_open_gpu() or b"").decode()
-        torch.cuda.init()
-    if not problem and spec["compiled"]:
-        first_call.adopt(built[-1])
+    problem = runner_library.confine(library, own)
+    if not problem and not on_cpu:
+        problem = open_device(library, own["profiler"])
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125
+    message = engine.receive()
+    engine.close()
+    if message is None:  # the engine is gone
+        return 0
+    spec, fds = message
+    built = fds[4:]
+    extensions.serve_finished(spec["extensions"], built[:len(spec["extensions"])])
+    if spec["compiled"]:
+        first_call.adopt(built[-1])
+    doorbell = library.kbr_map(fds[0])
     segments = [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in fds[1:4]]
-    if arena:
-        arena.open(segments[1], spec["arena_bytes"])
     runner = Runner(spec, segments, arena)
+    if arena:
+        arena.open(segments[1], spec["arena_bytes"], runner.outputs)
     mailbox = Mailbox(library, doorbell, runner.forms)
     mailbox.write()
     clean = True  # the report in the mailbox says that all is well

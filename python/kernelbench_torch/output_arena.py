@@ -8,6 +8,9 @@ import torch
 from torch.cuda.memory import CUDAPluggableAllocator
 
 
+_SMALL_BYTES = 16 << 20
+
+
 class OutputArena:
     """Use as a context around forward: the allocations of this thread come from the arena, as far as it reaches."""
 
@@ -17,11 +20,15 @@ class OutputArena:
         self._allocator = CUDAPluggableAllocator(library._name, "kbr_arena_alloc", "kbr_arena_free")
         self._active = False
 
-    def open(self, base, size):
-        """Once CUDA is there: the arena is `size` bytes at address `base`."""
+    def open(self, base, size, outputs):
+        """Once CUDA is there: the arena is `size` bytes at address `base`. `outputs`: tensors of the outputs' form."""
         self._base, self._end = base, base + size
         self._library.kbr_arena_open(base, size)
         self._pool = torch.cuda.MemPool(self._allocator.allocator())
+        # Small outputs have places of their own, for when what forward needs besides leaves no whole segment of the arena.
+        small = sum(t.numel() * t.element_size() for t in outputs) <= _SMALL_BYTES
+        with self:
+            self._places = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs] if small else []
         self._keep_graphs_out()
 
     def __enter__(self):
@@ -33,13 +40,13 @@ class OutputArena:
             self._active = False
             self._stop()
 
-    def place(self, tensor):
-        """The same tensor, contiguous and in the arena, or a copy that is."""
+    def place(self, number, tensor):
+        """Output `number`: the same tensor, contiguous and in the arena, or a copy that is."""
         tensor = tensor.resolve_conj().resolve_neg().contiguous()
         address = tensor.data_ptr()
         if self._base <= address and address + tensor.numel() * tensor.element_size() <= self._end:
             return tensor
-        placed = torch.empty_like(tensor)
+        placed = self._places[number] if self._places else torch.empty_like(tensor)
         if not self._base <= placed.data_ptr() < self._end and tensor.numel():
             raise torch.OutOfMemoryError("the memory for outputs is used up by tensors that the candidate keeps")
         return placed.copy_(tensor)

@@ -5,9 +5,8 @@ candidate. Each request forks a child that enters namespaces of its own, gives u
 candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), its first call (op "prepare"),
 or tries what a candidate could do (op "probe").
 
-Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": doorbell, inputs, outputs,
-parameters, the finished extensions in the order of spec["extensions"], and what the first call compiled, if anything; for
-"capture" and "prepare": result.
+Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": a socket by which it is told what to
+run (module_runner.py); for "capture" and "prepare": result.
 """
 
 import gc
@@ -40,7 +39,7 @@ def become_child(library, namespaces, request, fds):
     os.dup2(output, 2)
     close_all_but({0, 1, 2, *fds})  # the engine's socket above all
     spec = request["spec"]
-    works = {"run": lambda: module_runner.serve(library, spec, rest), "probe": lambda: probe(library, spec),
+    works = {"run": lambda: module_runner.serve(library, spec, Channel(rest[0])), "probe": lambda: probe(library, spec),
              "capture": lambda: extensions.capture(library, spec, rest[0]),
              "prepare": lambda: first_call.prepare(library, spec, rest[0])}
     work = runner_library.WORK(works[request["op"]])

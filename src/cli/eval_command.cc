@@ -40,6 +40,14 @@ Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
   return requests;
 }
 
+std::vector<RunnerNeeds> NeedsAhead(const std::vector<Request>& requests, size_t first, const std::string& device) {
+  std::vector<RunnerNeeds> needs;
+  for (size_t i = first; i < std::min(requests.size(), first + RunnersAhead(device)); ++i) {
+    needs.push_back(NeedsOf(requests[i]));
+  }
+  return needs;
+}
+
 void Print(const json& evaluation, const EvalFlags& flags) {
   if (flags.json) {
     fmt::print("{}", JsonLine(evaluation));
@@ -70,9 +78,10 @@ int Eval(const EvalFlags& flags) {
 
   std::vector<json> finished;
   int exit_code = kAllCorrect;
-  for (const Request& request : *requests) {
+  for (size_t i = 0; i < requests->size(); ++i) {
+    const Request& request = (*requests)[i];
     progress.Say(fmt::format("judging {}", request.candidate.path.filename().string()));
-    const auto evaluation = (*evaluator)->Evaluate(request);
+    const auto evaluation = (*evaluator)->Evaluate(request, NeedsAhead(*requests, i + 1, options.device));
     progress.Done();
     if (!evaluation) {
       progress.Clear();

@@ -18,9 +18,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kOffsetCalls = 5, kGpuOffsetCalls = 11;        // a GPU's is longer than many kernels
+// A GPU's offset is longer than many kernels; for calls of this length and more it matters as little as on the CPU.
+constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11;
+constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedCalls = 6;
+constexpr double kReadyTimeoutS = 60;  // a GPU runner loads its libraries first
 
 Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
   Evaluation evaluation;
@@ -61,18 +64,16 @@ std::string CheckText(const Request& request, Evaluation* evaluation) {
   return error == nullptr ? "" : fmt::format("static: {}, line {}: {}", error->rule, error->line, error->reason);
 }
 
-// What the runner left behind completes a finding: a death has a cause, a candidate has printed something.
-void AddEvidence(const RunnerProcess::End& end, const std::optional<Finding>& finding, Evaluation* evaluation) {
-  if (!end.output.empty()) evaluation->evidence["output"] = end.output;
-  if (!finding) return;
-  if (finding->verdict == Verdict::kCrashed && end.out_of_memory) {
+// How the runner ended completes a finding: a death has a cause.
+void AddEvidence(const RunnerProcess::End& end, const Finding& finding, Evaluation* evaluation) {
+  if (finding.verdict == Verdict::kCrashed && end.out_of_memory) {
     evaluation->verdict = Verdict::kOutOfMemory;
     evaluation->reason =
         fmt::format("it used more than the {} GB that it may (memory_gb)", evaluation->protocol.memory_gb);
     return;
   }
-  if (!finding->traceback.empty()) evaluation->evidence["traceback"] = finding->traceback;
-  const bool died = finding->verdict == Verdict::kCrashed && finding->traceback.empty();
+  if (!finding.traceback.empty()) evaluation->evidence["traceback"] = finding.traceback;
+  const bool died = finding.verdict == Verdict::kCrashed && finding.traceback.empty();
   if (!died || !end.status) return;
   if (end.status->signal != 0) {
     evaluation->evidence["signal"] = SignalName(end.status->signal);
@@ -100,11 +101,11 @@ double Total(const StepTimes& times) {
 // A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
 // loaded is charged to the candidate. SIGKILL may come from outside too, as from a machine that runs out of memory: a
 // candidate that ends so is judged once more.
-Result<Evaluation> Evaluator::Evaluate(const Request& request) {
+Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead) {
   int failures = 0, kills = 0;
   bool loaded = true;  // whenever it failed
   for (;;) {
-    auto evaluation = EvaluateOnce(request);
+    auto evaluation = EvaluateOnce(request, ahead);
     if (evaluation) {
       const bool killed =
           evaluation->verdict == Verdict::kCrashed && evaluation->evidence.value("signal", "") == SignalName(SIGKILL);
@@ -131,7 +132,7 @@ Status Evaluator::CanTime(const Protocol& protocol) const {
 }
 
 // The story of one evaluation.
-Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
+Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead) {
   candidate_loaded_ = false;
   KB_RETURN_IF_ERROR(CanTime(request.protocol));
   const int64_t start = NowNs();
@@ -146,12 +147,17 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
     return Reject(std::move(evaluation), Verdict::kStaticRejected, error);
   }
 
-  // The trusted side: the device process loads the problem and finds out what it takes and returns.
+  // The trusted side: the device process loads the problem and finds out what it takes and returns. A runner starts
+  // meanwhile, and while this one is judged those of the next ones.
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
+  std::vector<RunnerNeeds> runners = {NeedsOf(request)};
+  if (roomy_) runners.insert(runners.end(), ahead.begin(), ahead.end());
+  KB_RETURN_IF_ERROR(ForeseeRunners(runners));
   evaluation.device_info = device_->info();
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
+  if (roomy_ = problem.at("roomy"); !roomy_) KB_RETURN_IF_ERROR(ForeseeRunners({NeedsOf(request)}));
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
@@ -175,7 +181,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
-  KB_ASSIGN_OR_RETURN(const std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
+  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
   Rounds rounds(&*device_, request.protocol, &times);
   if (const Status measured = MeasureUndisturbed(request, &rounds, &evaluation); !measured) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
@@ -208,12 +214,16 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request) {
   step = NowNs();
   runner->Kill();
   KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
-  const RunnerProcess::End end = runner->Finish();
-  // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
-  if (finding && finding->verdict == Verdict::kCrashed && finding->traceback.empty() && !end.status) {
-    return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
+  if (finding) {
+    const RunnerProcess::End end = runner->Finish();
+    // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
+    if (finding->verdict == Verdict::kCrashed && finding->traceback.empty() && !end.status) {
+      return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
+    }
+    AddEvidence(end, *finding, &evaluation);
   }
-  AddEvidence(end, finding, &evaluation);
+  if (!runner->Output().empty()) evaluation.evidence["output"] = runner->Output();
+  ending_ = std::move(runner);
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
   times["other"] += std::max(0.0, static_cast<double>(NowNs() - start) / 1e3 - Total(times));
   return evaluation;
@@ -224,7 +234,8 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& req
   KB_RETURN_IF_ERROR(MakeBaseline(request.protocol.baseline, times));
   KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(request.candidate.kind == CandidateKind::kModule, times));
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(auto runner, StartRunner(request, problem, built, session));
+  KB_ASSIGN_OR_RETURN(auto runner, TakeRunner(NeedsOf(request)));
+  KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, runner.get()));
   KB_RETURN_IF_ERROR(
       device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
   (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -255,33 +266,47 @@ Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
 // under the conditions of a round: fresh memory contents where they are read, caches flushed.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  std::vector<double> baseline, offset;
+  int64_t step = NowNs();
+  ending_.reset();
+  evaluation->engine_us["finish"] += static_cast<double>(NowNs() - step) / 1e3;
+  step = NowNs();
+  const Quiet quiet(this);
+  evaluation->engine_us["launch"] += static_cast<double>(NowNs() - step) / 1e3;
+  KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  const bool gpu = options_.device != "cpu";
-  for (int i = 0; i <= (gpu ? kGpuOffsetCalls : kOffsetCalls); ++i) {  // the first waits for the runner to be ready
-    const int64_t start = NowNs();
-    KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
-    evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
-    KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, 10));
-    const auto* told = std::get_if<Rounds::Answer>(&answer);
-    if (told == nullptr)
-      return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
-    KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
-    if (i > 0) offset.push_back(told->us - here.at("us").get<double>());
-  }
-  std::sort(offset.begin(), offset.end());
-  evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
-  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
+  std::vector<double> baseline, offset;
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     evaluation->device_shared |= alone.at("gap_us") > 0;
     if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
   }
-  if (baseline.empty()) return {};
-  evaluation->undisturbed_us = Median(baseline);
-  evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
+  if (!baseline.empty()) {
+    evaluation->undisturbed_us = Median(baseline);
+    evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
+  }
+  const bool exact = options_.device != "cpu" && calls > 0 && evaluation->undisturbed_us < kLongCallUs;
+  for (int i = 0; i < (exact ? kExactOffsetCalls : kOffsetCalls); ++i) {
+    KB_ASSIGN_OR_RETURN(const double us, EmptyCall(rounds, evaluation));
+    offset.push_back(us);
+  }
+  std::sort(offset.begin(), offset.end());
+  evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
+  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
   return {};
+}
+
+Result<double> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evaluation) {
+  const int64_t start = NowNs();
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
+  evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
+  KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, kReadyTimeoutS));
+  const auto* told = std::get_if<Rounds::Answer>(&answer);
+  if (told == nullptr) {
+    return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
+  }
+  KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
+  return told->us - here.at("us").get<double>();
 }
 
 // The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.

@@ -17,6 +17,7 @@
 #include "judge/problem/problem_catalog.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
+#include "judge/process/zygote.h"
 #include "judge/protocol/protocol.h"
 #include "judge/round/round.h"
 #include "judge/sandbox/sandbox.h"
@@ -40,6 +41,19 @@ struct Request {
   Protocol protocol;
 };
 
+// In bytes.
+inline uint64_t Gigabytes(double gigabytes) { return static_cast<uint64_t>(gigabytes * (uint64_t{1} << 30)); }
+
+// What a runner must be before it is told what to run.
+struct RunnerNeeds {
+  CandidateKind kind = CandidateKind::kNative;
+  double memory_gb = 0;
+  bool operator==(const RunnerNeeds&) const = default;
+};
+RunnerNeeds NeedsOf(const Request& request);
+// So many runners are worth starting ahead on a device of this name.
+size_t RunnersAhead(const std::string& device);
+
 // Holds what stays warm between evaluations: the sandbox, the device process, the zygote. Not thread-safe.
 class Evaluator {
  public:
@@ -58,7 +72,9 @@ class Evaluator {
   void Prebuild(const std::vector<Request>& requests);
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
-  Result<Evaluation> Evaluate(const Request& request);
+  // `ahead`: what the next evaluations will probably need, as far as that is known: runners are started for them
+  // meanwhile, and stopped while anything is timed.
+  Result<Evaluation> Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead = {});
 
   // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
   Result<nlohmann::json> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
@@ -87,10 +103,26 @@ class Evaluator {
     std::string compiler;              // what built it; empty: nothing was built
   };
 
+  struct WaitingRunner {
+    RunnerNeeds needs;
+    std::unique_ptr<RunnerProcess> process;
+  };
+  // Stops the runners that wait, for as long as it lives.
+  class Quiet {
+   public:
+    explicit Quiet(Evaluator* evaluator);
+    Quiet(const Quiet&) = delete;  // it stops them once
+    Quiet& operator=(const Quiet&) = delete;
+    ~Quiet();
+
+   private:
+    Evaluator* evaluator_;
+  };
+
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
 
-  Result<Evaluation> EvaluateOnce(const Request& request);
+  Result<Evaluation> EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead);
   Status CanTime(const Protocol& protocol) const;
   // Starts what does not run: the device process, and for modules the zygote.
   Status EnsureServices(bool needs_zygote);
@@ -100,8 +132,14 @@ class Evaluator {
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
   nlohmann::json RunnerSpec(const Request& request, const nlohmann::json& problem) const;
   Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
-  Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
-                                                     const Built& built, const SessionFds& session);
+  // Runners are started before they are needed, and waited for when there is nothing else to do. These wait, in this
+  // order, and no others.
+  Status ForeseeRunners(const std::vector<RunnerNeeds>& wanted);
+  Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
+  Status AwaitRunner(WaitingRunner* waiting);
+  Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
+  Status TellRunner(const Request& request, const nlohmann::json& problem, const Built& built,
+                    const SessionFds& session, RunnerProcess* runner) const;
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
                                                      const Built& built, StepTimes* times);
@@ -111,6 +149,8 @@ class Evaluator {
   Result<SessionFds> ShareMemory(bool module, StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
+  // What an empty call takes longer in the runner than here, in us.
+  Result<double> EmptyCall(Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                       Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
@@ -135,6 +175,9 @@ class Evaluator {
   std::optional<Builder> builder_;
   std::optional<DeviceProcess> device_;
   std::optional<Zygote> zygote_;
+  std::vector<WaitingRunner> waiting_;
+  bool roomy_ = false;                     // the device has memory for runners that wait beside the last problem
+  std::unique_ptr<RunnerProcess> ending_;  // killed, of the evaluation before
   bool candidate_loaded_ = false;
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };

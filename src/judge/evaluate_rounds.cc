@@ -329,6 +329,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   }
   if (!protocol.measure) return finding;
 
+  const Quiet quiet(this);
   int done = 0, voids = 0;
   const int most_voids = std::max(10, protocol.round_checks.front());
   for (const int check : protocol.round_checks) {

@@ -29,8 +29,6 @@ std::chrono::milliseconds Seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
 }
 
-uint64_t Gigabytes(double gigabytes) { return static_cast<uint64_t>(gigabytes * (uint64_t{1} << 30)); }
-
 CompileLimits LimitsOf(const Protocol& protocol) {
   return {.timeout = Seconds(protocol.build_timeout_s), .memory_bytes = Gigabytes(protocol.memory_gb)};
 }
@@ -125,14 +123,19 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                              : static_cast<uint64_t>(protocol.weight_seed + i));
   }
   const std::string sha256 = Sha256(source);
-  KB_ASSIGN_OR_RETURN(json loaded, device_->Ask({{"op", "problem"},
-                                                 {"path", problem.path.string()},
-                                                 {"sha256", sha256},
-                                                 {"size", size},
-                                                 {"precision", protocol.precision},
-                                                 {"weight_seeds", seeds},
-                                                 {"memory_bytes", Gigabytes(options_.device_memory_gb)}},
-                                                Seconds(protocol.reference_timeout_s)));
+  const json request = {{"op", "problem"},
+                        {"path", problem.path.string()},
+                        {"sha256", sha256},
+                        {"size", size},
+                        {"precision", protocol.precision},
+                        {"weight_seeds", seeds},
+                        {"memory_bytes", Gigabytes(options_.device_memory_gb)}};
+  auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  if (!answer && ending_ && device_->alive()) {  // the last candidate's memory may be missing
+    ending_.reset();
+    answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  }
+  KB_ASSIGN_OR_RETURN(json loaded, std::move(answer));
   loaded["sha256"] = sha256;
   (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
   return loaded;
@@ -203,51 +206,6 @@ Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const
   result.ok = true;
   KB_ASSIGN_OR_RETURN(const BuildResult kept, builder_->cache().Put(key, std::move(result), archive));
   return kept.artifact;
-}
-
-// What every process that holds the candidate is told.
-json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
-  json spec = {{"device", options_.device},
-               {"gpu", gpu_},
-               {"threads", options_.threads},
-               {"precision", request.protocol.precision},
-               {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
-  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars",
-                          "may_alias", "construct_on"}) {
-    spec[key] = problem.at(key);
-  }
-  return spec;
-}
-
-Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
-                                                              const Built& built, const SessionFds& session) {
-  json spec = RunnerSpec(request, problem);
-  const std::string profiler = device_->info().value("profiler", "");
-  spec["profiler"] = profiler;
-  if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
-    readable.push_back(std::filesystem::path(profiler).parent_path().string());
-  }
-  spec["events"] = request.protocol.TimedByEvents();
-  std::unique_ptr<RunnerProcess> runner;
-  if (request.candidate.kind == CandidateKind::kNative) {
-    KB_ASSIGN_OR_RETURN(runner,
-                        StartNativeRunner(installation_, sandbox_, spec, session, built.kernel, options_.threads));
-  } else {
-    spec["source"] = request.candidate.source;
-    spec["arena_bytes"] = session.arena_bytes;
-    spec["extensions"] = json::array();
-    std::vector<std::filesystem::path> files;
-    for (const auto& [key, name, file] : built.extensions) {
-      spec["extensions"].push_back({key, name});
-      files.push_back(file);
-    }
-    spec["compiled"] = !built.first_call.empty();
-    if (!built.first_call.empty()) files.push_back(built.first_call);
-    KB_ASSIGN_OR_RETURN(runner, zygote_->StartRunner(spec, session, files));
-  }
-  if (!CgroupsOffered() || options_.without.contains("cgroup")) return runner;
-  runner->Limit(Cgroup::Create(Gigabytes(request.protocol.memory_gb) + kGroupSlack, kRunnerThreads));
-  return runner;
 }
 
 // What cannot be found out here is met again in Evaluate() and reported there.

@@ -1,7 +1,8 @@
 // kb-runner: runs one native candidate. Trusted until it loads the candidate, never afterwards.
 //
-// Descriptors come by number on the command line: --spec (JSON, see judge/runner), --doorbell, --inputs, --outputs,
-// --parameters (shared memory), --kernel (the shared object), --hello and --status (see confine.h).
+// Descriptors come by number on the command line: --spec (JSON: what is known before there is a problem), --control (a
+// socket by which it is told what to run: JSON, with doorbell, inputs, outputs and parameters, which are shared memory,
+// and the candidate's shared object), --hello and --status (see confine.h).
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -25,6 +26,7 @@
 #include "runner/memory.h"
 #include "runner/probes.h"
 #include "runner/stand_in.h"
+#include "wire/channel.h"
 
 namespace kb::runner {
 namespace {
@@ -208,19 +210,34 @@ int ServeProbes(const json& spec) {
   return 0;
 }
 
-int Serve(const std::map<std::string, int>& fds, const json& spec) {
-  const auto doorbell = Segment::Map(fds.at("doorbell"));
-  if (!doorbell) return Stop(doorbell.error());
-  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
+// What it is told: descriptors in the order in which they are sent.
+enum Sent { kDoorbell, kInputs, kOutputs, kParameters, kKernel, kSentFds };
+
+// Waits for the engine's word, which may come long after the device was opened; nothing if the engine is gone.
+std::optional<ChannelMessage> AwaitTask(int control) {
+  Channel engine{Fd(control)};
+  auto task = engine.Receive(std::chrono::hours(24));
+  if (!task || task->fds.size() != kSentFds) return std::nullopt;
+  return std::move(*task);
+}
+
+int Serve(int control, const json& self) {
+  if (const Status confined = Confine(LimitsOf(self.at("confinement"))); !confined) return Stop(confined.error());
   std::optional<Gpu> gpu;
-  if (spec.at("device") == "cuda") {
+  if (self.at("device") == "cuda") {
     auto opened = Gpu::Open();
     if (!opened) return Stop(opened.error());
     gpu.emplace(*opened);
+    (void)KernelTrace::Load(self.at("profiler"));  // takes a while, and now there is time
   }
-  const auto segment = [&](const char* name) { return gpu ? gpu->Map(fds.at(name)) : Segment::Map(fds.at(name)); };
-  const auto inputs = segment("inputs"), outputs = segment("outputs"), parameters = segment("parameters");
-  for (const auto* one : {&inputs, &outputs, &parameters}) {
+  const std::optional<ChannelMessage> task = AwaitTask(control);
+  if (!task) return 0;
+  const json& spec = task->body;
+  const auto fd = [&](Sent which) { return task->fds[which].get(); };
+  const auto doorbell = Segment::Map(fd(kDoorbell));
+  const auto segment = [&](Sent which) { return gpu ? gpu->Map(fd(which)) : Segment::Map(fd(which)); };
+  const auto inputs = segment(kInputs), outputs = segment(kOutputs), parameters = segment(kParameters);
+  for (const auto* one : {&doorbell, &inputs, &outputs, &parameters}) {
     if (!*one) return Stop(one->error());
   }
   NativeCandidate candidate(spec, gpu ? &*gpu : nullptr, *inputs, *outputs, *parameters);
@@ -233,7 +250,7 @@ int Serve(const std::map<std::string, int>& fds, const json& spec) {
         candidate.Empty();
         break;
       case CallKind::kLoad:
-        mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fds.at("kernel"))));
+        mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fd(kKernel))));
         break;
       case CallKind::kPrepare:
         mailbox.Write(candidate.Prepare());
@@ -291,8 +308,8 @@ int Main(int argc, char** argv) {
   if (!text) return 125;
   const json spec = json::parse(*text);
   if (spec.contains("outside")) Supervise(fds["hello"], fds["status"], [&] { return ServeProbes(spec); });
-  if (!has({"doorbell", "inputs", "outputs", "parameters", "kernel"})) return 2;
-  Supervise(fds["hello"], fds["status"], [&] { return Serve(fds, spec); });
+  if (!has({"control"})) return 2;
+  Supervise(fds["hello"], fds["status"], [&] { return Serve(fds["control"], spec); });
 }
 
 }  // namespace

@@ -107,6 +107,10 @@ void Scheduler::Serve(Device* device) {
   device->window.clear();
 }
 
+Request Scheduler::RequestOf(const Prepared& prepared) {
+  return {prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
+}
+
 // Takes tasks until enough are being built. True if there was any.
 bool Scheduler::Refill(Device* device) {
   const size_t ahead = static_cast<size_t>(std::max(4, 2 * BuildThreads(options_) * (device->name == "cpu" ? 4 : 1)));
@@ -129,7 +133,7 @@ bool Scheduler::Refill(Device* device) {
       continue;
     }
     Prepared prepared{std::move(*task), std::move(*candidate), {}};
-    const Request request{prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
+    const Request request = RequestOf(prepared);
     for (Evaluator::Compilation& compilation : device->evaluator->Compilations(request)) {
       prepared.builds.push_back(pool_.Submit(compilation.key, std::move(compilation.run)));
     }
@@ -155,12 +159,16 @@ std::optional<Scheduler::Prepared> Scheduler::TakeReady(Device* device) {
 }
 
 void Scheduler::Judge(Device* device, const Prepared& prepared) {
-  const Request request{prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
+  const Request request = RequestOf(prepared);
+  std::vector<RunnerNeeds> ahead;
+  for (const Prepared& later : device->window) {
+    if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(RequestOf(later)));
+  }
   TaskEnd end{prepared.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
   const int64_t start = NowNs();
   while (end.attempts < options_.attempts && !Ending()) {
     ++end.attempts;
-    end.evaluation = device->evaluator->Evaluate(request);
+    end.evaluation = device->evaluator->Evaluate(request, ahead);
     if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
   }
   if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");

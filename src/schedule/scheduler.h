@@ -73,6 +73,7 @@ class Scheduler {
   };
 
   explicit Scheduler(SchedulerOptions options);
+  static Request RequestOf(const Prepared& prepared);
   void Serve(Device* device);
   bool Refill(Device* device);
   std::optional<Prepared> TakeReady(Device* device);

@@ -16,6 +16,7 @@
 #include "judge/build/compiler.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
+#include "judge/process/zygote.h"
 #include "judge/sandbox/cgroup.h"
 
 namespace kb {

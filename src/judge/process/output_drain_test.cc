@@ -1,13 +1,13 @@
 // A runner's output while several of its threads write and the engine wants to go on.
 
+#include "judge/process/output_drain.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <thread>
-
-#include "judge/process/runner_process.h"
 
 namespace kb {
 namespace {

@@ -84,8 +84,9 @@ bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol)
 Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
   const int64_t start = NowNs();
   auto reply = device_->Ask(request, std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1e3)));
-  // The calls themselves are not the engine's time; what surrounds them is.
-  const double call_us = reply && reply->contains("us") ? reply->at("us").get<double>() : 0;
+  // The calls of candidate and reference are not the engine's time; what surrounds them is.
+  const bool counts = request.at("op") != "call" || request.at("kind") == static_cast<int>(CallKind::kForward);
+  const double call_us = counts && reply && reply->contains("us") ? reply->at("us").get<double>() : 0;
   if (call_us > 0) (*times_)["calls"] += call_us;
   (*times_)[name] += static_cast<double>(NowNs() - start) / 1e3 - call_us;
   return reply;

@@ -1,0 +1,119 @@
+// The runners of an evaluator: started ahead, told what to run, stopped while something is timed.
+
+#include <algorithm>
+
+#include "base/barriers.h"
+#include "judge/evaluate.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+}  // namespace
+
+Evaluator::Quiet::Quiet(Evaluator* evaluator) : evaluator_(evaluator) {
+  auto& waiting = evaluator->waiting_;
+  // One that did not start is missed, and that told, when it is needed.
+  std::erase_if(waiting, [&](WaitingRunner& runner) { return !evaluator->AwaitRunner(&runner); });
+  for (const WaitingRunner& runner : waiting) runner.process->Pause();
+}
+
+Evaluator::Quiet::~Quiet() {
+  for (const WaitingRunner& runner : evaluator_->waiting_) runner.process->Resume();
+}
+
+RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, request.protocol.memory_gb}; }
+
+// On a GPU a runner takes longer to start than an evaluation leaves it time between what is timed.
+size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 2; }
+
+Status Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
+  std::vector<WaitingRunner> had = std::move(waiting_);
+  waiting_.clear();
+  for (const RunnerNeeds& needs : wanted) {
+    const auto found = std::find_if(had.begin(), had.end(), [&](const auto& runner) { return runner.needs == needs; });
+    if (found != had.end()) {
+      waiting_.push_back(std::move(*found));
+      had.erase(found);
+      continue;
+    }
+    // A zygote that still imports torch is not waited for: its runner starts when there is nothing else to do.
+    if (needs.kind == CandidateKind::kModule && !(zygote_ && zygote_->ready())) continue;
+    KB_ASSIGN_OR_RETURN(auto process, LaunchRunner(needs));
+    waiting_.push_back({needs, std::move(process)});
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds& needs) {
+  json spec = {{"device", options_.device},
+               {"gpu", gpu_},
+               {"threads", options_.threads},
+               {"confinement", sandbox_.Confinement(Gigabytes(needs.memory_gb))}};
+  const std::string profiler = device_->info().value("profiler", "");
+  spec["profiler"] = profiler;
+  if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
+    readable.push_back(std::filesystem::path(profiler).parent_path().string());
+  }
+  if (needs.kind == CandidateKind::kModule) return zygote_->StartRunner(spec);
+  return StartNativeRunner(installation_, sandbox_, spec, options_.threads);
+}
+
+Status Evaluator::AwaitRunner(WaitingRunner* waiting) {
+  if (waiting->process->arrived()) return {};
+  KB_RETURN_IF_ERROR(waiting->process->Arrive());
+  if (CgroupsOffered() && !options_.without.contains("cgroup")) {
+    waiting->process->Limit(Cgroup::Create(Gigabytes(waiting->needs.memory_gb) + kGroupSlack, kRunnerThreads));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<RunnerProcess>> Evaluator::TakeRunner(const RunnerNeeds& needs) {
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& runner) { return runner.needs == needs; });
+  WaitingRunner runner{needs, nullptr};
+  if (found != waiting_.end()) {
+    runner = std::move(*found);
+    waiting_.erase(found);
+  } else {
+    KB_ASSIGN_OR_RETURN(runner.process, LaunchRunner(needs));
+  }
+  KB_RETURN_IF_ERROR(AwaitRunner(&runner));
+  return std::move(runner.process);
+}
+
+// What every process that holds the candidate is told.
+json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
+  json spec = {{"device", options_.device},
+               {"gpu", gpu_},
+               {"threads", options_.threads},
+               {"precision", request.protocol.precision},
+               {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
+  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars",
+                          "may_alias", "construct_on"}) {
+    spec[key] = problem.at(key);
+  }
+  return spec;
+}
+
+Status Evaluator::TellRunner(const Request& request, const json& problem, const Built& built, const SessionFds& session,
+                             RunnerProcess* runner) const {
+  json spec = RunnerSpec(request, problem);
+  spec["profiler"] = device_->info().value("profiler", "");
+  spec["events"] = request.protocol.TimedByEvents();
+  if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});
+  spec["source"] = request.candidate.source;
+  spec["arena_bytes"] = session.arena_bytes;
+  spec["extensions"] = json::array();
+  std::vector<std::filesystem::path> files;
+  for (const auto& [key, name, file] : built.extensions) {
+    spec["extensions"].push_back({key, name});
+    files.push_back(file);
+  }
+  spec["compiled"] = !built.first_call.empty();
+  if (!built.first_call.empty()) files.push_back(built.first_call);
+  return runner->Tell(spec, session, files);
+}
+
+}  // namespace kb

@@ -1,0 +1,89 @@
+#include "judge/process/zygote.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "judge/build/extension_request.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+
+}  // namespace
+
+Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                             const std::string& device, const std::string& gpu, int threads) {
+  KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
+  const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
+  SandboxSpec box;
+  box.argv = {python.executable,
+              "-m",
+              "kernelbench_torch.zygote",
+              std::to_string(pair.second.get()),
+              installation.libexec / "libkernelbench_runner.so",
+              namespaces ? "1" : "0"};
+  box.environment = TensorEnvironment(installation, device, gpu, threads);
+  box.read_only = python.paths;
+  box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
+  box.inherit = {pair.second.get()};
+  box.stderr_fd = STDERR_FILENO;
+  KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(sandbox.Wrap(box)));
+  pair.second.Reset();
+  // What lies under /tmp must stay visible when a runner gets a /tmp of its own.
+  std::string keep;
+  for (const auto& path : box.read_only) {
+    if (path.string().starts_with("/tmp/")) keep += path.string() + "\n";
+  }
+  return Zygote(std::move(process), std::move(pair.first), namespaces ? keep : "");
+}
+
+Status Zygote::AwaitReady() {
+  if (ready_) return {};
+  const auto ready = channel_.Receive(std::chrono::seconds(120));
+  if (!ready && ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (!ready) return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+  ready_ = true;
+  return {};
+}
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, std::optional<int> result) {
+  KB_RETURN_IF_ERROR(AwaitReady());
+  spec["keep"] = keep_;
+  return RunnerProcess::Start([&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
+    const int last = result ? *result : ends.control.get();
+    KB_RETURN_IF_ERROR(channel_.Send({{"op", op}, {"spec", std::move(spec)}},
+                                     {ends.hello.get(), ends.status.get(), ends.output, last}));
+    return std::optional<Subprocess>();
+  });
+}
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec) { return Fork("run", spec); }
+
+Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec), spec); }
+
+Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
+  return ResultOf("capture", spec, timeout, kMaxCaptureBytes);
+}
+
+Result<std::string> Zygote::FirstCall(const json& spec, milliseconds timeout, size_t most_bytes) {
+  return ResultOf("prepare", spec, timeout, most_bytes);
+}
+
+// What a worker that is not a runner has written; empty if it ended without, took too long or wrote too much.
+Result<std::string> Zygote::ResultOf(const char* op, const json& spec, milliseconds timeout, size_t most_bytes) {
+  const Fd result(memfd_create(op, MFD_CLOEXEC));
+  if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
+  KB_ASSIGN_OR_RETURN(auto worker, Fork(op, spec, result.get()));
+  KB_RETURN_IF_ERROR(worker->Arrive());
+  const bool ended = worker->WaitForEnd(timeout);
+  if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
+  const off_t size = lseek(result.get(), 0, SEEK_END);
+  if (!ended || size <= 0 || size > static_cast<off_t>(most_bytes)) return std::string();
+  std::string text(static_cast<size_t>(size), '\0');
+  if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
+  return text;
+}
+
+}  // namespace kb

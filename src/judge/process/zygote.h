@@ -1,0 +1,62 @@
+// The engine's view of the zygote (kernelbench_torch/zygote.py). Trusted, unlike what is forked from it.
+#ifndef JUDGE_PROCESS_ZYGOTE_H_
+#define JUDGE_PROCESS_ZYGOTE_H_
+
+#include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "judge/process/device_process.h"
+#include "judge/process/runner_process.h"
+#include "judge/sandbox/sandbox.h"
+#include "wire/channel.h"
+
+namespace kb {
+
+// A process in the sandbox with torch imported, from which module runners are forked.
+class Zygote {
+ public:
+  // Starts it; importing torch goes on in the background until the first use.
+  static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                              const std::string& device, const std::string& gpu, int threads);
+
+  // `spec`: what is known before there is a problem (module_runner.py). The files that the runner is told are shared
+  // objects in the order of spec["extensions"], then what FirstCall() gave, if spec["compiled"].
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec);
+  // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
+  // Empty if the worker died or took too long: the runner will meet that again.
+  Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+
+  // Calls a module once in a worker of its own that may start compilers: an archive of what they made. Empty as above.
+  Result<std::string> FirstCall(const nlohmann::json& spec, std::chrono::milliseconds timeout, size_t most_bytes);
+
+  // The same for module candidates; see ProbeNative().
+  Result<std::string> Probe(const nlohmann::json& spec);
+
+  // Whether it is known to have imported torch.
+  bool ready() const { return ready_; }
+  // False once it has ended, for which `patience` is given; start another one then.
+  bool alive(std::chrono::milliseconds patience = {}) { return !process_.Wait(patience); }
+
+ private:
+  Zygote(Subprocess process, Channel channel, std::string keep)
+      : process_(std::move(process)), channel_(std::move(channel)), keep_(std::move(keep)) {}
+  Status AwaitReady();
+  Result<std::string> ResultOf(const char* op, const nlohmann::json& spec, std::chrono::milliseconds timeout,
+                               size_t most_bytes);
+  // `result`: a file for what the worker finds out, if it is no runner.
+  Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::optional<int> result = {});
+  Subprocess process_;
+  Channel channel_;
+  std::string keep_;
+  bool ready_ = false;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_PROCESS_ZYGOTE_H_
