@@ -2,7 +2,7 @@
 """How fast does `kernelbench run` judge many candidates?
 
     bench/run_speed.py modules [--device cuda] [--protocol quick] [--count 50] [SELECTION ...]
-    bench/run_speed.py native  [--device cuda] [--protocol quick] [--count 256] [--equal]
+    bench/run_speed.py native  [--device cuda] [--protocol quick] [--count 256] [--equal] [--faster]
 
 modules: each problem's reference as its own candidate, under ModelNew; with --count so many of them, evenly spread over the selection.
 native:  the examples that are right, each many times. All texts differ by a comment, unless --equal: then builds are found in the cache.
@@ -42,16 +42,16 @@ def modules(arguments, directory):
         yield {"problem": name, "path": self_candidate(files[name], directory).name, "sample": 0}
 
 
-def right_examples(device):
-    """(problem, file) of native examples that must be correct."""
+def right_examples(device, faster):
+    """(problem, file) of native examples that must be correct, and beat eager PyTorch if `faster`."""
     for line in json.loads((ROOT / "examples" / ("expected.json" if device == "cpu" else "expected_cuda.json")).read_text()):
         path = ROOT / "examples" / line["candidate"]
-        if line["verdict"] == "correct" and path.suffix in (".cpp", ".cu"):
+        if line["verdict"] == "correct" and path.suffix in (".cpp", ".cu") and (line.get("faster") or not faster):
             yield line["problem"], path
 
 
 def native(arguments, directory):
-    examples = list(right_examples(arguments.device))
+    examples = list(right_examples(arguments.device, arguments.faster))
     for i in range(arguments.count or 256):
         problem, path = examples[i % len(examples)]
         copy = pathlib.Path(directory) / f"{i}_{path.name}"
@@ -125,6 +125,7 @@ def main():
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--equal", action="store_true")
+    parser.add_argument("--faster", action="store_true", help="only examples that should beat eager PyTorch: one that is right and slow takes its time")
     parser.add_argument("--timeline", default="")
     parser.add_argument("--steps", action="store_true", help="say which steps took the time, and which evaluations")
     parser.add_argument("--json", default="", help="write the evaluations there")
