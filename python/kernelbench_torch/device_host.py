@@ -100,6 +100,13 @@ def find_cupti():
     return (same + found + [""])[0]
 
 
+def narrowly_wrong(result, budgets):
+    """Whether so little is wrong that the budgets may be: all is written and finite, and most blocks are within theirs."""
+    wrong = [(output, budget) for output, budget in zip(result["outputs"], budgets) if not output["ok"]]
+    return bool(wrong) and all(budget and not output["unwritten"] and not output["non_finite"]
+                               and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
+
+
 class NoDevice(Exception):
     """The device is not there, or this PyTorch cannot use it. The text says what to do."""
 
@@ -405,13 +412,43 @@ class Host:
 
     def compare(self, request):
         budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
-        array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
-        result = parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array,
-                                             json.dumps(request["tolerance"]).encode()))
+        result = self.compared(budgets, request["tolerance"])
+        if narrowly_wrong(result, budgets):
+            own = self.anchored_here(budgets)
+            if own:
+                result = {**self.compared(own, request["tolerance"]), "own_anchor": True}
+            for budget in filter(None, own):
+                self.lib.kbd_budget_free(budget)
         for output in result["outputs"]:
             output["dtype"] = str(self.expected[output["output"]].dtype).removeprefix("torch.")
         result["late"] = not self.lib.kbd_secrets_hold(self.session)
         return result
+
+    def compared(self, budgets, tolerance):
+        array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
+        return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))
+
+    def anchored_here(self, budgets):
+        """Budgets that know too how far the reference is from fp64 on this round's own inputs; [] where that cannot be found out.
+        Where few elements of a block depend on the inputs at all, an anchor may have met none of them."""
+        copies = []
+        try:
+            truth = None if self.problem.needs_rng else self.problem.forward_fp64(self.weights, self.structure, self.inputs)
+            for budget, a, b in zip(budgets, self.expected, truth or []):
+                code, bits, _ = trees.DTYPES[a.dtype]
+                copies.append(self.lib.kbd_budget_copy(self.device, budget) if budget else None)
+                if budget and not copies[-1]:
+                    raise MemoryError
+                if budget:
+                    self.lib.kbd_budget_add(self.device, copies[-1], code, bits, a.numel(), a.data_ptr(), b.data_ptr())
+        except (MemoryError, RuntimeError):  # beside a candidate there may be too little memory: then the anchors decide
+            for budget in filter(None, copies):
+                self.lib.kbd_budget_free(budget)
+            copies = []
+        finally:
+            truth = a = b = None
+            self.release_memory()
+        return copies
 
     def keep_outputs(self, _):
         if not self.lib.kbd_keep_outputs(self.session):

@@ -12,6 +12,7 @@ _SIGNATURES = {
     "kbd_fill_uniform": (None, [_POINTER, _POINTER, _I64, ctypes.c_uint64]),
     "kbd_budget_new": (_POINTER, []),
     "kbd_budget_free": (None, [_POINTER]),
+    "kbd_budget_copy": (_POINTER, [_POINTER, _POINTER]),
     "kbd_budget_add": (None, [_POINTER, _POINTER, ctypes.c_int, ctypes.c_int, _I64, _POINTER, _POINTER]),
     "kbd_budget_pool": (None, [_POINTER]),
     "kbd_budget_judgeable": (ctypes.c_int, [_POINTER, _TEXT]),

@@ -70,6 +70,17 @@ void kbd_evict(void* device, const void* data, int64_t bytes) {
 
 void* kbd_budget_new() { return new ErrorBudget; }
 void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }
+void* kbd_budget_copy(void* device, const void* budget) {
+  const auto& known = *static_cast<const ErrorBudget*>(budget);
+  const auto& there = known.blocks_there();
+  if (there == nullptr) return new ErrorBudget(known);
+  auto& on = *static_cast<DeviceHandle*>(device)->device;
+  auto room = on.Allocate(there->size());
+  if (!room) return nullptr;
+  const kb::CopyItem copy{(*room)->data(), there->data(), there->size()};
+  on.Copy({&copy, 1});
+  return new ErrorBudget(known.WithBlocksThere(std::move(*room)));
+}
 void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
                     const double* truth) {
   const kb_dtype dtype{static_cast<uint8_t>(code), static_cast<uint8_t>(bits), 1};

@@ -20,6 +20,8 @@ KBD_EXPORT void kbd_fill_uniform(void* device, float* to, int64_t elements, uint
 // How far the reference itself is from the truth: one budget for each output and input distribution.
 KBD_EXPORT void* kbd_budget_new();
 KBD_EXPORT void kbd_budget_free(void* budget);
+// One that anchors can be added to while this one stays as it is; null if there is no memory for it.
+KBD_EXPORT void* kbd_budget_copy(void* device, const void* budget);
 // `expected`: contiguous, of the given DLPack dtype; `truth`: contiguous fp64.
 KBD_EXPORT void kbd_budget_add(void* device, void* budget, int code, int bits, int64_t elements, const void* expected,
                                const double* truth);

@@ -221,6 +221,12 @@ ErrorBudget ErrorBudget::WithBlocks(std::vector<BlockBudget> blocks) const {
   return copy;
 }
 
+ErrorBudget ErrorBudget::WithBlocksThere(std::shared_ptr<Buffer> blocks) const {
+  ErrorBudget copy = *this;
+  copy.blocks_there_ = std::move(blocks);
+  return copy;
+}
+
 void ErrorBudget::AddTotals(kb_dtype dtype, int64_t elements, const AnchorTotals& totals) {
   if (anchors_ == 0) {
     dtype_ = dtype;

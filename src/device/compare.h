@@ -76,8 +76,9 @@ class ErrorBudget {
   // The same where the device that holds the tensors has summed them up: the budgets of the blocks (BlockBudget[]) stay
   // there, in `blocks`, which is that of the anchors before, brought up to date.
   void AddAnchorThere(kb_dtype dtype, int64_t elements, const AnchorTotals& totals, std::shared_ptr<Buffer> blocks);
-  // A copy whose blocks are here.
+  // A copy whose blocks are here, or in other memory of the device.
   ErrorBudget WithBlocks(std::vector<BlockBudget> blocks) const;
+  ErrorBudget WithBlocksThere(std::shared_ptr<Buffer> blocks) const;
 
   // From now on every block may err as the worst of all blocks does, for outputs whose errors wander: where one
   // rounding is carried on, as in a running sum, what an anchor's block errs says little about the same block of the

@@ -24,6 +24,8 @@ constexpr double kCudaFloor = 0.02;
 constexpr double kCudaWarmingUs = 40;
 constexpr const char* kBaselineTaken = "something else used the device before the baseline";
 constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
+constexpr const char* kOwnAnchor =
+    "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
 // Undisturbed baselines on one CPU differ by this much.
 constexpr double kCpuBaselineSlack = 0.15;
 
@@ -312,6 +314,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
     if (auto* problem_found = std::get_if<Finding>(&outcome)) return std::optional(std::move(*problem_found));
     Round round = std::get<Round>(std::move(outcome));
+    if (round.own_anchor) AddNote(kOwnAnchor, evaluation);
     round.void_reason = protocol.measure ? VoidReason(round, protocol, *evaluation) : "";
     evaluation->rounds.push_back(std::move(round));
     return std::optional<Finding>();

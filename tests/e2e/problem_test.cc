@@ -287,6 +287,31 @@ def get_init_inputs():
   EXPECT_THAT(ended.Of("native.cpp")["reason"].get<std::string>(), HasSubstr("random generator"));
 }
 
+// In most blocks of the output an anchor meets only zeros; where a round's inputs do not, the reference rounds.
+TEST_F(ProblemTest, WhatNoAnchorMetIsJudgedByTheRoundsOwnInputs) {
+  const auto text = [](const std::string& name, const std::string& answer) {
+    return "import torch\nimport torch.nn as nn\n\n\nclass " + name + R"((nn.Module):
+    def forward(self, x):
+        return torch.where(x > 0.9995, )" +
+           answer + R"(, torch.zeros_like(x))
+
+
+def get_inputs():
+    return [torch.rand(1024, 1024)]
+
+
+def get_init_inputs():
+    return []
+)";
+  };
+  const Ended ended = Judge(Write("rare.py", text("Model", "(x + 1e4) - 1e4")),
+                            {{Write("exact.py", text("ModelNew", "x")), "correct"},
+                             {Write("off.py", text("ModelNew", "x + 0.01")), "incorrect"}},
+                            {});
+  EXPECT_EQ(ended.code, 1) << ended;
+  EXPECT_THAT(ended.Of("exact.py")["notes"].dump(), HasSubstr("own_anchor: "));
+}
+
 // The class that a broken problem shares with a right one, with this forward.
 std::string Problem(const std::string& forward, const std::string& inputs = "[torch.rand(64, 64)]") {
   return "import os\nimport time\nimport torch\nimport torch.nn as nn\n\nclass "

@@ -172,11 +172,12 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
       const json compared,
       Step("compare",
            {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
-           kStepTimeout));
+           kStepTimeout + 4 * protocol_.reference_timeout_s));  // it may run the reference in fp64
   if (checked.at("late") || compared.at("late")) {
     return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
                    nullptr};
   }
+  round.own_anchor = compared.value("own_anchor", false);
   for (const json& output : compared.at("outputs")) {
     if (!output.at("ok")) return Incorrect(output, plan);
     round.worst = std::max(round.worst, output.at("worst").is_number() ? output["worst"].get<double>() : 0.0);

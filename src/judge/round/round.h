@@ -45,6 +45,7 @@ struct Round {
   double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
   double candidate_gap_us = 0, baseline_gap_us = 0;        // the device was taken away just before go
   double worst = 0;                                        // error over allowed error
+  bool own_anchor = false;                                 // it took fp64 on its own inputs to say so
   std::string void_reason;                                 // empty: it counts
   bool admitted = false;                                   // it was void, but the disturbance stayed
 };
