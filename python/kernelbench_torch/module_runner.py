@@ -215,9 +215,9 @@ class Mailbox:
         self._library.kbr_answer(self._mailbox)
 
 
-def open_device(library, cupti):
-    """In a confined process: the driver starts threads. What most modules need at their first call, and the traced call, is loaded
-    here, where it costs nobody anything: cuBLAS, cuDNN and CUPTI take longer than most evaluations."""
+def open_device(library):
+    """In a confined process: the driver starts threads. What most modules need at their first call is loaded here, where it costs
+    nobody anything: cuBLAS and cuDNN take longer than most evaluations."""
     problem = (library.kbr_open_gpu() or b"").decode()
     if problem:
         return problem
@@ -227,8 +227,6 @@ def open_device(library, cupti):
     torch.cuda.synchronize()
     del x
     torch.cuda.empty_cache()
-    with contextlib.suppress(OSError):  # the traced call will say what is wrong
-        ctypes.CDLL(cupti)
     return ""
 
 
@@ -242,7 +240,7 @@ def serve(library, own, engine):
     arena = None if on_cpu else output_arena.OutputArena(library)
     problem = runner_library.confine(library, own)
     if not problem and not on_cpu:
-        problem = open_device(library, own["profiler"])
+        problem = open_device(library)
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125

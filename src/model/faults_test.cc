@@ -194,6 +194,21 @@ std::string Line(const Fault& fault, const Observed& once, const Observed& alway
   return fmt::format("| {} | {} | {} |\n", fault.name, what, always.error.empty() ? "" : "`" + always.error + "`");
 }
 
+TEST(FaultTest, AKeyInAnAnswerIsNotKept) {
+  setenv("KB_TEST_KEY", kSecret, 1);
+  for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
+    TestServer server([kind](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {"your key is sk-test-01", "23456789abcdef."}))) +
+                       Chunk(""));
+    });
+    const auto provider = OpenModel(QuickSettings(kind, server.url()));
+    ASSERT_TRUE(provider);
+    const auto result = (*provider)->Complete({.model = "some-model", .messages = {{Role::kUser, "hello"}}}, nullptr);
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_EQ(result->text, "your key is [KB_TEST_KEY].");
+  }
+}
+
 TEST(FaultTableTest, IsWhatTheDocumentationSays) {
   setenv("KB_TEST_KEY", kSecret, 1);
   std::vector<Fault> faults;

@@ -126,8 +126,9 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
   if (fault) return Failure{fault->message, fault->retry, ""};
   if (!reader->ended()) return FailureOf(result, body);
   Completion completion = reader->Take();
-  completion.text = ValidUtf8(completion.text);
-  completion.reasoning = ValidUtf8(completion.reasoning);
+  // Answers are kept and exported: a key that a server repeats must not be among them.
+  completion.text = ValidUtf8(Redacted(std::move(completion.text), key_, settings_.key_env));
+  completion.reasoning = ValidUtf8(Redacted(std::move(completion.reasoning), key_, settings_.key_env));
   return completion;
 }
 

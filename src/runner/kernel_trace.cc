@@ -147,19 +147,16 @@ Status KernelTrace::Check(int code, const char* what) const {
               fmt::format("CUPTI: {}: {}", what, text != nullptr ? std::string(text) : std::to_string(code)));
 }
 
-Result<void*> KernelTrace::Load(const std::string& library) {
+Result<KernelTrace> KernelTrace::Start(const std::string& library) {
   if (library.empty()) {
     return Fail(ErrorCode::kUnavailable,
                 "CUPTI was found neither beside PyTorch (nvidia-cuda-cupti) nor in a CUDA toolkit");
   }
   void* const loaded = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (loaded != nullptr) return loaded;
-  const char* why = dlerror();
-  return Fail(ErrorCode::kUnavailable, fmt::format("CUPTI: {}", why != nullptr ? why : "it cannot be loaded"));
-}
-
-Result<KernelTrace> KernelTrace::Start(const std::string& library) {
-  KB_ASSIGN_OR_RETURN(void* const loaded, Load(library));
+  if (loaded == nullptr) {
+    const char* why = dlerror();
+    return Fail(ErrorCode::kUnavailable, fmt::format("CUPTI: {}", why != nullptr ? why : "it cannot be loaded"));
+  }
   Functions functions{};
   bool found = true;
 #define KB_FIND(name)                                                                \

@@ -67,8 +67,7 @@ TracedKernels AddUp(const std::vector<KernelLaunch>& launches);
 // Tracing on and off. At most one trace at a time in a process, for CUPTI has one set of callbacks.
 class KernelTrace {
  public:
-  // Loads CUPTI from `library`, which may be done ahead, and starts to record. An error says what is missing.
-  static Result<void*> Load(const std::string& library);
+  // Loads CUPTI from `library` and starts to record. An error says what is missing.
   static Result<KernelTrace> Start(const std::string& library);
   // After the device has been synchronized: ends the recording.
   Result<TracedKernels> Stop() const;

@@ -228,7 +228,6 @@ int Serve(int control, const json& self) {
     auto opened = Gpu::Open();
     if (!opened) return Stop(opened.error());
     gpu.emplace(*opened);
-    (void)KernelTrace::Load(self.at("profiler"));  // takes a while, and now there is time
   }
   const std::optional<ChannelMessage> task = AwaitTask(control);
   if (!task) return 0;
