@@ -151,13 +151,14 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // meanwhile, and while this one is judged those of the next ones.
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
   std::vector<RunnerNeeds> runners = {NeedsOf(request)};
-  if (roomy_) runners.insert(runners.end(), ahead.begin(), ahead.end());
-  KB_RETURN_IF_ERROR(ForeseeRunners(runners));
+  runners.insert(runners.end(), ahead.begin(), ahead.end());
+  KB_RETURN_IF_ERROR(ForeseeRunners(runners, roomy_));
   evaluation.device_info = device_->info();
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
-  if (roomy_ = problem.at("roomy"); !roomy_) KB_RETURN_IF_ERROR(ForeseeRunners({NeedsOf(request)}));
+  roomy_ = problem.at("roomy");
+  KB_RETURN_IF_ERROR(ForeseeRunners(runners, roomy_));
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {

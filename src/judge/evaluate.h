@@ -132,9 +132,9 @@ class Evaluator {
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
   nlohmann::json RunnerSpec(const Request& request, const nlohmann::json& problem) const;
   Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
-  // Runners are started before they are needed, and waited for when there is nothing else to do. These wait, in this
-  // order, and no others.
-  Status ForeseeRunners(const std::vector<RunnerNeeds>& wanted);
+  // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
+  // others, or the first alone.
+  Status ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   Status AwaitRunner(WaitingRunner* waiting);
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);

@@ -1,6 +1,7 @@
 // The runners of an evaluator: started ahead, told what to run, stopped while something is timed.
 
 #include <algorithm>
+#include <span>
 
 #include "base/barriers.h"
 #include "judge/evaluate.h"
@@ -28,10 +29,11 @@ RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, re
 // On a GPU a runner takes longer to start than an evaluation leaves it time between what is timed.
 size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 2; }
 
-Status Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
+Status Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all) {
   std::vector<WaitingRunner> had = std::move(waiting_);
   waiting_.clear();
-  for (const RunnerNeeds& needs : wanted) {
+  std::erase_if(had, [](const auto& runner) { return runner.process->arrived() && runner.process->WaitForEnd({}); });
+  for (const RunnerNeeds& needs : std::span(wanted).first(all ? wanted.size() : 1)) {
     const auto found = std::find_if(had.begin(), had.end(), [&](const auto& runner) { return runner.needs == needs; });
     if (found != had.end()) {
       waiting_.push_back(std::move(*found));

@@ -103,6 +103,7 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
   }
   if (needs_zygote && (!zygote_ || !zygote_->alive())) {
     Say("starting the zygote of module runners");
+    std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
     zygote_.reset();
     KB_ASSIGN_OR_RETURN(Zygote zygote,
                         Zygote::Start(installation_, sandbox_, *python_, options_.device, gpu_, options_.threads));

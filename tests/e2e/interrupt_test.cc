@@ -186,6 +186,22 @@ TEST_F(InterruptTest, TheZygoteIsKilled) {
   ExpectNoProcessLeft();
 }
 
+// While one candidate is judged the runner of the next one waits, and dies.
+TEST_F(InterruptTest, AWaitingRunnerIsKilled) {
+  Engine engine = Start(Eval({SleepsInForward(2), Right()}));
+  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
+  int killed = 0;
+  for (const Process& process : Descendants(engine.pid())) {
+    if (IsNamed(process, "kb-runner") && kill(process.pid, SIGKILL) == 0) ++killed;
+  }
+  EXPECT_GE(killed, 1) << "no runner waited";
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct");
+  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
+  ExpectNoProcessLeft();
+}
+
 // SIGKILL may come from outside: the candidate is judged once more, and a second one is its own.
 TEST_F(InterruptTest, ARunnerIsKilled) {
   Engine engine = Start(Eval({SleepsInForward(), Right("right.py")}));
