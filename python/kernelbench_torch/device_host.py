@@ -431,10 +431,12 @@ class Host:
     def anchored_here(self, budgets):
         """Budgets that know too how far the reference is from fp64 on this round's own inputs; [] where that cannot be found out.
         Where few elements of a block depend on the inputs at all, an anchor may have met none of them."""
-        copies = []
+        copies, notes = [], list(self.problem.notes)
         try:
             truth = None if self.problem.needs_rng else self.problem.forward_fp64(self.weights, self.structure, self.inputs)
-            for budget, a, b in zip(budgets, self.expected, truth or []):
+            if truth is None or len(truth) != len(budgets):
+                return []
+            for budget, a, b in zip(budgets, self.expected, truth):
                 code, bits, _ = trees.DTYPES[a.dtype]
                 copies.append(self.lib.kbd_budget_copy(self.device, budget) if budget else None)
                 if budget and not copies[-1]:
@@ -447,6 +449,7 @@ class Host:
             copies = []
         finally:
             truth = a = b = None
+            self.problem.notes[:] = notes  # that fp64 did not run beside a candidate says nothing of the problem
             self.release_memory()
         return copies
 

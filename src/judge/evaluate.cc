@@ -152,13 +152,13 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
   std::vector<RunnerNeeds> runners = {NeedsOf(request)};
   runners.insert(runners.end(), ahead.begin(), ahead.end());
-  KB_RETURN_IF_ERROR(ForeseeRunners(runners, roomy_));
+  ForeseeRunners(runners, roomy_);
   evaluation.device_info = device_->info();
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
   roomy_ = problem.at("roomy");
-  KB_RETURN_IF_ERROR(ForeseeRunners(runners, roomy_));
+  ForeseeRunners(runners, roomy_);
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
@@ -177,6 +177,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
                   built.timed_out ? fmt::format("the build did not end within {} s", request.protocol.build_timeout_s)
                                   : "the compiler refused it; evidence.compiler_output holds all it said");
   }
+
+  // The last candidate's memory must be back before what this one may take is planned.
+  step = NowNs();
+  ending_.reset();
+  times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
@@ -267,10 +272,7 @@ Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
 // Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
 // under the conditions of a round: fresh memory contents where they are read, caches flushed.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  int64_t step = NowNs();
-  ending_.reset();
-  evaluation->engine_us["finish"] += static_cast<double>(NowNs() - step) / 1e3;
-  step = NowNs();
+  const int64_t step = NowNs();
   const Quiet quiet(this);
   evaluation->engine_us["launch"] += static_cast<double>(NowNs() - step) / 1e3;
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready

@@ -134,7 +134,7 @@ class Evaluator {
   Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.
-  Status ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);
+  void ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   Status AwaitRunner(WaitingRunner* waiting);
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);

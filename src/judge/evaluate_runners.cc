@@ -29,7 +29,7 @@ RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, re
 // On a GPU a runner takes longer to start than an evaluation leaves it time between what is timed.
 size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 2; }
 
-Status Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all) {
+void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all) {
   std::vector<WaitingRunner> had = std::move(waiting_);
   waiting_.clear();
   std::erase_if(had, [](const auto& runner) { return runner.process->arrived() && runner.process->WaitForEnd({}); });
@@ -40,12 +40,11 @@ Status Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool al
       had.erase(found);
       continue;
     }
-    // A zygote that still imports torch is not waited for: its runner starts when there is nothing else to do.
-    if (needs.kind == CandidateKind::kModule && !(zygote_ && zygote_->ready())) continue;
-    KB_ASSIGN_OR_RETURN(auto process, LaunchRunner(needs));
-    waiting_.push_back({needs, std::move(process)});
+    // A zygote that still imports torch is not waited for: its runner starts when there is nothing else to do. One that
+    // cannot be started now is missed, and that told, when it is needed.
+    if (needs.kind == CandidateKind::kModule && !(zygote_ && zygote_->ready() && zygote_->alive())) continue;
+    if (auto process = LaunchRunner(needs)) waiting_.push_back({needs, std::move(*process)});
   }
-  return {};
 }
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds& needs) {

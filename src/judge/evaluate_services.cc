@@ -132,8 +132,9 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                         {"weight_seeds", seeds},
                         {"memory_bytes", Gigabytes(options_.device_memory_gb)}};
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
-  if (!answer && ending_ && device_->alive()) {  // the last candidate's memory may be missing
-    ending_.reset();
+  if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
+    ending_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
+    waiting_.clear();
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }
   KB_ASSIGN_OR_RETURN(json loaded, std::move(answer));
