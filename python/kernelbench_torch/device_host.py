@@ -7,74 +7,27 @@ believes a runner.
 
 import ctypes
 import gc
-import glob
 import json
 import math
 import mmap
 import os
-import pathlib
 import platform
-import re
 import resource
 import signal
-import socket
-import struct
 import sys
-import sysconfig
-import time
 import traceback
 
 import torch
-from torch.utils import cpp_extension
 
 from . import device_library, trees
 from .audit import Audit
 from .baselines import Baseline
+from .channel import Channel
 from .clocks import read_clocks
+from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, seed_generators
 from .runner_library import EMPTY, FORWARD
-
-
-class Channel:
-    """The engine's socket."""
-
-    def __init__(self, fd):
-        self._socket = socket.socket(fileno=fd)
-
-    def receive(self):
-        """The next message and its descriptors, or None when the engine is gone."""
-        fds, head = [], b""
-        while len(head) < 4:
-            part, more, _, _ = socket.recv_fds(self._socket, 4 - len(head), 32)
-            if not part:
-                return None
-            head, fds = head + part, fds + list(more)
-        size, = struct.unpack("<I", head)
-        body = bytearray()
-        while len(body) < size:
-            part = self._socket.recv(size - len(body))
-            if not part:
-                return None
-            body += part
-        return json.loads(body), fds
-
-    def close(self):
-        self._socket.close()
-
-    def send(self, body, fds=()):
-        data = json.dumps(body).encode()
-        data = struct.pack("<I", len(data)) + data
-        sent = socket.send_fds(self._socket, [data], list(fds)) if fds else self._socket.send(data)
-        self._socket.sendall(data[sent:])
-
-
-def build_facts():
-    """What compiling an extension against this torch needs (see judge/build/builder.h)."""
-    standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
-    return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
-            "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
-            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc()}
 
 
 def shared_like(tensor):
@@ -85,66 +38,11 @@ def shared_like(tensor):
     return torch.frombuffer(memory, dtype=tensor.dtype).as_strided(tensor.shape, tensor.stride())
 
 
-def find_nvrtc():
-    """The runtime compiler that this PyTorch brings, or "": then the library looks for the toolkit's."""
-    found = sorted(path for place in sys.path for path in glob.glob(f"{place}/nvidia/*/lib/libnvrtc.so.1?"))
-    return found[-1] if found else ""
-
-
-def find_cupti():
-    """The profiling library that this PyTorch brings, else the toolkit's; of PyTorch's version of CUDA if there is a choice."""
-    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
-    places = [f"{place}/nvidia/*/lib" for place in sys.path] + [f"{home}/extras/CUPTI/lib64", f"{home}/lib64", f"{home}/lib"]
-    found = [path for place in places for path in sorted(glob.glob(f"{place}/libcupti.so.1?"))]
-    same = [path for path in found if path.endswith(f".{(torch.version.cuda or '').split('.')[0]}")]
-    return (same + found + [""])[0]
-
-
 def narrowly_wrong(result, budgets):
     """Whether so little is wrong that the budgets may be: all is written and finite, and most blocks are within theirs."""
     wrong = [(output, budget) for output, budget in zip(result["outputs"], budgets) if not output["ok"]]
     return bool(wrong) and all(budget and not output["unwritten"] and not output["non_finite"]
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
-
-
-class NoDevice(Exception):
-    """The device is not there, or this PyTorch cannot use it. The text says what to do."""
-
-
-def start_cuda():
-    if torch.version.cuda is None:
-        raise NoDevice(f"this PyTorch ({torch.__version__}, {sys.executable}) is built without CUDA; "
-                       "set KERNELBENCH_PYTHON to a Python whose PyTorch has it")
-    if not torch.cuda.is_available():
-        raise NoDevice("PyTorch finds no NVIDIA GPU on this machine; nvidia-smi shows what the driver sees")
-    torch.cuda.init()
-    os.environ.setdefault("KERNELBENCH_NVRTC", find_nvrtc())
-
-
-def multiplication_rates(kind):
-    """TFLOP/s of a large matrix product, the best of a few, by what it is computed in."""
-    if kind == "cpu":
-        return {"fp32": round(_rate(1024, torch.float32, "cpu", lambda: None), 3)}
-    rates = {"fp32": _rate(4096, torch.float32, kind, torch.cuda.synchronize)}
-    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
-        rates[name] = _rate(8192, dtype, kind, torch.cuda.synchronize)
-    kept = torch.backends.cuda.matmul.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = True
-    rates["tf32"] = _rate(8192, torch.float32, kind, torch.cuda.synchronize)
-    torch.backends.cuda.matmul.allow_tf32 = kept
-    return {name: round(rate, 1) for name, rate in rates.items()}
-
-
-def _rate(n, dtype, device, wait):
-    a, b = (torch.randn(n, n, dtype=dtype, device=device) for _ in range(2))
-    out, best = torch.empty_like(a), math.inf
-    for _ in range(4):
-        wait()
-        start = time.perf_counter()
-        torch.matmul(a, b, out=out)
-        wait()
-        best = min(best, time.perf_counter() - start)
-    return 2 * n**3 / best / 1e12
 
 
 class Host:

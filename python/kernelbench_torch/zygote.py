@@ -21,7 +21,7 @@ import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
 
 from . import extensions, first_call, module_runner, runner_library
-from .device_host import Channel
+from .channel import Channel
 
 
 def close_all_but(kept):

@@ -13,7 +13,7 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from kernelbench_torch import device_host, module_runner, runner_library, sanitize, trees  # noqa: E402
+from kernelbench_torch import device_facts, module_runner, runner_library, sanitize, trees  # noqa: E402
 
 LIBRARY, CUPTI = sys.argv[1], sys.argv[2]
 SOURCE = """
@@ -57,14 +57,14 @@ class FindCupti(unittest.TestCase):
     def test_of_pytorchs_own_version_first(self):
         with tempfile.TemporaryDirectory() as place, mock.patch.object(sys, "path", [place]), \
                 mock.patch.dict("os.environ", CUDA_HOME=f"{place}/toolkit"):
-            self.assertEqual(device_host.find_cupti(), "")
+            self.assertEqual(device_facts.find_cupti(), "")
             for name in ("toolkit/extras/CUPTI/lib64/libcupti.so.13", "nvidia/cuda_cupti/lib/libcupti.so.12"):
                 path = pathlib.Path(place, name)
                 path.parent.mkdir(parents=True)
                 path.touch()
             for version, folder in (("13.0", "toolkit"), ("12.8", "nvidia"), (None, "nvidia")):
                 with mock.patch.object(torch.version, "cuda", version):
-                    self.assertIn(folder, device_host.find_cupti().removeprefix(place))
+                    self.assertIn(folder, device_facts.find_cupti().removeprefix(place))
 
 
 class Sanitize(unittest.TestCase):

@@ -1,0 +1,76 @@
+"""What a device and this PyTorch are: rates, versions, and where the libraries lie that building and tracing need."""
+
+import glob
+import math
+import os
+import pathlib
+import re
+import sys
+import sysconfig
+import time
+
+import torch
+from torch.utils import cpp_extension
+
+
+class NoDevice(Exception):
+    """The device is not there, or this PyTorch cannot use it. The text says what to do."""
+
+
+def start_cuda():
+    if torch.version.cuda is None:
+        raise NoDevice(f"this PyTorch ({torch.__version__}, {sys.executable}) is built without CUDA; "
+                       "set KERNELBENCH_PYTHON to a Python whose PyTorch has it")
+    if not torch.cuda.is_available():
+        raise NoDevice("PyTorch finds no NVIDIA GPU on this machine; nvidia-smi shows what the driver sees")
+    torch.cuda.init()
+    os.environ.setdefault("KERNELBENCH_NVRTC", find_nvrtc())
+
+
+def multiplication_rates(kind):
+    """TFLOP/s of a large matrix product, the best of a few, by what it is computed in."""
+    if kind == "cpu":
+        return {"fp32": round(_rate(1024, torch.float32, "cpu", lambda: None), 3)}
+    rates = {"fp32": _rate(4096, torch.float32, kind, torch.cuda.synchronize)}
+    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
+        rates[name] = _rate(8192, dtype, kind, torch.cuda.synchronize)
+    kept = torch.backends.cuda.matmul.allow_tf32
+    torch.backends.cuda.matmul.allow_tf32 = True
+    rates["tf32"] = _rate(8192, torch.float32, kind, torch.cuda.synchronize)
+    torch.backends.cuda.matmul.allow_tf32 = kept
+    return {name: round(rate, 1) for name, rate in rates.items()}
+
+
+def _rate(n, dtype, device, wait):
+    a, b = (torch.randn(n, n, dtype=dtype, device=device) for _ in range(2))
+    out, best = torch.empty_like(a), math.inf
+    for _ in range(4):
+        wait()
+        start = time.perf_counter()
+        torch.matmul(a, b, out=out)
+        wait()
+        best = min(best, time.perf_counter() - start)
+    return 2 * n**3 / best / 1e12
+
+
+def build_facts():
+    """What compiling an extension against this torch needs (see judge/build/builder.h)."""
+    standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
+    return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
+            "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
+            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc()}
+
+
+def find_nvrtc():
+    """The runtime compiler that this PyTorch brings, or "": then the library looks for the toolkit's."""
+    found = sorted(path for place in sys.path for path in glob.glob(f"{place}/nvidia/*/lib/libnvrtc.so.1?"))
+    return found[-1] if found else ""
+
+
+def find_cupti():
+    """The profiling library that this PyTorch brings, else the toolkit's; of PyTorch's version of CUDA if there is a choice."""
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    places = [f"{place}/nvidia/*/lib" for place in sys.path] + [f"{home}/extras/CUPTI/lib64", f"{home}/lib64", f"{home}/lib"]
+    found = [path for place in places for path in sorted(glob.glob(f"{place}/libcupti.so.1?"))]
+    same = [path for path in found if path.endswith(f".{(torch.version.cuda or '').split('.')[0]}")]
+    return (same + found + [""])[0]
