@@ -99,6 +99,11 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
   KB_ASSIGN_OR_RETURN(auto hello, MakeHello());
   KB_ASSIGN_OR_RETURN(auto status, MakePipe());
   KB_ASSIGN_OR_RETURN(auto control, Channel::Pair());
+  // One that does not read what it is told must not hold the engine up for ever.
+  const timeval patience{kStartTimeout.count() / 1000, 0};
+  if (setsockopt(control.first.fd(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot bound the time of sending to a runner");
+  }
   KB_ASSIGN_OR_RETURN(auto drain, OutputDrain::Start());
   const Ends ends{std::move(hello.second), std::move(status.second), std::move(control.second), drain->write_fd()};
   KB_ASSIGN_OR_RETURN(std::optional<Subprocess> launcher, start(ends));
@@ -119,8 +124,12 @@ Status RunnerProcess::Arrive() {
   hello_.Reset();
   pid_ = *pid;
   pidfd_ = Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-  if (pidfd_.valid()) return {};
-  return Fail(ErrorCode::kEngine, fmt::format("a runner ended before it could be watched: {}", strerror(errno)));
+  // Its supervisor speaks when it has ended; its number may be another process's by then.
+  if (!pidfd_.valid() || Readable(status_.get(), milliseconds(0))) {
+    pidfd_.Reset();
+    return Fail(ErrorCode::kEngine, "a runner ended before it could be watched: " + Output());
+  }
+  return {};
 }
 
 void RunnerProcess::Pause() { Signal(pidfd_, SIGSTOP); }
@@ -141,7 +150,7 @@ Status RunnerProcess::Tell(const json& spec, const SessionFds& session,
   const Status sent = control_->Send(spec, fds);
   control_.reset();
   if (sent) return {};
-  return Fail(ErrorCode::kEngine, "a runner ended before it was told what to run: " + Finish().output);
+  return Fail(ErrorCode::kEngine, "a runner could not be told what to run: " + Finish().output);
 }
 
 bool RunnerProcess::WaitForEnd(milliseconds timeout) const { return Readable(pidfd_.get(), timeout); }
@@ -165,6 +174,7 @@ const std::string& RunnerProcess::Output() {
 
 RunnerProcess::End RunnerProcess::Finish() {
   if (end_) return *end_;
+  if (!arrived() && !launcher_) (void)Arrive();  // a child of the zygote can only be ended by its own name
   Limited();
   Kill();
   End end;
