@@ -130,7 +130,9 @@ class Evaluator {
                                      StepTimes* times);
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
-  nlohmann::json RunnerSpec(const Request& request, const nlohmann::json& problem) const;
+  // What every process is told that will hold a candidate, before there is one, and with one.
+  nlohmann::json WorkerSpec(double memory_gb) const;
+  nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;
   Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.

@@ -48,10 +48,7 @@ void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all)
 }
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds& needs) {
-  json spec = {{"device", options_.device},
-               {"gpu", gpu_},
-               {"threads", options_.threads},
-               {"confinement", sandbox_.Confinement(Gigabytes(needs.memory_gb))}};
+  json spec = WorkerSpec(needs.memory_gb);
   const std::string profiler = device_->info().value("profiler", "");
   spec["profiler"] = profiler;
   if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
@@ -84,13 +81,16 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::TakeRunner(const RunnerNeeds& 
   return std::move(runner.process);
 }
 
-// What every process that holds the candidate is told.
-json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
-  json spec = {{"device", options_.device},
-               {"gpu", gpu_},
-               {"threads", options_.threads},
-               {"precision", request.protocol.precision},
-               {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
+json Evaluator::WorkerSpec(double memory_gb) const {
+  return {{"device", options_.device},
+          {"gpu", gpu_},
+          {"threads", options_.threads},
+          {"confinement", sandbox_.Confinement(Gigabytes(memory_gb))}};
+}
+
+json Evaluator::CandidateSpec(const Request& request, const json& problem) const {
+  json spec = WorkerSpec(request.protocol.memory_gb);
+  spec["precision"] = request.protocol.precision;
   for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars",
                           "may_alias", "construct_on"}) {
     spec[key] = problem.at(key);
@@ -100,7 +100,7 @@ json Evaluator::RunnerSpec(const Request& request, const json& problem) const {
 
 Status Evaluator::TellRunner(const Request& request, const json& problem, const Built& built, const SessionFds& session,
                              RunnerProcess* runner) const {
-  json spec = RunnerSpec(request, problem);
+  json spec = CandidateSpec(request, problem);
   spec["profiler"] = device_->info().value("profiler", "");
   spec["events"] = request.protocol.TimedByEvents();
   if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});

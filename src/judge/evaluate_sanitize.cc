@@ -73,7 +73,8 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
     out["output"] = End(built.log);
     return out;
   }
-  SanitizedRun run{sanitizer, tool, RunnerSpec(request, problem), built.kernel, {}, built.first_call, options_.threads};
+  SanitizedRun run{sanitizer,       tool, CandidateSpec(request, problem), built.kernel, {}, built.first_call,
+                   options_.threads};
   run.spec["events"] = false;
   run.spec["source"] = request.candidate.source;
   run.spec["extensions"] = json::array();

@@ -189,7 +189,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
 }
 
 Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const json& problem) {
-  json spec = RunnerSpec(request, problem);
+  json spec = CandidateSpec(request, problem);
   spec["confinement"]["programs"] = true;
   spec["source"] = request.candidate.source;
   json identity = spec;
