@@ -39,6 +39,8 @@ CurveFrame MakeCurveFrame(std::span<const Curve> curves) {
   return {{low / 1.15, high * 1.15, 70, kCurveWidth - 16, true}, {0, 1, kCurveHeight - 46, 14, false}};
 }
 
+constexpr double kZero = 50;  // where p = 0 lies, left of the logarithmic axis
+
 std::string CurveGrid(const CurveFrame& frame) {
   std::string svg;
   for (const double share : {0.0, 0.25, 0.5, 0.75, 1.0}) {
@@ -47,9 +49,11 @@ std::string CurveGrid(const CurveFrame& frame) {
   }
   for (const double p : LogTicks(frame.x.low, frame.x.high, 12)) {
     svg += Rule(frame.x(p), 14, frame.x(p), frame.y(0), p == 1 ? "one" : "grid");
+    // The first label may lie where that of p = 0 is.
+    if (frame.x(p) < kZero + 36) continue;
     svg += Text(frame.x(p), frame.y(0) + 17, "class='tick' text-anchor='middle'", Multiple(p));
   }
-  svg += Text(50, frame.y(0) + 17, "class='tick' text-anchor='middle'", "0");
+  svg += Text(kZero, frame.y(0) + 17, "class='tick' text-anchor='middle'", "0");
   svg += Text((70 + kCurveWidth) / 2, kCurveHeight - 6, "class='label' text-anchor='middle'",
               "p: speedup to exceed (log scale)");
   return svg;
@@ -101,8 +105,8 @@ std::string CurveOf(const CurveFrame& frame, const Curve& curve, size_t index, b
   svg += fmt::format("<path class='curve s{}' d='{}'><title>{}</title></path>", index % 6, Path(steps),
                      EscapeHtml(curve.label));
   svg +=
-      fmt::format("<circle class='dot s{}' cx='50' cy='{:.1f}' r='3.5'><title>p = 0: {} of {} correct</title></circle>",
-                  index % 6, y0, correct.count, correct.total);
+      fmt::format("<circle class='dot s{}' cx='{}' cy='{:.1f}' r='3.5'><title>p = 0: {} of {} correct</title></circle>",
+                  index % 6, kZero, y0, correct.count, correct.total);
   for (const double p : kUpstreamThresholds) {
     if (p == 0) continue;
     const Proportion fast = FastP(outcomes, p);
