@@ -170,7 +170,7 @@ class Evaluator {
   }
 
   EvaluatorOptions options_;  // device without its number
-  std::string gpu_;           // that number; empty: the first that there is
+  std::string gpu_;           // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
   Installation installation_;
   Sandbox sandbox_;
   std::optional<PythonIdentity> python_;

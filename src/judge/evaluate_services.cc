@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <set>
 #include <thread>
 
@@ -13,6 +14,7 @@
 #include "base/interrupt.h"
 #include "base/random.h"
 #include "judge/evaluate.h"
+#include "judge/gpus.h"
 
 namespace kb {
 namespace {
@@ -74,11 +76,14 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
                 fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", options.device));
   }
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
-  KB_ASSIGN_OR_RETURN(Sandbox sandbox,
-                      Sandbox::Create(installation, options.isolation, options.without, options.device));
+  Gpu gpu;
+  if (kind == "cuda") {
+    KB_ASSIGN_OR_RETURN(gpu, FindGpu(numbered ? std::atoi(number.c_str()) : 0, ThisMachine()));
+  }
+  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation, options.without, gpu.file));
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
   evaluator->options_.device = kind;
-  evaluator->gpu_ = numbered ? number : "";
+  evaluator->gpu_ = gpu.name;
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
   for (int i = 0; i < 16; ++i) evaluator->weight_seeds_.push_back(RandomBits() >> 8);

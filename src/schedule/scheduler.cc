@@ -40,6 +40,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   for (const std::string& name : scheduler->options_.devices) {
     EvaluatorOptions own = scheduler->options_.evaluator;
     own.device = name;
+    if (own.threads <= 0) own.threads = std::max(1, Cores() / static_cast<int>(scheduler->options_.devices.size()));
     auto device = std::make_unique<Device>();
     KB_ASSIGN_OR_RETURN(device->evaluator, Evaluator::Create(own));
     device->index = static_cast<int>(scheduler->devices_.size());

@@ -31,7 +31,7 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
 // times as long, as each thread spins out its time slice while the one it waits for has no core. And they are bound to
 // cores: where two threads of a runner wake up on one core, they share it for all of a short call.
-// `gpu`: the number of the only GPU that CUDA is to show, or empty.
+// `gpu`: the only GPU that CUDA is to show, as CUDA_VISIBLE_DEVICES takes it, or empty.
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
                                            const std::string& gpu, int threads);
 

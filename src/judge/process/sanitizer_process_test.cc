@@ -48,7 +48,7 @@ TEST_F(SanitizerProcess, IsFoundWhereItIsNamed) {
 TEST_F(SanitizerProcess, RunsTheDriverInTheSandbox) {
   const Installation installation{KB_PROGRAMS, directory_->path(), directory_->path(), directory_->path(),
                                   directory_->path()};
-  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "cuda");
+  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "/dev/nvidia0");
   if (!sandbox) GTEST_SKIP() << sandbox.error().message;
   SanitizedRun run{tool_, "memcheck", {{"inputs", nlohmann::json::array()}}, tool_, {}, {}, 1};
   const auto done = RunSanitized(installation, *sandbox, {}, run, std::chrono::seconds(30));
@@ -69,7 +69,7 @@ TEST_F(SanitizerProcess, RunsTheDriverInTheSandbox) {
 
 TEST_F(SanitizerProcess, NeedsNamespaces) {
   const Installation installation{KB_PROGRAMS, "/", "/", "/", "/"};
-  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {}, "cuda");
+  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {}, "/dev/nvidia0");
   const auto done = RunSanitized(installation, *sandbox, {}, {tool_, "memcheck"}, std::chrono::seconds(1));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kUsage);

@@ -18,8 +18,8 @@ constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
-// What the NVIDIA driver opens, of which a machine has some.
-constexpr const char* kGpuFiles[] = {"/dev/nvidia0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
+// What the NVIDIA driver opens beside the file of the GPU itself; a machine has some of them.
+constexpr const char* kGpuFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
 // It also names its threads (/proc/self/task/*/comm), and does not start where it may not. What else lies below /proc
 // belongs to others, or to the machine: a runner of root's could write its settings.
 constexpr const char* kGpuWrites = "/proc/self/task";
@@ -55,27 +55,28 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Sandbox::Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& device)
+Sandbox::Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& gpu)
     : keeper_(std::move(keeper)),
       bwrap_(std::move(bwrap)),
       isolation_(isolation),
       without_(std::move(without)),
       missing_(without_) {
-  if (device == "cpu") return;
+  if (gpu.empty()) return;
   missing_.insert("pid-namespace");
-  devices_.assign(std::begin(kGpuFiles), std::end(kGpuFiles));
+  devices_ = {gpu};
+  devices_.insert(devices_.end(), std::begin(kGpuFiles), std::end(kGpuFiles));
 }
 
 Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without,
-                                const std::string& device) {
+                                const std::string& gpu) {
   const std::string keeper = installation.libexec / "kb-keeper";
-  if (isolation == Isolation::kProcess) return Sandbox(keeper, "", isolation, std::move(without), device);
+  if (isolation == Isolation::kProcess) return Sandbox(keeper, "", isolation, std::move(without), gpu);
   // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal;
   for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
     const auto program = FindProgram(bwrap);
     if (!program) continue;
-    Sandbox sandbox(keeper, *program, isolation, without, device);
+    Sandbox sandbox(keeper, *program, isolation, without, gpu);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
     const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));

@@ -36,10 +36,10 @@ struct SandboxSpec {
 class Sandbox {
  public:
   // Tries the isolation out; an error says what this machine refuses and what to do.
-  // `device`: "cpu", or "cuda": then what is inside sees the GPU's device files, and shares the PID namespace of the
-  // device process, without which the driver maps no memory of another process.
+  // `gpu`: the device file of an NVIDIA GPU, or empty for none. With one, what is inside sees it and no other, and
+  // shares the PID namespace of the device process, without which the driver maps no memory of another process.
   static Result<Sandbox> Create(const Installation& installation, Isolation isolation, Without without = {},
-                                const std::string& device = "cpu");
+                                const std::string& gpu = "");
 
   Isolation isolation() const { return isolation_; }
   const Without& without() const { return without_; }
@@ -55,7 +55,7 @@ class Sandbox {
   SpawnOptions Wrap(const SandboxSpec& spec) const;
 
  private:
-  Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& device);
+  Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& gpu);
   std::string keeper_, bwrap_;  // programs
   Isolation isolation_;
   Without without_;                   // what was asked to be missing

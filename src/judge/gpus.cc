@@ -1,0 +1,79 @@
+#include "judge/gpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The value of a line "Device Minor: \t 0"; empty if there is none.
+std::string ValueOf(const std::string& text, const std::string& key) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(key + ":")) continue;
+    const size_t start = line.find_first_not_of(" \t", key.size() + 1);
+    return start == std::string::npos ? "" : line.substr(start, line.find_last_not_of(" \t") + 1 - start);
+  }
+  return "";
+}
+
+// In order of the bus, as CUDA numbers them under CUDA_DEVICE_ORDER=PCI_BUS_ID.
+std::vector<Gpu> AllGpus(const GpuSources& sources) {
+  std::error_code ignored;
+  std::vector<fs::path> places;
+  for (const auto& entry : fs::directory_iterator(sources.driver, ignored)) places.push_back(entry.path());
+  std::sort(places.begin(), places.end());
+  std::vector<Gpu> gpus;
+  for (const fs::path& place : places) {
+    const auto text = ReadFile(place / "information");
+    if (!text) continue;
+    const Gpu gpu{ValueOf(*text, "GPU UUID"), sources.devices / ("nvidia" + ValueOf(*text, "Device Minor"))};
+    // A container may show fewer device files than the driver has GPUs.
+    if (!gpu.name.empty() && fs::exists(gpu.file, ignored)) gpus.push_back(gpu);
+  }
+  return gpus;
+}
+
+// As CUDA reads the list: it ends at the first that there is not.
+std::vector<Gpu> Chosen(const std::vector<Gpu>& all, const std::string& visible) {
+  std::vector<Gpu> gpus;
+  std::istringstream parts(visible);
+  for (std::string part; std::getline(parts, part, ',');) {
+    const bool number = !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string::npos;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Gpu& gpu) {
+      return number ? &gpu - all.data() == std::stoi(part) : part.size() > 4 && gpu.name.starts_with(part);
+    });
+    if (found == all.end()) break;
+    gpus.push_back(*found);
+  }
+  return gpus;
+}
+
+}  // namespace
+
+GpuSources ThisMachine() {
+  GpuSources sources;
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) sources.visible = visible;
+  return sources;
+}
+
+Result<Gpu> FindGpu(int number, const GpuSources& sources) {
+  const std::vector<Gpu> all = AllGpus(sources);
+  if (all.empty())
+    return Gpu{number > 0 ? std::to_string(number) : "", sources.devices / fmt::format("nvidia{}", number)};
+  const std::vector<Gpu> gpus = sources.visible ? Chosen(all, *sources.visible) : all;
+  if (static_cast<size_t>(number) < gpus.size()) return gpus[static_cast<size_t>(number)];
+  const std::string shown =
+      sources.visible ? fmt::format(" of which CUDA_VISIBLE_DEVICES={} shows {},", *sources.visible, gpus.size()) : "";
+  return Fail(ErrorCode::kUnavailable, fmt::format("there is no cuda:{}: this machine has {} GPU{},{} counted from 0",
+                                                   number, all.size(), all.size() == 1 ? "" : "s", shown));
+}
+
+}  // namespace kb

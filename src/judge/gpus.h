@@ -1,0 +1,33 @@
+// Which NVIDIA GPUs there are, before any of them is opened.
+#ifndef JUDGE_GPUS_H_
+#define JUDGE_GPUS_H_
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace kb {
+
+struct Gpu {
+  std::string name;  // as CUDA_VISIBLE_DEVICES takes it: a UUID; empty: whichever comes first
+  std::string file;  // under /dev: whoever sees no other reaches no other
+};
+
+struct GpuSources {
+  std::filesystem::path driver = "/proc/driver/nvidia/gpus";  // a directory a GPU, named by its place on the bus
+  std::filesystem::path devices = "/dev";
+  std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, if it is set: numbers, in order of the bus, or UUIDs
+};
+GpuSources ThisMachine();
+
+// GPU `number`, from 0, of those that this process may use: those whose device files are here, in order of the bus, or
+// the ones that CUDA_VISIBLE_DEVICES names, in its order. Where the driver lists none, the number is taken at its word;
+// opening it will tell.
+Result<Gpu> FindGpu(int number, const GpuSources& sources);
+
+}  // namespace kb
+
+#endif  // JUDGE_GPUS_H_

@@ -1,0 +1,69 @@
+#include "judge/gpus.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "base/file.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A machine whose driver knows three GPUs, in an order of its own; the device file of the second is not here.
+class Gpus : public testing::Test {
+ protected:
+  Gpus() {
+    sources_ = {directory_.path() / "driver", directory_.path() / "dev", std::nullopt};
+    fs::create_directories(sources_.devices);
+    Add("0000:3b:00.0", "GPU-aaaa1111", 5, true);
+    Add("0000:18:00.0", "GPU-bbbb2222", 2, true);
+    Add("0000:2a:00.0", "GPU-cccc3333", 0, false);
+  }
+
+  void Add(const std::string& place, const std::string& uuid, int minor, bool file) {
+    fs::create_directories(sources_.driver / place);
+    std::ofstream(sources_.driver / place / "information") << fmt::format(
+        "Model: \t\t NVIDIA H200\nGPU UUID: \t {}\nBus Location: \t {}\nDevice Minor: \t {}\n", uuid, place, minor);
+    if (file) std::ofstream(sources_.devices / fmt::format("nvidia{}", minor));
+  }
+
+  std::string FileOf(int number) const {
+    const auto gpu = FindGpu(number, sources_);
+    return gpu ? gpu->name + " " + fs::path(gpu->file).filename().string() : gpu.error().message;
+  }
+
+  TempDir directory_ = *TempDir::Create("gpus");
+  GpuSources sources_;
+};
+
+TEST_F(Gpus, AreCountedInOrderOfTheBusWithoutThoseThatAreNotHere) {
+  EXPECT_EQ(FileOf(0), "GPU-bbbb2222 nvidia2");
+  EXPECT_EQ(FileOf(1), "GPU-aaaa1111 nvidia5");
+  EXPECT_EQ(FileOf(2), "there is no cuda:2: this machine has 2 GPUs, counted from 0");
+}
+
+TEST_F(Gpus, AreThoseThatCudaVisibleDevicesNames) {
+  sources_.visible = "1,0";
+  EXPECT_EQ(FileOf(0), "GPU-aaaa1111 nvidia5");
+  EXPECT_EQ(FileOf(1), "GPU-bbbb2222 nvidia2");
+  sources_.visible = "GPU-aaaa";
+  EXPECT_EQ(FileOf(0), "GPU-aaaa1111 nvidia5");
+  EXPECT_EQ(
+      FileOf(1),
+      "there is no cuda:1: this machine has 2 GPUs, of which CUDA_VISIBLE_DEVICES=GPU-aaaa shows 1, counted from 0");
+  sources_.visible = "";
+  EXPECT_EQ(FileOf(0),
+            "there is no cuda:0: this machine has 2 GPUs, of which CUDA_VISIBLE_DEVICES= shows 0, counted from 0");
+}
+
+TEST_F(Gpus, AreTakenAtTheirNumbersWhereTheDriverListsNone) {
+  fs::remove_all(sources_.driver);
+  EXPECT_EQ(FileOf(0), " nvidia0");
+  EXPECT_EQ(FileOf(3), "3 nvidia3");
+}
+
+}  // namespace
+}  // namespace kb
