@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "device/code_watch.h"
+#include "device/core_seat.h"
 #include "device/process_watch.h"
 
 namespace kb {
@@ -55,6 +56,7 @@ class ProcessLink : public RunnerLink {
     const int64_t waited = RunDelayNs(pid_);
     if (options_.watch) {
       Signal(SIGCONT);
+      seat_.Lend(pid_);
       span.gap_ns = options_.watch();
     }
     const int64_t start = NowNs();
@@ -66,6 +68,7 @@ class ProcessLink : public RunnerLink {
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
+    seat_.Return();
     span.waited_ns = RunDelayNs(pid_) - waited;
     return span;
   }
@@ -198,6 +201,7 @@ class ProcessLink : public RunnerLink {
   Doorbell* doorbell_;
   std::unique_ptr<SecretReader> secrets_;
   LinkOptions options_;
+  CoreSeat seat_;
   int64_t frozen_ran_ns_ = 0;  // CPU time of all threads when they were stopped
   uint64_t go_ = 0;
 };

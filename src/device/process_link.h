@@ -17,8 +17,9 @@ namespace kb {
 
 struct LinkOptions {
   bool freezes = true;  // the runner is stopped, now and after every call
-  // If set, both sides spin, for there are cores enough: the runner wakes up before go, while `watch` holds the device,
-  // and waits, so that waking is no part of the span. Returns the longest time in ns that the device was taken away.
+  // If set, both sides spin, for there are cores enough, and launch from one core in turn (core_seat.h): the runner
+  // wakes up before go, while `watch` holds the device, and waits, so that waking is no part of the span. Returns the
+  // longest time in ns that the device was taken away.
   std::function<int64_t()> watch = {};
   // Called after done and inside the clock, where the runner itself places its outputs: finds them and tells the reader
   // of secret positions. False: what the runner said makes no sense.
