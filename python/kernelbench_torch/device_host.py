@@ -15,6 +15,7 @@ import platform
 import resource
 import signal
 import sys
+import time
 import traceback
 
 import torch
@@ -273,7 +274,8 @@ class Host:
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
     def baseline(self, request):
-        """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position."""
+        """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position.
+        `launch_us`: of that time on a GPU, until forward had returned."""
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
@@ -283,6 +285,7 @@ class Host:
                                       pointers(self.scratch) if self.copies else None)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
+        start_ns = time.monotonic_ns()
         if request["events"]:
             self.arrival.begin(True)
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
@@ -294,13 +297,15 @@ class Host:
             outputs = [t.contiguous() for t in outputs]
         if request["events"]:
             self.arrival.end()
+        launch_ns = 0
         if self.kind != "cpu":
+            launch_ns = time.monotonic_ns() - start_ns
             torch.cuda.synchronize()  # as a runner does before it says done
         if request["events"]:
             event_us = self.arrival.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
-        return {"us": ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
+        return {"us": ns / 1e3, "launch_us": launch_ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
                 "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
 
     def reference_outputs(self):

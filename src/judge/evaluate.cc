@@ -277,15 +277,18 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
   evaluation->engine_us["launch"] += static_cast<double>(NowNs() - step) / 1e3;
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  std::vector<double> baseline, offset;
+  std::vector<double> baseline, launches, offset;
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     evaluation->device_shared |= alone.at("gap_us") > 0;
-    if (i > 0) baseline.push_back(alone.at("us"));  // the first call after another program's warms up
+    if (i == 0) continue;  // the first call after another program's warms up
+    baseline.push_back(alone.at("us"));
+    launches.push_back(alone.at("launch_us"));
   }
   if (!baseline.empty()) {
     evaluation->undisturbed_us = Median(baseline);
+    evaluation->undisturbed_launch_us = Median(launches);
     evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
   }
   const bool exact = options_.device != "cpu" && calls > 0 && evaluation->undisturbed_us < kLongCallUs;

@@ -22,10 +22,13 @@ constexpr double kCpuModuleFloor = 0.12;
 constexpr double kCudaFloor = 0.02;
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
 constexpr double kCudaWarmingUs = 40;
+constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 constexpr const char* kBaselineTaken = "something else used the device before the baseline";
 constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
 constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
+// On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.
+constexpr int kSlowerInARow = 5;
 // Undisturbed baselines on one CPU differ by this much.
 constexpr double kCpuBaselineSlack = 0.15;
 
@@ -103,7 +106,10 @@ std::string VoidReason(const Round& round, const Protocol& protocol, const Evalu
   if (evaluation.undisturbed_us <= 0) return "";
   const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
                                  4 * evaluation.undisturbed_spread});
-  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack)) return "baseline slower than undisturbed";
+  // A core that launches more slowly is no disturbance of the device, and the candidate launches from the same one.
+  const double launched_later_us = std::max(0.0, round.baseline_launch_us - evaluation.undisturbed_launch_us);
+  const double allowed_us = launched_later_us + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack) + allowed_us) return kBaselineSlower;
   return "";
 }
 
@@ -333,7 +339,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   if (!protocol.measure) return finding;
 
   const Quiet quiet(this);
-  int done = 0, voids = 0;
+  int done = 0, voids = 0, slower = 0;  // the last of them in a row
   const int most_voids = std::max(10, protocol.round_checks.front());
   for (const int check : protocol.round_checks) {
     const int target =
@@ -341,12 +347,15 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     while (done < target) {
       KB_ASSIGN_OR_RETURN(finding, run(planner.Natural()));
       if (finding) return finding;
-      if (!evaluation->rounds.back().void_reason.empty() && voids < most_voids) {
+      const std::string& reason = evaluation->rounds.back().void_reason;
+      slower = reason == kBaselineSlower && evaluation->device != "cpu" ? slower + 1 : 0;
+      const bool stays = voids == most_voids || slower >= kSlowerInARow;
+      if (!reason.empty() && !stays) {
         ++voids;
         planner.Repeat();
         continue;
       }
-      if (voids == most_voids) {
+      if (stays) {
         if (auto early = StartedEarly(*evaluation)) return std::optional(std::move(*early));
         AdmitVoidRounds(evaluation);
       }

@@ -31,7 +31,8 @@ struct Evaluation {
   nlohmann::json evidence = nlohmann::json::object();
 
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
-  double undisturbed_us = 0, undisturbed_spread = 0;
+  double undisturbed_us = 0, undisturbed_spread = 0;  // the second relative
+  double undisturbed_launch_us = 0;                   // see Round::baseline_launch_us
   double offset_us = 0, offset_spread_us = 0;
   bool device_shared = false;  // something else used the device even before loading
   double prepare_us = 0;

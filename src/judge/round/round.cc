@@ -162,6 +162,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
   KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", BaselineRequest(), protocol_.reference_timeout_s));
   round.baseline_us = baseline.at("us");
+  round.baseline_launch_us = baseline.at("launch_us");
   round.baseline_waited_us = baseline.at("waited_us");
   round.baseline_event_us = baseline.at("event_us");
   if (round.baseline_event_us <= 0) round.candidate_event_us = 0;  // a device without events

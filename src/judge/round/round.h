@@ -40,6 +40,7 @@ struct Round {
   RoundPlan plan;
   double candidate_us = 0;  // offset not yet subtracted
   double baseline_us = 0;
+  double baseline_launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
   double candidate_event_us = 0,
          baseline_event_us = 0;  // by the device's own events (GPU); the first is the runner's word
   double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
@@ -87,7 +88,7 @@ class Rounds {
   // One call on fresh inputs, not compared, in which the runner traces the GPU's kernels; its report names them.
   Result<std::variant<Answer, Finding>> TraceCall();
 
-  // One call of the reference alone at the cadence of a round: {"us", "event_us", "gap_us", "waited_us"}.
+  // One call of the reference alone at the cadence of a round: {"us", "launch_us", "event_us", "gap_us", "waited_us"}.
   Result<nlohmann::json> BaselineAlone();
 
  private:
