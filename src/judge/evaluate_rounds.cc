@@ -207,7 +207,10 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
   const double statistical = speedup.half_width;
-  if (statistical > protocol.half_width) {
+  if (speedup.high < protocol.slow_below) {
+    evaluation->notes.push_back(fmt::format("surely_slow: below {}x after {} rounds; it was not measured further",
+                                            protocol.slow_below, speedup.rounds));
+  } else if (statistical > protocol.half_width) {
     evaluation->notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} rounds, {:.1f}% was asked for",
                                             100 * statistical, speedup.rounds, 100 * protocol.half_width));
   }
@@ -364,7 +367,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
       KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));
       if (finding) return finding;
     }
-    if (EstimateFor(*evaluation, "natural").half_width <= protocol.half_width) break;
+    const Speedup so_far = EstimateFor(*evaluation, "natural");
+    if (so_far.half_width <= protocol.half_width || so_far.high < protocol.slow_below) break;
   }
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);

@@ -240,6 +240,7 @@ TEST_F(CommandTest, BadValuesOfKeysAreRefusedByName) {
       {"half_width", "0"},
       {"half_width", "1e999"},
       {"half_width", "nan"},
+      {"slow_below", "-1"},
       {"correct_trials", "0"},
       {"statistic", "mode"},
       {"confidence", "1"},

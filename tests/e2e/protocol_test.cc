@@ -122,6 +122,22 @@ TEST_F(ProtocolTest, Level3CapsAndSaysThatNothingWasAudited) {
   EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith("not_audited: ")));
 }
 
+// Times that scatter without end, and a candidate that is slow at any of them.
+TEST_F(ProtocolTest, QuickLooksNoFurtherAtWhatIsSurelySlow) {
+  std::string slow = kReluNative;
+  slow.insert(slow.find("  const float* x"),
+              "  static unsigned random = 1;\n  usleep(5000 + (random = random * 1103515245 + 12345) % 40000);\n");
+  const std::string path = Write("slow.cpp", "#include <unistd.h>\n" + slow);
+  for (const auto& [flags, rounds, note] :
+       {std::tuple(Arguments{}, 5, "surely_slow: "), {{"--slow-below", "0"}, 20, "wide_interval: "}}) {
+    const Ended ended = Judge("quick", {path}, flags);
+    EXPECT_EQ(ended.code, 0) << ended;
+    const json evaluation = ended.Of("slow.cpp");
+    EXPECT_EQ(evaluation["rounds"], rounds) << evaluation["notes"];
+    EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith(note)));
+  }
+}
+
 TEST_F(ProtocolTest, StrictMixesInStressedInputs) {
   const std::string shifted = Write("shifted.cpp", R"(
 #include <kernelbench/kernel.h>

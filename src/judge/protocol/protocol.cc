@@ -44,6 +44,8 @@ const std::vector<Entry>& Entries() {
       {{"warmup_rounds", "rounds compared but not scored"}, &Protocol::warmup_rounds},
       {{"round_checks", "numbers of scored rounds after which the interval is looked at"}, &Protocol::round_checks},
       {{"half_width", "relative half-width of the interval that is enough"}, &Protocol::half_width},
+      {{"slow_below", "an interval that is all below this speedup is narrow enough; 0: none is"},
+       &Protocol::slow_below},
       {{"correct_trials", "least number of compared rounds"}, &Protocol::correct_trials},
       {{"statistic", "median or mean"}, &Protocol::statistic},
       {{"confidence", "of the interval"}, &Protocol::confidence},
@@ -253,6 +255,7 @@ Status Protocol::Validate() const {
     double value, least, most;
   } ranges[] = {
       {"half_width", half_width, kSmallest, kAny},
+      {"slow_below", slow_below, 0, kAny},
       {"atol", atol, 0, kAny},
       {"rtol", rtol, 0, kAny},
       {"rtol_rms", rtol_rms, 0, kAny},

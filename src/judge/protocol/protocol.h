@@ -35,6 +35,7 @@ struct Protocol {
   int warmup_rounds = 2;                              // compared, timed, not scored
   std::vector<int> round_checks = {10, 20, 40, 100};  // scored rounds after which the interval is looked at
   double half_width = 0.01;                           // enough when the interval's half-width is this, relative
+  double slow_below = 0;                              // and when it is all below this speedup, however wide; 0: never
   int correct_trials = 5;                             // rounds that must be compared at least, warm-up included
   std::string statistic = "median";                   // of the ratios: median or mean
   double confidence = 0.95;                           // of the interval, over all looks together
