@@ -217,7 +217,8 @@ void AddRejudge(CLI::App* app, int* exit_code) {
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
       ->check(CLI::IsMember({"namespaces", "process"}))
       ->capture_default_str();
-  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all, divided by the devices")
+      ->check(CLI::Range(0, 1024));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
   command->add_option("--store", flags->store, "where results are kept; nothing is added to it")->capture_default_str();
   command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/cli.md)");

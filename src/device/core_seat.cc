@@ -1,9 +1,5 @@
 #include "device/core_seat.h"
 
-#include <sched.h>
-
-#include <optional>
-
 namespace kb {
 namespace {
 
@@ -27,22 +23,21 @@ cpu_set_t Only(int core) {
 
 }  // namespace
 
-CoreSeat::CoreSeat() : core_(sched_getcpu()) {}
+CoreSeat::CoreSeat(int pid) : pid_(pid), mine_(CoresOf(0)), theirs_(CoresOf(pid)) {}
 
-void CoreSeat::Lend(int pid) {
-  const auto mine = CoresOf(0), theirs = CoresOf(pid);
-  if (core_ < 0 || !mine || !theirs || CPU_COUNT(&*mine) < 2 || !CPU_ISSET(core_, &*theirs)) return;
-  cpu_set_t others = *mine;
-  CPU_CLR(core_, &others);
-  Move(0, others, *mine);
-  Move(pid, Only(core_), *theirs);
-  lent_ = true;
+void CoreSeat::Lend() {
+  const int core = sched_getcpu();
+  if (core < 0 || !mine_ || !theirs_ || CPU_COUNT(&*mine_) < 2 || !CPU_ISSET(core, &*theirs_)) return;
+  cpu_set_t others = *mine_;
+  CPU_CLR(core, &others);
+  Move(0, others, *mine_);
+  Move(pid_, Only(core), *theirs_);
+  core_ = core;
 }
 
 void CoreSeat::Return() {
-  const auto mine = CoresOf(0);
-  if (lent_ && mine && CPU_ISSET(core_, &*mine)) Move(0, Only(core_), *mine);
-  lent_ = false;
+  if (core_ >= 0) Move(0, Only(core_), *mine_);
+  core_ = -1;
 }
 
 }  // namespace kb

@@ -41,7 +41,8 @@ class ProcessLink : public RunnerLink {
         pidfd_(std::move(pidfd)),
         doorbell_(doorbell),
         secrets_(std::move(secrets)),
-        options_(std::move(options)) {
+        options_(std::move(options)),
+        seat_(pid) {
     prctl(PR_SET_TIMERSLACK, 1000);  // of the thread that judges: short pauses are to be short
     Freeze();
   }
@@ -56,7 +57,7 @@ class ProcessLink : public RunnerLink {
     const int64_t waited = RunDelayNs(pid_);
     if (options_.watch) {
       Signal(SIGCONT);
-      seat_.Lend(pid_);
+      seat_.Lend();
       span.gap_ns = options_.watch();
     }
     const int64_t start = NowNs();

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
+#include "judge/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -20,17 +21,10 @@ constexpr double kCpuFloor = 0.08;
 constexpr double kCpuModuleFloor = 0.12;
 // The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
 constexpr double kCudaFloor = 0.02;
-// What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
-constexpr double kCudaWarmingUs = 40;
-constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
-constexpr const char* kBaselineTaken = "something else used the device before the baseline";
-constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
 constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
 // On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.
 constexpr int kSlowerInARow = 5;
-// Undisturbed baselines on one CPU differ by this much.
-constexpr double kCpuBaselineSlack = 0.15;
 
 double FloorOf(const Evaluation& evaluation) {
   if (evaluation.device != "cpu") return kCudaFloor;
@@ -95,23 +89,6 @@ class Planner {
   std::vector<std::string> stress_;
   int index_ = 0, natural_ = 0, stressed_ = 0;
 };
-
-// Why a round does not count, if it does not.
-std::string VoidReason(const Round& round, const Protocol& protocol, const Evaluation& evaluation) {
-  if (round.candidate_gap_us > 0) return kDeviceTaken;
-  if (round.baseline_gap_us > 0) return kBaselineTaken;
-  if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
-    return "other load during the candidate";
-  if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
-  if (evaluation.undisturbed_us <= 0) return "";
-  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
-                                 4 * evaluation.undisturbed_spread});
-  // A core that launches more slowly is no disturbance of the device, and the candidate launches from the same one.
-  const double launched_later_us = std::max(0.0, round.baseline_launch_us - evaluation.undisturbed_launch_us);
-  const double allowed_us = launched_later_us + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
-  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack) + allowed_us) return kBaselineSlower;
-  return "";
-}
 
 // Times of one distribution, or of all but the natural one ("stressed").
 std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
@@ -193,21 +170,29 @@ void TimeByEvents(Evaluation* evaluation) {
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
 // reaches down to what the quietest baseline says.
 void HedgeAgainstLoad(Evaluation* evaluation) {
-  double quietest = evaluation->undisturbed_us;
+  double quietest = evaluation->undisturbed_us, latest_us = 0;
   bool admitted = false;
   for (const Round& round : evaluation->rounds) {
     quietest = std::min(quietest, round.baseline_us);
     admitted |= round.admitted;
+    if (LaunchedSlowly(round, *evaluation)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *evaluation));
+  }
+  if (latest_us > 0) {
+    admitted = true;
+    evaluation->AddNote(
+        fmt::format("launches_vary: launching the baseline took up to {:.0f} us longer than before loading, and "
+                    "such rounds count; the interval reaches down to the undisturbed figure",
+                    latest_us));
   }
   Speedup& speedup = *evaluation->speedup;
   if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
 }
 
-void AddTimingNotes(const json& problem, Evaluation* evaluation) {
+void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
   const double statistical = speedup.half_width;
-  if (speedup.high < protocol.slow_below) {
+  if (surely_slow) {
     evaluation->notes.push_back(fmt::format("surely_slow: below {}x after {} rounds; it was not measured further",
                                             protocol.slow_below, speedup.rounds));
   } else if (statistical > protocol.half_width) {
@@ -234,42 +219,6 @@ void AddTimingNotes(const json& problem, Evaluation* evaluation) {
     evaluation->notes.push_back("not_audited: this protocol counts the lower of two audits; none was made");
 }
 
-void AddNote(const std::string& note, Evaluation* evaluation) {
-  auto& notes = evaluation->notes;
-  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-}
-
-// Rounds whose candidate found a device that had not been idle, though it was before loading: started early.
-std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
-  const auto early = std::count_if(evaluation.rounds.begin(), evaluation.rounds.end(),
-                                   [](const Round& round) { return round.void_reason == kDeviceTaken; });
-  if (evaluation.device_shared || early * 2 < static_cast<long>(evaluation.rounds.size())) return std::nullopt;
-  return Finding{
-      Verdict::kTampered,
-      fmt::format("the device was used before the call in {} of {} rounds, and never before the candidate was "
-                  "loaded",
-                  early, evaluation.rounds.size()),
-      "", nullptr};
-}
-
-// For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
-// said.
-void AdmitVoidRounds(Evaluation* evaluation) {
-  for (Round& round : evaluation->rounds) {
-    if (round.void_reason.empty()) continue;
-    if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
-      round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
-      AddNote("baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts",
-              evaluation);
-    } else {
-      AddNote("machine_busy: other programs kept running on these cores; the times are less certain than they look",
-              evaluation);
-    }
-    round.void_reason.clear();
-    round.admitted = true;
-  }
-}
-
 }  // namespace
 
 Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
@@ -294,7 +243,7 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
     }
     notes = reply.at("notes");
   }
-  for (const json& note : notes) AddNote(note, evaluation);
+  for (const json& note : notes) evaluation->AddNote(note);
   evaluation->engine_us["anchors"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }
@@ -323,8 +272,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
     if (auto* problem_found = std::get_if<Finding>(&outcome)) return std::optional(std::move(*problem_found));
     Round round = std::get<Round>(std::move(outcome));
-    if (round.own_anchor) AddNote(kOwnAnchor, evaluation);
-    round.void_reason = protocol.measure ? VoidReason(round, protocol, *evaluation) : "";
+    if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
+    round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
     evaluation->rounds.push_back(std::move(round));
     return std::optional<Finding>();
   };
@@ -343,6 +292,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
 
   const Quiet quiet(this);
   int done = 0, voids = 0, slower = 0;  // the last of them in a row
+  bool surely_slow = false;
   const int most_voids = std::max(10, protocol.round_checks.front());
   for (const int check : protocol.round_checks) {
     const int target =
@@ -360,7 +310,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
       }
       if (stays) {
         if (auto early = StartedEarly(*evaluation)) return std::optional(std::move(*early));
-        AdmitVoidRounds(evaluation);
+        AdmitVoidRounds(voids < most_voids, evaluation);
       }
       ++done;
       if (!planner.StressIsDue()) continue;
@@ -368,11 +318,13 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
       if (finding) return finding;
     }
     const Speedup so_far = EstimateFor(*evaluation, "natural");
-    if (so_far.half_width <= protocol.half_width || so_far.high < protocol.slow_below) break;
+    if (so_far.half_width <= protocol.half_width) break;
+    surely_slow = so_far.high < protocol.slow_below && check != protocol.round_checks.back();
+    if (surely_slow) break;
   }
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);
-  AddTimingNotes(problem, evaluation);
+  AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;
 }

@@ -32,6 +32,10 @@ json SampleJson(const Round& round, double candidate) {
 
 }  // namespace
 
+void Evaluation::AddNote(const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
 double Evaluation::CandidateUs(const Round& round) const {
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }

@@ -46,6 +46,9 @@ struct Evaluation {
   // A round's candidate time without the offset.
   double CandidateUs(const Round& round) const;
 
+  // Once, however often it is said.
+  void AddNote(const std::string& note);
+
   nlohmann::json ToJson() const;
 };
 

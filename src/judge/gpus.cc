@@ -34,23 +34,26 @@ std::vector<Gpu> AllGpus(const GpuSources& sources) {
   for (const fs::path& place : places) {
     const auto text = ReadFile(place / "information");
     if (!text) continue;
-    const Gpu gpu{ValueOf(*text, "GPU UUID"), sources.devices / ("nvidia" + ValueOf(*text, "Device Minor"))};
+    Gpu gpu{ValueOf(*text, "GPU UUID"), sources.devices / ("nvidia" + ValueOf(*text, "Device Minor"))};
+    if (gpu.name.find('?') != std::string::npos) gpu.name.clear();  // the driver has not asked the GPU yet
     // A container may show fewer device files than the driver has GPUs.
-    if (!gpu.name.empty() && fs::exists(gpu.file, ignored)) gpus.push_back(gpu);
+    if (fs::exists(gpu.file, ignored)) gpus.push_back(gpu);
   }
   return gpus;
 }
 
-// As CUDA reads the list: it ends at the first that there is not.
+// As CUDA reads the list: it ends at the first that there is not, or not any more.
 std::vector<Gpu> Chosen(const std::vector<Gpu>& all, const std::string& visible) {
   std::vector<Gpu> gpus;
   std::istringstream parts(visible);
   for (std::string part; std::getline(parts, part, ',');) {
+    std::erase(part, ' ');
     const bool number = !part.empty() && part.size() < 4 && part.find_first_not_of("0123456789") == std::string::npos;
     const auto found = std::find_if(all.begin(), all.end(), [&](const Gpu& gpu) {
       return number ? &gpu - all.data() == std::stoi(part) : part.size() > 4 && gpu.name.starts_with(part);
     });
-    if (found == all.end()) break;
+    const auto same = [&](const Gpu& gpu) { return gpu.file == found->file; };
+    if (found == all.end() || std::any_of(gpus.begin(), gpus.end(), same)) break;
     gpus.push_back(*found);
   }
   return gpus;
@@ -66,14 +69,27 @@ GpuSources ThisMachine() {
 
 Result<Gpu> FindGpu(int number, const GpuSources& sources) {
   const std::vector<Gpu> all = AllGpus(sources);
-  if (all.empty())
-    return Gpu{number > 0 ? std::to_string(number) : "", sources.devices / fmt::format("nvidia{}", number)};
+  if (all.empty()) {
+    if (number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", sources.devices / "nvidia0"};
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("no NVIDIA driver lists its GPUs in {}: only the first can be used, as "
+                            "--device cuda and without CUDA_VISIBLE_DEVICES",
+                            sources.driver.string()));
+  }
   const std::vector<Gpu> gpus = sources.visible ? Chosen(all, *sources.visible) : all;
-  if (static_cast<size_t>(number) < gpus.size()) return gpus[static_cast<size_t>(number)];
-  const std::string shown =
-      sources.visible ? fmt::format(" of which CUDA_VISIBLE_DEVICES={} shows {},", *sources.visible, gpus.size()) : "";
-  return Fail(ErrorCode::kUnavailable, fmt::format("there is no cuda:{}: this machine has {} GPU{},{} counted from 0",
-                                                   number, all.size(), all.size() == 1 ? "" : "s", shown));
+  if (static_cast<size_t>(number) >= gpus.size()) {
+    const std::string shown =
+        sources.visible ? fmt::format(" of which CUDA_VISIBLE_DEVICES={} shows {},", *sources.visible, gpus.size())
+                        : "";
+    return Fail(ErrorCode::kUnavailable, fmt::format("there is no cuda:{}: this machine has {} GPU{},{} counted from 0",
+                                                     number, all.size(), all.size() == 1 ? "" : "s", shown));
+  }
+  const Gpu& gpu = gpus[static_cast<size_t>(number)];
+  if (gpu.name.empty() && all.size() > 1) {
+    return Fail(ErrorCode::kUnavailable,
+                "the NVIDIA driver does not know its GPUs' UUIDs yet; nvidia-smi -pm 1 makes it ask them");
+  }
+  return gpu;
 }
 
 }  // namespace kb

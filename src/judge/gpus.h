@@ -24,7 +24,7 @@ struct GpuSources {
 GpuSources ThisMachine();
 
 // GPU `number`, from 0, of those that this process may use: those whose device files are here, in order of the bus, or
-// the ones that CUDA_VISIBLE_DEVICES names, in its order. Where the driver lists none, the number is taken at its word;
+// the ones that CUDA_VISIBLE_DEVICES names, in its order. Where the driver lists none, GPU 0 is taken at its word;
 // opening it will tell.
 Result<Gpu> FindGpu(int number, const GpuSources& sources);
 

@@ -1,6 +1,7 @@
 #include "judge/gpus.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -59,10 +60,30 @@ TEST_F(Gpus, AreThoseThatCudaVisibleDevicesNames) {
             "there is no cuda:0: this machine has 2 GPUs, of which CUDA_VISIBLE_DEVICES= shows 0, counted from 0");
 }
 
-TEST_F(Gpus, AreTakenAtTheirNumbersWhereTheDriverListsNone) {
+TEST_F(Gpus, OfAListEndAtTheFirstThatIsNotThereOrComesAgain) {
+  sources_.visible = "1, 0";
+  EXPECT_EQ(FileOf(1), "GPU-bbbb2222 nvidia2");
+  sources_.visible = "0,0";
+  EXPECT_EQ(FileOf(0), "GPU-bbbb2222 nvidia2");
+  EXPECT_THAT(FileOf(1), testing::HasSubstr("CUDA_VISIBLE_DEVICES=0,0 shows 1"));
+  sources_.visible = "7,0";
+  EXPECT_THAT(FileOf(0), testing::HasSubstr("CUDA_VISIBLE_DEVICES=7,0 shows 0"));
+}
+
+TEST_F(Gpus, WithoutUuidsAreNoneOfSeveral) {
+  Add("0000:18:00.0", "GPU-\?\?\?\?-\?\?", 2, true);
+  EXPECT_THAT(FileOf(0), testing::HasSubstr("nvidia-smi -pm 1"));
+  EXPECT_EQ(FileOf(1), "GPU-aaaa1111 nvidia5");
+  fs::remove(sources_.devices / "nvidia5");
+  EXPECT_EQ(FileOf(0), " nvidia2") << "the only one is the first";
+}
+
+TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
   fs::remove_all(sources_.driver);
   EXPECT_EQ(FileOf(0), " nvidia0");
-  EXPECT_EQ(FileOf(3), "3 nvidia3");
+  EXPECT_THAT(FileOf(1), testing::HasSubstr("only the first can be used"));
+  sources_.visible = "1";
+  EXPECT_THAT(FileOf(0), testing::HasSubstr("only the first can be used"));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ json Row(const char* name, double us, double share, std::vector<int> grid, std::
           {"local", 0},   {"static_shared", 0}, {"dynamic_shared", 0}};
 }
 
-json Evaluation(json kernels, double span_us) {
+json Traced(json kernels, double span_us) {
   return {
       {"device_info", {{"cores", 132}, {"compute_capability", "9.0"}, {"copy_gb_s", 4000}, {"rates", {{"fp32", 50}}}}},
       {"protocol_keys", {{"precision", "fp32"}}},
@@ -31,7 +31,7 @@ std::string All(const json& hints) {
 TEST(KernelProfile, FiguresOfTheWholeAndOfEachKernel) {
   const json figures = {{"input_bytes", 4e6}, {"parameter_bytes", 0}, {"output_bytes", 4e6}, {"flops", 1e6}};
   const json got = KernelProfile(
-      Evaluation({Row("relu<float>", 6, 0.75, {1056, 1, 1}, {256, 1, 1}), Row("", 2, 0.25, {0, 0, 0}, {0, 0, 0})}, 10),
+      Traced({Row("relu<float>", 6, 0.75, {1056, 1, 1}, {256, 1, 1}), Row("", 2, 0.25, {0, 0, 0}, {0, 0, 0})}, 10),
       figures);
   EXPECT_EQ(got["launches"], 4);
   EXPECT_DOUBLE_EQ(got["busy_us"], 8);
@@ -55,8 +55,7 @@ TEST(KernelProfile, HintsNameWhatToDo) {
   heavy["local"] = 64;
   heavy["dynamic_shared"] = 200 << 10;
   const json got = KernelProfile(
-      Evaluation({heavy, Row("few", 40, 0.3, {8, 1, 1}, {256, 1, 1}), Row("little", 1, 0.01, {8, 1, 1}, {256, 1, 1})},
-                 200),
+      Traced({heavy, Row("few", 40, 0.3, {8, 1, 1}, {256, 1, 1}), Row("little", 1, 0.01, {8, 1, 1}, {256, 1, 1})}, 200),
       json::object());
   const std::string hints = All(got["hints"]);
   EXPECT_THAT(hints, HasSubstr("54% of the time lies between 4 launches"));
@@ -70,7 +69,7 @@ TEST(KernelProfile, HintsNameWhatToDo) {
 }
 
 TEST(KernelProfile, NothingTraced) {
-  EXPECT_TRUE(KernelProfile(Evaluation(json::array(), 0), json::object()).is_null());
+  EXPECT_TRUE(KernelProfile(Traced(json::array(), 0), json::object()).is_null());
   EXPECT_TRUE(KernelProfile({{"authorship", nullptr}}, json::object()).is_null());
 }
 

@@ -1,0 +1,73 @@
+#include "judge/void_rounds.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace kb {
+namespace {
+
+constexpr const char* kBaselineTaken = "something else used the device before the baseline";
+constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
+// Undisturbed baselines on one CPU differ by this much.
+constexpr double kCpuBaselineSlack = 0.15;
+
+}  // namespace
+
+double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
+  constexpr double kRestUs = 100;  // of a call on the host, after the last launch
+  const double hidden_us = std::max(0.0, evaluation.undisturbed_us - evaluation.undisturbed_launch_us - kRestUs);
+  const double later_us = round.baseline_launch_us - evaluation.undisturbed_launch_us - hidden_us;
+  return later_us > evaluation.undisturbed_us ? 0 : std::max(0.0, later_us);
+}
+
+std::string VoidReason(const Round& round, const Evaluation& evaluation) {
+  const Protocol& protocol = evaluation.protocol;
+  if (round.candidate_gap_us > 0) return kDeviceTaken;
+  if (round.baseline_gap_us > 0) return kBaselineTaken;
+  if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
+    return "other load during the candidate";
+  if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
+  if (evaluation.undisturbed_us <= 0) return "";
+  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
+                                 4 * evaluation.undisturbed_spread});
+  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack) + allowed_us) return kBaselineSlower;
+  return "";
+}
+
+bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {
+  Round at_once = round;
+  at_once.baseline_launch_us = 0;
+  return round.plan.scored && round.void_reason.empty() && !VoidReason(at_once, evaluation).empty();
+}
+
+std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
+  const auto early = std::count_if(evaluation.rounds.begin(), evaluation.rounds.end(),
+                                   [](const Round& round) { return round.candidate_gap_us > 0; });
+  if (evaluation.device_shared || early * 2 < static_cast<long>(evaluation.rounds.size())) return std::nullopt;
+  return Finding{
+      Verdict::kTampered,
+      fmt::format("the device was used before the call in {} of {} rounds, and never before the candidate was "
+                  "loaded",
+                  early, evaluation.rounds.size()),
+      "", nullptr};
+}
+
+void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
+  for (Round& round : evaluation->rounds) {
+    if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
+    if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
+      round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
+      evaluation->AddNote(
+          "baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts");
+    } else {
+      evaluation->AddNote(
+          "machine_busy: other programs kept running on these cores; the times are less certain than they look");
+    }
+    round.void_reason.clear();
+    round.admitted = true;
+  }
+}
+
+}  // namespace kb

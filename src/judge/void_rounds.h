@@ -1,0 +1,36 @@
+// Which rounds count: those in which nothing but the candidate and the reference used the machine.
+#ifndef JUDGE_VOID_ROUNDS_H_
+#define JUDGE_VOID_ROUNDS_H_
+
+#include <optional>
+#include <string>
+
+#include "judge/evaluation.h"
+
+namespace kb {
+
+// What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
+inline constexpr double kCudaWarmingUs = 40;
+inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
+
+// Why a round does not count; empty if it does.
+std::string VoidReason(const Round& round, const Evaluation& evaluation);
+
+// By how much a round's baseline took longer because the host launched it more slowly. A core that became slower is no
+// disturbance of the device, and the candidate launches from the same one. Launches that the device's own work hides
+// lengthen nothing; and more than twice the undisturbed time is no core's doing.
+double LaunchedLaterUs(const Round& round, const Evaluation& evaluation);
+
+// Whether a round counts only because launches may be slower.
+bool LaunchedSlowly(const Round& round, const Evaluation& evaluation);
+
+// Rounds whose candidate found a device that had not been idle, though it was before loading: started early.
+std::optional<Finding> StartedEarly(const Evaluation& evaluation);
+
+// For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
+// said. `only_slower`: rounds that are void for another reason stay so.
+void AdmitVoidRounds(bool only_slower, Evaluation* evaluation);
+
+}  // namespace kb
+
+#endif  // JUDGE_VOID_ROUNDS_H_

@@ -1,0 +1,81 @@
+#include "judge/void_rounds.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace kb {
+namespace {
+
+using testing::IsEmpty;
+
+// On a GPU, before the candidate was loaded: a baseline of so many microseconds, so many of them for launching.
+Evaluation Measured(double undisturbed_us, double launch_us) {
+  Evaluation evaluation;
+  evaluation.device = "cuda";
+  evaluation.undisturbed_us = undisturbed_us;
+  evaluation.undisturbed_launch_us = launch_us;
+  return evaluation;
+}
+
+Round RoundOf(double baseline_us, double launch_us) {
+  Round round;
+  round.plan.scored = true;
+  round.candidate_us = round.baseline_us = baseline_us;
+  round.baseline_launch_us = launch_us;
+  return round;
+}
+
+TEST(VoidRounds, ABaselineThatIsLaunchedMoreSlowlyCounts) {
+  const Evaluation network = Measured(12'000, 11'950);
+  EXPECT_THAT(VoidReason(RoundOf(12'100, 12'050), network), IsEmpty());
+  EXPECT_THAT(VoidReason(RoundOf(20'000, 19'950), network), IsEmpty());
+  EXPECT_TRUE(LaunchedSlowly(RoundOf(20'000, 19'950), network));
+  EXPECT_FALSE(LaunchedSlowly(RoundOf(12'100, 12'050), network));
+  EXPECT_EQ(VoidReason(RoundOf(20'000, 11'950), network), kBaselineSlower) << "the device was slower, not the host";
+  EXPECT_EQ(VoidReason(RoundOf(25'000, 24'950), network), kBaselineSlower) << "no core is that much slower";
+}
+
+TEST(VoidRounds, LaunchesThatTheDeviceHidesExcuseNothing) {
+  const Evaluation product = Measured(2'800, 30);
+  EXPECT_EQ(VoidReason(RoundOf(3'200, 430), product), kBaselineSlower);
+  EXPECT_THAT(VoidReason(RoundOf(2'860, 430), product), IsEmpty()) << "within what an interval allows for";
+}
+
+TEST(VoidRounds, OnTheCpuNothingIsLaunched) {
+  Evaluation evaluation = Measured(1'000, 0);
+  evaluation.device = "cpu";
+  EXPECT_THAT(VoidReason(RoundOf(1'140, 0), evaluation), IsEmpty());
+  EXPECT_EQ(VoidReason(RoundOf(1'160, 0), evaluation), kBaselineSlower);
+}
+
+// What has been admitted meanwhile was early all the same.
+TEST(VoidRounds, WhoStartsEarlyInHalfOfTheRoundsHasTampered) {
+  Evaluation evaluation = Measured(1'000, 10);
+  for (int i = 0; i < 10; ++i) {
+    evaluation.rounds.push_back(RoundOf(1'000, 10));
+    evaluation.rounds.back().candidate_gap_us = i < 5 ? 300 : 0;
+    evaluation.rounds.back().void_reason = VoidReason(evaluation.rounds.back(), evaluation);
+  }
+  AdmitVoidRounds(false, &evaluation);
+  ASSERT_TRUE(StartedEarly(evaluation));
+  EXPECT_EQ(StartedEarly(evaluation)->verdict, Verdict::kTampered);
+  evaluation.rounds.pop_back();
+  evaluation.rounds.front().candidate_gap_us = 0;
+  EXPECT_FALSE(StartedEarly(evaluation));
+}
+
+TEST(VoidRounds, BaselinesThatStaySlowLetNothingElseIn) {
+  Evaluation evaluation = Measured(1'000, 10);
+  evaluation.rounds = {RoundOf(1'300, 10), RoundOf(1'000, 10)};
+  evaluation.rounds[1].candidate_gap_us = 300;
+  for (Round& round : evaluation.rounds) round.void_reason = VoidReason(round, evaluation);
+  AdmitVoidRounds(true, &evaluation);
+  EXPECT_THAT(evaluation.rounds[0].void_reason, IsEmpty());
+  EXPECT_EQ(evaluation.rounds[0].baseline_us, 1'000) << "the undisturbed figure";
+  EXPECT_NE(evaluation.rounds[1].void_reason, "");
+  AdmitVoidRounds(false, &evaluation);
+  EXPECT_THAT(evaluation.rounds[1].void_reason, IsEmpty());
+}
+
+}  // namespace
+}  // namespace kb
