@@ -45,9 +45,20 @@ class Baseline:
 
     def forward(self, weights, structure, tensors, rng_seed):
         """One call, as Problem.forward is called."""
+        return self._call(self._models[weights], structure, tensors, rng_seed)
+
+    def empty(self, structure, tensors):
+        """The same for a model that writes zeros in the form of the outputs, and nothing else."""
+        return self._call(self._zeros, structure, tensors, 0)
+
+    def _call(self, model, structure, tensors, rng_seed):
         seed_generators(rng_seed, self.problem.device)
         with self._context():
-            return self._models[weights](*trees.unflatten(structure, tensors))
+            return model(*trees.unflatten(structure, tensors))
+
+    def _zeros(self, *_):
+        blanks = [torch.zeros(t.shape, dtype=t.dtype, device=t.device) for t in self.problem.output_examples]
+        return blanks[0] if len(blanks) == 1 else blanks
 
     def _compile(self, mode):
         try:

@@ -12,7 +12,8 @@ _SMALL_BYTES = 16 << 20
 
 
 class OutputArena:
-    """Use as a context around forward: the allocations of this thread come from the arena, as far as it reaches."""
+    """Between enter() and leave() the allocations of this thread come from the arena, as far as it reaches. Both take some
+    microseconds, so it stays entered from one call to the next."""
 
     def __init__(self, library):
         """Before the process is confined: the library is looked up once more. `library`: as runner_library.load() gives it."""
@@ -27,15 +28,16 @@ class OutputArena:
         self._pool = torch.cuda.MemPool(self._allocator.allocator())
         # Small outputs have places of their own, for when what forward needs besides leaves no whole segment of the arena.
         small = sum(t.numel() * t.element_size() for t in outputs) <= _SMALL_BYTES
-        with self:
-            self._places = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs] if small else []
+        self.enter()
+        self._places = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs] if small else []
         self._keep_graphs_out()
 
-    def __enter__(self):
-        self._begin()
-        self._active = True
+    def enter(self):
+        if not self._active:
+            self._begin()
+            self._active = True
 
-    def __exit__(self, *_):
+    def leave(self):
         if self._active:
             self._active = False
             self._stop()
@@ -68,8 +70,7 @@ class OutputArena:
 
         def capture_begin(self, *args, **kwargs):
             if arena._active:
-                arena._active = False
-                arena._stop()
+                arena.leave()
                 self._kb_left_arena = True
             return begin(self, *args, **kwargs)
 
@@ -77,6 +78,6 @@ class OutputArena:
             end(self)
             if getattr(self, "_kb_left_arena", False):
                 self._kb_left_arena = False
-                arena.__enter__()
+                arena.enter()
 
         graph.capture_begin, graph.capture_end = capture_begin, capture_end

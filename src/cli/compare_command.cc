@@ -33,9 +33,12 @@ Status CheckNames(const Flags& flags, const std::vector<ScoreGroup>& groups) {
   for (const std::string& name : {flags.a, flags.b}) {
     if (names.contains(name)) continue;
     names.erase("");  // what nobody's model wrote
-    return Fail(ErrorCode::kUsage,
-                fmt::format("no evaluation of the {} {} is in this selection of {}; there {}{}", flags.by, name,
-                            flags.common.store, names.empty() ? "is none" : "are ", fmt::join(names, ", ")));
+    return Fail(ErrorCode::kUsage, fmt::format("no evaluation of the {} {} is in this selection of {}; there {}{}",
+                                               flags.by, name, flags.common.store,
+                                               names.empty()       ? "is none"
+                                               : names.size() == 1 ? "is only "
+                                                                   : "are ",
+                                               fmt::join(names, ", ")));
   }
   return {};
 }

@@ -30,7 +30,8 @@ void AddDeviceFlag(CLI::App* command, std::string* device) {
 }
 
 void AddResourceFlags(CLI::App* command, DeviceFlags* flags) {
-  command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command->add_option("--threads", flags->threads, "cores for either side; 0: all, divided by the devices")
+      ->check(CLI::Range(0, 1024));
   command
       ->add_option("--device-memory", flags->device_memory_gb,
                    "GB of the device's memory to plan with at most; 0: what is free")

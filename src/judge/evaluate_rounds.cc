@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
@@ -254,30 +253,29 @@ json Evaluator::Planned(json problem) const {
   return problem;
 }
 
+Result<std::optional<Finding>> Evaluator::RunRound(const Protocol& protocol, const RoundPlan& plan, Rounds* rounds,
+                                                   Evaluation* evaluation) {
+  const int current_weights = evaluation->rounds.empty() ? 0 : evaluation->rounds.back().plan.weights;
+  if (plan.weights != current_weights) {
+    KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
+    KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
+    if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional(std::move(*finding));
+  }
+  KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
+  if (auto* finding = std::get_if<Finding>(&outcome)) return std::optional(std::move(*finding));
+  Round round = std::get<Round>(std::move(outcome));
+  if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
+  round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
+  evaluation->rounds.push_back(std::move(round));
+  return std::optional<Finding>();
+}
+
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   Planner planner(protocol, Planned(problem));
   std::optional<Finding> finding;
-  int current_weights = 0;
-
-  // Runs one planned round; a finding ends the evaluation.
-  const auto run = [&](const RoundPlan& plan) -> Result<std::optional<Finding>> {
-    if (plan.weights != current_weights) {
-      KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
-      KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
-      if (auto* problem_found = std::get_if<Finding>(&prepared)) return std::optional(std::move(*problem_found));
-      current_weights = plan.weights;
-    }
-    KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
-    if (auto* problem_found = std::get_if<Finding>(&outcome)) return std::optional(std::move(*problem_found));
-    Round round = std::get<Round>(std::move(outcome));
-    if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
-    round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
-    evaluation->rounds.push_back(std::move(round));
-    return std::optional<Finding>();
-  };
-
+  const auto run = [&](const RoundPlan& plan) { return RunRound(protocol, plan, rounds, evaluation); };
   const int warm_up =
       protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
   for (int i = 0; i < warm_up; ++i) {

@@ -69,7 +69,8 @@ struct FilterDeleter {
 };
 
 // The deny-list. A filter is never the only barrier: namespaces and uids hold most of these too.
-Status InstallFilter(bool programs) {
+// `gpu`: cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
+Status InstallFilter(bool programs, bool gpu) {
   std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ALLOW));
   if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
   const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
@@ -136,6 +137,7 @@ Status InstallFilter(bool programs) {
     const int number = seccomp_syscall_resolve_name(name);
     if (number != __NR_SCMP_ERROR) ok = ok && seccomp_rule_add(filter.get(), deny, number, 0) == 0;
   }
+  ok = ok && (!gpu || seccomp_rule_add(filter.get(), deny, SCMP_SYS(sched_setaffinity), 0) == 0);
   for (const int call : {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)}) {
     ok = ok && (programs || seccomp_rule_add(filter.get(), deny, call, 0) == 0);
   }
@@ -223,7 +225,7 @@ Status Confine(const Limits& limits) {
   if (with("rlimits")) KB_RETURN_IF_ERROR(SetLimits(limits));
   if (with("capabilities")) KB_RETURN_IF_ERROR(DropCapabilities());
   if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable, limits.devices));
-  return with("seccomp") ? InstallFilter(limits.programs) : Status();
+  return with("seccomp") ? InstallFilter(limits.programs, !limits.devices.empty()) : Status();
 }
 
 void Supervise(int hello_fd, int status_fd, const std::function<int()>& work) {
