@@ -34,7 +34,7 @@ struct BaselineFlags {
 // Problem, its text, size, precision, kind.
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
 
-struct Task {
+struct BaselineTask {
   ProblemFile problem;
   std::string size;
   Protocol protocol;
@@ -46,7 +46,7 @@ struct Measurer {
   Store store;
 };
 
-std::string NameOf(const Task& task) {
+std::string NameOf(const BaselineTask& task) {
   return fmt::format("{} {} {}", task.problem.name, task.size, task.protocol.baseline);
 }
 
@@ -76,8 +76,8 @@ Result<std::map<Key, json>> Known(const Store& store, const json& device) {
 }
 
 // All kinds of a problem follow each other: it is loaded once.
-Result<std::vector<Task>> MakeTasks(const std::vector<SelectedProblem>& problems, const BaselineFlags& flags,
-                                    const Measurer& measurer) {
+Result<std::vector<BaselineTask>> MakeTasks(const std::vector<SelectedProblem>& problems, const BaselineFlags& flags,
+                                            const Measurer& measurer) {
   std::vector<Protocol> protocols;
   for (const std::string& kind : flags.kinds) {
     KB_ASSIGN_OR_RETURN(Protocol protocol, MakeProtocol(measurer.evaluator->installation().protocols, flags.protocol,
@@ -86,11 +86,11 @@ Result<std::vector<Task>> MakeTasks(const std::vector<SelectedProblem>& problems
   }
   KB_ASSIGN_OR_RETURN(const json device, measurer.evaluator->DeviceInfo());
   KB_ASSIGN_OR_RETURN(const auto known, Known(measurer.store, device));
-  std::vector<Task> tasks;
+  std::vector<BaselineTask> tasks;
   for (const SelectedProblem& problem : problems) {
     KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
     for (const Protocol& protocol : protocols) {
-      Task task{problem.file, SizeFor(problem, flags.size), protocol, nullptr};
+      BaselineTask task{problem.file, SizeFor(problem, flags.size), protocol, nullptr};
       const auto found =
           known.find({problem.file.name, Sha256(source), task.size, protocol.precision, protocol.baseline});
       if (found != known.end()) task.known = found->second;
@@ -101,21 +101,22 @@ Result<std::vector<Task>> MakeTasks(const std::vector<SelectedProblem>& problems
 }
 
 // Says what went wrong with one task; false if there is no going on.
-bool GoesOn(const Error& error, const Task& task, int* exit_code) {
+bool GoesOn(const Error& error, const BaselineTask& task, int* exit_code) {
   const bool ends = error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore;
   *exit_code = std::max(*exit_code, Report(ends ? error : Error{error.code, NameOf(task) + ": " + error.message}));
   return !ends;
 }
 
-int MeasureAll(const std::vector<Task>& tasks, const BaselineFlags& flags, size_t problems, Measurer* measurer) {
-  const auto is_new = [&](const Task& task) { return flags.again || task.known.is_null(); };
+int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flags, size_t problems,
+               Measurer* measurer) {
+  const auto is_new = [&](const BaselineTask& task) { return flags.again || task.known.is_null(); };
   const auto to_measure = static_cast<size_t>(std::count_if(tasks.begin(), tasks.end(), is_new));
   Progress progress(flags.quiet || flags.json, to_measure);
   std::vector<json> baselines;
   size_t measured = 0, broken = 0;
   int exit_code = kAllCorrect;
   if (!flags.json) fmt::print("{}", BaselineHeading());
-  for (const Task& task : tasks) {
+  for (const BaselineTask& task : tasks) {
     json baseline = task.known;
     if (is_new(task)) {
       progress.Say(NameOf(task));
@@ -146,8 +147,8 @@ int MeasureAll(const std::vector<Task>& tasks, const BaselineFlags& flags, size_
 }
 
 // `count` of those that are stored, in their order; the same ones for the same seed.
-std::vector<Task> Draw(std::vector<Task> tasks, size_t count, uint64_t seed) {
-  std::erase_if(tasks, [](const Task& task) { return task.known.is_null(); });
+std::vector<BaselineTask> Draw(std::vector<BaselineTask> tasks, size_t count, uint64_t seed) {
+  std::erase_if(tasks, [](const BaselineTask& task) { return task.known.is_null(); });
   std::mt19937_64 generator(seed);
   while (tasks.size() > count) tasks.erase(tasks.begin() + static_cast<std::ptrdiff_t>(generator() % tasks.size()));
   return tasks;
@@ -175,8 +176,8 @@ void PrintComparison(const json& comparison) {
              comparison.at("ratio").get<double>(), comparison.at("changed").get<bool>() ? "changed" : "the same");
 }
 
-int CheckSome(const std::vector<Task>& all, const BaselineFlags& flags, Measurer* measurer) {
-  const std::vector<Task> tasks = Draw(all, static_cast<size_t>(flags.check), flags.selection.selection.seed);
+int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, Measurer* measurer) {
+  const std::vector<BaselineTask> tasks = Draw(all, static_cast<size_t>(flags.check), flags.selection.selection.seed);
   if (tasks.empty()) {
     return Report({ErrorCode::kUsage,
                    "no stored baseline of this selection, size, precision, kind, device and "
@@ -184,7 +185,7 @@ int CheckSome(const std::vector<Task>& all, const BaselineFlags& flags, Measurer
   }
   Progress progress(flags.quiet || flags.json, tasks.size());
   int changed = 0, broken = 0, exit_code = kAllCorrect;
-  for (const Task& task : tasks) {
+  for (const BaselineTask& task : tasks) {
     progress.Say("checking " + NameOf(task));
     // By the rules of then: another protocol may time otherwise.
     const auto protocol = MakeProtocol(measurer->evaluator->installation().protocols, task.known.at("protocol"),

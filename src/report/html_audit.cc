@@ -13,9 +13,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kColumns[] = {"zeros", "constant", "input copy", "old answer", "fp16", "bf16", "tf32"};
+constexpr const char* kAuditColumns[] = {"zeros", "constant", "input copy", "old answer", "fp16", "bf16", "tf32"};
 
-std::string Text(const json& audit, const char* key) {
+std::string AuditText(const json& audit, const char* key) {
   const auto found = audit.find(key);
   return found != audit.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -41,10 +41,11 @@ std::string Said(const json& audit) {
 }
 
 std::string AuditRow(const json& audit) {
-  std::string html = fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", EscapeHtml(Text(audit, "problem")),
-                                 EscapeHtml(Text(audit, "size")), EscapeHtml(Text(audit, "device")),
-                                 AuditPasses(audit) ? "passes" : "<strong>fails</strong>");
-  for (const char* column : kColumns) html += fmt::format("<td class='num'>{}</td>", Worst(audit, column));
+  std::string html =
+      fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td>", EscapeHtml(AuditText(audit, "problem")),
+                  EscapeHtml(AuditText(audit, "size")), EscapeHtml(AuditText(audit, "device")),
+                  AuditPasses(audit) ? "passes" : "<strong>fails</strong>");
+  for (const char* column : kAuditColumns) html += fmt::format("<td class='num'>{}</td>", Worst(audit, column));
   return html + "<td>" + EscapeHtml(Said(audit)) + "</td></tr>";
 }
 
@@ -63,7 +64,7 @@ std::string AuditSection(std::span<const json> audits) {
       "precision would get is recorded and fails nothing.</p><details class='more'><summary>The table</summary><div "
       "class='scroll'><table><thead><tr><th>problem</th><th>size</th><th>device</th><th>audit</th>",
       passed, sorted.size());
-  for (const char* column : kColumns) html += fmt::format("<th class='num'>{}</th>", column);
+  for (const char* column : kAuditColumns) html += fmt::format("<th class='num'>{}</th>", column);
   html += "<th>why not, or what to know</th></tr></thead><tbody>";
   for (const json& audit : sorted) html += AuditRow(audit);
   return html + "</tbody></table></div></details></section>";

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 // What a killed engine left half written is older than any build may take.
-void Sweep(const fs::path& directory) {
+void SweepCache(const fs::path& directory) {
   std::error_code ignored;
   const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
@@ -36,7 +36,7 @@ Result<BuildCache> BuildCache::Open(const fs::path& directory) {
                             "that can be written",
                             directory.string(), error.message()));
   }
-  Sweep(directory);
+  SweepCache(directory);
   return BuildCache(directory);
 }
 

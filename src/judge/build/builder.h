@@ -18,6 +18,12 @@
 
 namespace kb {
 
+// Arguments of a command, one list after the other.
+inline std::vector<std::string> Joined(std::vector<std::string> first, const std::vector<std::string>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 // What torch's headers and libraries need, told by the device process.
 struct TorchBuildFacts {
   std::string version;

@@ -103,11 +103,6 @@ std::string DeviceSource(const json& request) {
   return source;
 }
 
-std::vector<std::string> Joined(std::vector<std::string> first, const std::vector<std::string>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 }  // namespace
 
 Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,

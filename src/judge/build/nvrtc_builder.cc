@@ -13,11 +13,6 @@ constexpr const char* kSource = "candidate.cu";
 constexpr const char* kHostHalf = "host.cc";
 constexpr const char* kDeviceHalf = "device.cu";
 
-std::vector<std::string> Joined(std::vector<std::string> first, const std::vector<std::string>& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
-
 // What nvcc passes on to the host's compiler.
 std::vector<std::string> HostFlags() { return {"-O3", "-std=c++20", "-fPIC", "-fopenmp", "-Wno-psabi"}; }
 
