@@ -79,7 +79,7 @@ class Host:
             self.release_memory()
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              request["memory_bytes"])
+                              request["memory_bytes"], request["input_bytes"])
             problem.budgets, problem.baselines, problem.kept = {}, {}, {}
             self.problems[key] = problem
             self.release_memory()

@@ -111,9 +111,10 @@ class Arrival:
 class Problem:
     """A problem at one size and precision on one device, with one reference module for each weight seed."""
 
-    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0):
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0, input_bytes=-1):
         """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU.
-        `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free."""
+        `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free. `input_bytes`: what the inputs take
+        in fp32, if that is known; -1: it is not."""
         self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
         self.module = load_module(path, size)
@@ -122,7 +123,7 @@ class Problem:
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
         self.forward_bytes, self.models = 0, []
-        self._refuse_what_cannot_fit()
+        self._refuse_what_cannot_fit(input_bytes)
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
         self.construct_on = self._where_to_construct()
@@ -230,15 +231,16 @@ class Problem:
         except (Exception, SystemExit) as error:
             raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
 
-    def _refuse_what_cannot_fit(self):
-        """Before anything is allocated: the inputs' sizes are known from meta tensors. (A forward on meta tensors would tell
-        the outputs' too, but importing what it needs takes a second; they are checked once they are there.)"""
-        try:
-            with torch.device("meta"):
-                inputs = list(self.module.get_inputs())
-        except Exception:
-            return  # a module that cannot run there is tried for real
-        self._refuse(tensor_bytes(inputs), 0, 0)
+    def _refuse_what_cannot_fit(self, input_bytes):
+        """Before anything is allocated: what is not known of the inputs' sizes is known from meta tensors, on which some arithmetic
+        takes a second of imports. (A forward on meta tensors always does; outputs are checked once they are there.)"""
+        if input_bytes < 0:
+            try:
+                with torch.device("meta"):
+                    input_bytes = tensor_bytes(list(self.module.get_inputs()))
+            except Exception:
+                return  # a module that cannot run there is tried for real
+        self._refuse(input_bytes, 0, 0)
 
     def _refuse(self, input_bytes, output_bytes, forward_bytes):
         """In a round there are private, shared and working inputs, expected outputs and two in the arena, and what both sides'

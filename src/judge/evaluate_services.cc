@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "judge/evaluate.h"
 #include "judge/gpus.h"
+#include "judge/speed_of_light.h"
 
 namespace kb {
 namespace {
@@ -129,13 +130,18 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                              : static_cast<uint64_t>(protocol.weight_seed + i));
   }
   const std::string sha256 = Sha256(source);
+  // What the inputs take need not be found out again.
+  const json entry = IndexEntry(problem.path, problem.name);
+  const bool measured = entry.value("sha256", "") == sha256;
+  const json figures = measured ? MeasuredFigures(problem.path, problem.name, size) : json::object();
   const json request = {{"op", "problem"},
                         {"path", problem.path.string()},
                         {"sha256", sha256},
                         {"size", size},
                         {"precision", protocol.precision},
                         {"weight_seeds", seeds},
-                        {"memory_bytes", Gigabytes(options_.device_memory_gb)}};
+                        {"memory_bytes", Gigabytes(options_.device_memory_gb)},
+                        {"input_bytes", figures.value("input_bytes", int64_t{-1})}};
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
     ending_.reset();  // the memory of the last candidate, and of runners that wait, may be missing

@@ -10,8 +10,12 @@
 
 namespace kb {
 
-// {"input_bytes", "parameter_bytes", "output_bytes", "flops", "matrix_flops"} of a problem at a size, from the index of
-// its deck; an empty object for a problem that no index knows.
+// What the index of a problem's deck says of it: {"sha256" of the file it was measured with, "dominated_by", "sizes"};
+// an empty object for a problem that no index knows.
+nlohmann::json IndexEntry(const std::filesystem::path& problem_file, const std::string& name);
+
+// {"input_bytes", "parameter_bytes", "output_bytes", "flops", "matrix_flops"} of a problem at a size, from its entry;
+// an empty object if there is none.
 nlohmann::json MeasuredFigures(const std::filesystem::path& problem_file, const std::string& name,
                                const std::string& size);
 
