@@ -5,9 +5,7 @@
 //     nvcc -O2 -std=c++20 -arch=native -o /tmp/bursts bench/cuda/bursts.cu && /tmp/bursts
 //
 // Prints Markdown; times in microseconds.
-#include <cuda.h>
 #include <cuda_runtime.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -36,9 +34,10 @@
 namespace {
 
 constexpr size_t kMost = size_t{64} << 20;
+constexpr size_t kSaved = 4096 * 16;
 constexpr uint32_t kMagic = 0x5eed5eed;
 
-enum Command : uint32_t { kOpen, kNull, kAdd, kAddTimed, kPollingKernel, kFiredAt, kExit };
+enum Command : uint32_t { kOpen, kNull, kAdd, kAddTimed, kPollingKernel, kWait, kExit };
 
 struct Page {
   alignas(64) std::atomic<uint32_t> go;
@@ -189,8 +188,9 @@ class Judge {
     CHECK(cudaMemset(drawn_, 1, kMost));
     CHECK(cudaMemset(poison_, 0x7f, kMost));
     CHECK(cudaHostAlloc(&gap_, 8, cudaHostAllocMapped));
-    CHECK(cudaHostAlloc(&host_, 4 * kMost, cudaHostAllocDefault));
-    std::memset(host_, 0, 4 * kMost);
+    const size_t host_bytes = 2 * kMost + scratch_bytes_ + kSaved;
+    CHECK(cudaHostAlloc(&host_, host_bytes, cudaHostAllocDefault));
+    std::memset(host_, 0, host_bytes);
     CHECK(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking));
     CHECK(cudaStreamCreateWithFlags(&back_, cudaStreamNonBlocking));
     CHECK(cudaIpcGetMemHandle(&page->inputs, shared_.inputs));
@@ -210,7 +210,7 @@ class Judge {
     while (page_->done.load(std::memory_order_acquire) != go_) Pause();
   }
 
-  void Copy(void* to, const void* from, size_t bytes, Way way) {
+  void Copy(void* to, const void* from, size_t bytes) {
     CHECK(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, copies_));
   }
 
@@ -225,15 +225,15 @@ class Judge {
       if (flush && way == Way::kDuplex) {
         CHECK(cudaStreamSynchronize(copies_));
         CHECK(cudaMemcpyAsync(scratch_, host_ + 2 * kMost, scratch_bytes_ / 2, cudaMemcpyHostToDevice, copies_));
-        CHECK(cudaMemcpyAsync(host_ + kMost, scratch_ + scratch_bytes_, scratch_bytes_ / 2, cudaMemcpyDeviceToHost,
-                              back_));
+        CHECK(cudaMemcpyAsync(host_ + 2 * kMost + scratch_bytes_ / 2, scratch_ + scratch_bytes_, scratch_bytes_ / 2,
+                              cudaMemcpyDeviceToHost, back_));
         CHECK(cudaStreamSynchronize(back_));
       }
     } else {
-      Copy(side.inputs, drawn_, bytes, way);
-      Copy(side.outputs, poison_, bytes, way);
+      Copy(side.inputs, drawn_, bytes);
+      Copy(side.outputs, poison_, bytes);
       if (flush && way == Way::kWatched) CHECK(cudaMemsetAsync(scratch_, 0, scratch_bytes_, copies_));
-      if (flush && way == Way::kCopies) Copy(scratch_, scratch_ + scratch_bytes_, scratch_bytes_, way);
+      if (flush && way == Way::kCopies) Copy(scratch_, scratch_ + scratch_bytes_, scratch_bytes_);
     }
     CHECK(cudaStreamSynchronize(copies_));
     if (way == Way::kWatched) {
@@ -267,7 +267,7 @@ class Judge {
   double Baseline(uint32_t command, size_t bytes, Way way) {
     Present(own_, bytes, way, true);
     const int64_t start = NowNs();
-    event_us_ = own_.Call(command, bytes);
+    own_.Call(command, bytes);
     Save(own_, bytes, way);
     return (NowNs() - start) / 1e3;
   }
@@ -279,7 +279,7 @@ class Judge {
       CHECK(
           cudaMemcpy2DAsync(host_ + kMost * 3, 16, side.outputs + 4, pitch, 16, rows, cudaMemcpyDeviceToHost, copies_));
     } else {
-      Copy(snapshot_, side.outputs, way == Way::kWatched ? 4096 : bytes, way);
+      Copy(snapshot_, side.outputs, way == Way::kWatched ? 4096 : bytes);
       if (way == Way::kWatched) Nothing<<<1, 1, 0, copies_>>>();
     }
     CHECK(cudaStreamSynchronize(copies_));
@@ -304,7 +304,6 @@ class Judge {
   size_t scratch_bytes_;
   uint64_t* gap_;
   cudaStream_t copies_, back_;
-  double event_us_ = 0;
 };
 
 struct Named {
@@ -376,7 +375,7 @@ void Polling(Judge* judge) {
   judge->Ring(kPollingKernel, bytes);
   judge->Wait();
   std::printf("| it polls | %.1f |\n", judge->Gap() / 1e3);
-  judge->Ring(kFiredAt, 0);
+  judge->Ring(kWait, 0);
   judge->Wait();
 }
 
@@ -419,12 +418,11 @@ void SmallCopies(Judge* judge) {
   }
 }
 
-// How often a ratio of n runner's calls to n own ones is off, without any correction.
+// The median of the runner's calls over that of the judge's own, less what null calls differ by.
 void Ratios(Judge* judge) {
   std::printf(
       "\n## Ratio of medians, 40 bursts of 8 calls each, host copies, stopped\n| bytes | ratio less the null calls | "
       "runner | own |\n|---|---|---|---|\n");
-  Spread null_own, null_runner;
   for (const size_t bytes : {size_t{0}, size_t{1} << 20, size_t{4} << 20, size_t{16} << 20, size_t{64} << 20}) {
     Spread own, runner;
     for (int burst = 0; burst < 40; ++burst) {

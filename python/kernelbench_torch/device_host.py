@@ -372,7 +372,7 @@ class Host:
     def end_session(self, _):
         if self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.roomy = None, False
+        self.session, self.roomy, self.emptied = None, False, False
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
         return {}
 

@@ -12,7 +12,7 @@ import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
 from .problem import Arrival, seed_generators, synchronize
-from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
+from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -205,7 +205,7 @@ class Mailbox:
             numbers += [0, *shape]
         self._forms = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
         self._outputs = len(forms)
-        self._offsets = None  # of the last report, if it said nothing else
+        self._told = None  # in the last report, if it said nothing else
 
     def wait(self):
         kind = self._library.kbr_wait(self._mailbox, ctypes.byref(self._argument))
@@ -213,12 +213,12 @@ class Mailbox:
 
     def write_offsets(self, elapsed_ns, offsets):
         """All is well, and the outputs lie there: as a rule where they lay after the last call."""
-        if elapsed_ns or offsets != self._offsets:
+        if (elapsed_ns, offsets) != self._told:
             self.write(OK, False, elapsed_ns, offsets=offsets)
-            self._offsets = offsets
+            self._told = (elapsed_ns, offsets)
 
     def write(self, status=OK, copied=False, elapsed_ns=0, text="", offsets=()):
-        self._offsets = None
+        self._told = None
         for place, offset in zip(self._offsets_at, offsets):
             self._forms[place] = offset
         data = text.encode("utf-8", "replace")
@@ -278,8 +278,6 @@ def serve(library, own, engine):
         kind, argument = mailbox.wait()
         if kind == EXIT:
             return 0
-        if arena and kind in (LOAD, PREPARE):
-            arena.leave()
         if kind == EMPTY and not on_cpu:
             mailbox.write_offsets(*runner.empty())
         if kind != EMPTY:
@@ -296,6 +294,8 @@ def serve(library, own, engine):
                     mailbox.write(OK, False, told[0], said, told[1])
                 else:
                     start = time.perf_counter_ns()
+                    if arena:
+                        arena.leave()
                     copied = runner.prepare(argument) if kind == PREPARE else runner.load()
                     mailbox.write(OK, bool(copied), time.perf_counter_ns() - start)
             except WrongForm as error:

@@ -1,8 +1,10 @@
-"""Where a module's outputs lie on a GPU: while forward runs, torch takes memory from the shared outputs (src/runner/arena.h).
+"""Where a module's outputs lie on a GPU: but for loading and constructing, torch takes memory from the shared outputs (src/runner/arena.h).
 
 So outputs need not be copied to where the judge can read them. What a candidate returns from elsewhere, such as the memory of a
 CUDA graph or a tensor made in its constructor, is copied here, inside the time that counts.
 """
+
+import threading
 
 import torch
 from torch.cuda.memory import CUDAPluggableAllocator
@@ -35,7 +37,7 @@ class OutputArena:
     def enter(self):
         if not self._active:
             self._begin()
-            self._active = True
+            self._active, self._thread = True, threading.get_ident()
 
     def leave(self):
         if self._active:
@@ -69,13 +71,22 @@ class OutputArena:
         begin, end = graph.capture_begin, graph.capture_end
 
         def capture_begin(self, *args, **kwargs):
-            if arena._active:
+            self._kb_left_arena = arena._active and threading.get_ident() == arena._thread
+            if self._kb_left_arena:
                 arena.leave()
-                self._kb_left_arena = True
-            return begin(self, *args, **kwargs)
+            try:
+                return begin(self, *args, **kwargs)
+            except BaseException:
+                go_back(self)
+                raise
 
         def capture_end(self):
-            end(self)
+            try:
+                end(self)
+            finally:
+                go_back(self)
+
+        def go_back(self):
             if getattr(self, "_kb_left_arena", False):
                 self._kb_left_arena = False
                 arena.enter()

@@ -98,10 +98,10 @@ class Arrival:
         self._end.record(self._stream)
         self._end.synchronize()
         if timed:
-            self._start.record(self._stream)
+            self._start.record()  # on the stream that a candidate may have left current
 
     def end(self):
-        self._end.record(self._stream)
+        self._end.record()
 
     def elapsed_us(self):
         """After synchronizing."""

@@ -12,7 +12,7 @@ namespace kb {
 // core does to calls that take as long as their launches is then the same on both sides.
 class CoreSeat {
  public:
-  // `pid`: the other side, which holds no candidate yet. Which cores both may use is kept.
+  // `pid`: the other side, which holds no candidate yet. Which cores both may use is asked once, here.
   explicit CoreSeat(int pid);
   // This thread goes to another core, and the main thread of the other side, which must be awake, to the one that this
   // thread was on. Neither is held there. Nothing happens where one of them may use no second core, or not this one.

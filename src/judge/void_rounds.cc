@@ -16,10 +16,9 @@ constexpr double kCpuBaselineSlack = 0.15;
 
 double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
   constexpr double kRestUs = 100;  // of a call on the host, after the last launch
-  constexpr double kColdUs = 300;  // what code and data that others put out of a core's caches may cost a call at most
   const double hidden_us = std::max(0.0, evaluation.undisturbed_us - evaluation.undisturbed_launch_us - kRestUs);
   const double later_us = round.baseline_launch_us - evaluation.undisturbed_launch_us - hidden_us;
-  return later_us > std::max(evaluation.undisturbed_us, kColdUs) ? 0 : std::max(0.0, later_us);
+  return later_us > evaluation.undisturbed_us ? 0 : std::max(0.0, later_us);
 }
 
 std::string VoidReason(const Round& round, const Evaluation& evaluation) {

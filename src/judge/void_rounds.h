@@ -18,7 +18,7 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation);
 
 // By how much a round's baseline took longer because the host launched it more slowly. A core that became slower is no
 // disturbance of the device, and the candidate launches from the same one. Launches that the device's own work hides
-// lengthen nothing; and more than twice the undisturbed time, or 300 us more, is no core's doing.
+// lengthen nothing; and more than twice the undisturbed time is no core's doing.
 double LaunchedLaterUs(const Round& round, const Evaluation& evaluation);
 
 // Whether a round counts only because launches may be slower.

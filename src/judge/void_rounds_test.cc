@@ -35,15 +35,6 @@ TEST(VoidRounds, ABaselineThatIsLaunchedMoreSlowlyCounts) {
   EXPECT_EQ(VoidReason(RoundOf(25'000, 24'950), network), kBaselineSlower) << "no core is that much slower";
 }
 
-// Figures of 1/19 against itself on a shared machine: before loading the core was quick, and never again.
-TEST(VoidRounds, AShortCallMayTakeSeveralTimesAsLongToLaunch) {
-  const Evaluation shortest = Measured(81, 60);
-  EXPECT_THAT(VoidReason(RoundOf(250, 225), shortest), IsEmpty());
-  EXPECT_TRUE(LaunchedSlowly(RoundOf(250, 225), shortest)) << "and the interval reaches down to what it was before";
-  EXPECT_EQ(VoidReason(RoundOf(250, 60), shortest), kBaselineSlower);
-  EXPECT_EQ(VoidReason(RoundOf(450, 425), shortest), kBaselineSlower);
-}
-
 TEST(VoidRounds, LaunchesThatTheDeviceHidesExcuseNothing) {
   const Evaluation product = Measured(2'800, 30);
   EXPECT_EQ(VoidReason(RoundOf(3'200, 430), product), kBaselineSlower);

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+"""What a module runner on a GPU does between calls, and how a problem's memory is planned: as far as that needs no GPU."""
+import pathlib
+import sys
+import tempfile
+import threading
+import unittest
+
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from kernelbench_torch.module_runner import Mailbox  # noqa: E402
+from kernelbench_torch.output_arena import OutputArena  # noqa: E402
+from kernelbench_torch.problem import Problem, ProblemError  # noqa: E402
+from kernelbench_torch.runner_library import OK, RAISED  # noqa: E402
+
+
+class Reports:
+    """The runner library's mailbox, which keeps what was written."""
+
+    def __init__(self):
+        self.written = []
+
+    def kbr_mailbox(self, _):
+        return 1
+
+    def kbr_write_report(self, _, status, copied, elapsed_ns, text, size, outputs, forms):
+        self.written.append((status, elapsed_ns, forms[4]))
+
+
+class Mailboxes(unittest.TestCase):
+    def setUp(self):
+        self.reports = Reports()
+        self.mailbox = Mailbox(self.reports, None, [(torch.float32, (2, 3))])
+
+    def test_a_report_that_says_nothing_new_is_not_written(self):
+        for offset in (512, 512, 1024, 512):
+            self.mailbox.write_offsets(0, [offset])
+        self.assertEqual(self.reports.written, [(OK, 0, 512), (OK, 0, 1024), (OK, 0, 512)])
+
+    def test_after_any_other_report_it_is_new(self):
+        self.mailbox.write_offsets(0, [512])
+        self.mailbox.write(RAISED, text="an error")
+        self.mailbox.write_offsets(0, [512])
+        self.mailbox.write(OK, False, 0, "traced", [512])
+        self.mailbox.write_offsets(0, [512])
+        self.assertEqual([status for status, *_ in self.reports.written], [OK, RAISED, OK, OK, OK])
+
+    def test_a_time_is_new_and_so_is_none(self):
+        for elapsed_ns in (7, 7, 0):
+            self.mailbox.write_offsets(elapsed_ns, [512])
+        self.assertEqual([elapsed for _, elapsed, _ in self.reports.written], [7, 0])
+
+
+class Arenas(unittest.TestCase):
+    """The arena around the capture of a graph, with stand-ins for torch's allocator and its graphs."""
+
+    def setUp(self):
+        self.arena = arena = object.__new__(OutputArena)
+        arena._active, self.held = False, 0
+
+        def count(by):
+            self.held += by
+        arena._begin, arena._stop = lambda: count(1), lambda: count(-1)
+        self.fails = fails = set()
+
+        class Graph:
+            def capture_begin(self):
+                if "begin" in fails:
+                    raise RuntimeError("cannot capture")
+
+            def capture_end(self):
+                if "end" in fails:
+                    raise RuntimeError("the capture is broken")
+        kept, torch.cuda.CUDAGraph = torch.cuda.CUDAGraph, Graph
+        self.addCleanup(setattr, torch.cuda, "CUDAGraph", kept)
+        arena._keep_graphs_out()
+        self.graph = Graph()
+
+    def test_entering_and_leaving_twice_is_entering_and_leaving(self):
+        for step, held in ((self.arena.enter, 1), (self.arena.enter, 1), (self.arena.leave, 0), (self.arena.leave, 0)):
+            step()
+            self.assertEqual(self.held, held)
+
+    def test_a_graph_is_recorded_outside(self):
+        self.arena.enter()
+        self.graph.capture_begin()
+        self.assertEqual(self.held, 0)
+        self.graph.capture_end()
+        self.assertEqual(self.held, 1)
+
+    def test_a_capture_that_fails_leads_back(self):
+        for part in ("begin", "end"):
+            self.arena.enter()
+            self.fails.clear()
+            self.fails.add(part)
+            with self.assertRaises(RuntimeError):
+                self.graph.capture_begin()
+                self.graph.capture_end()
+            self.assertEqual(self.held, 1, part)
+
+    def test_where_the_arena_is_not_entered_no_capture_enters_it(self):
+        self.arena.enter()
+        self.graph.capture_begin()
+        self.graph.capture_end()
+        self.arena.leave()  # a model is constructed
+        self.graph.capture_begin()
+        self.graph.capture_end()
+        self.assertEqual(self.held, 0)
+
+    def test_another_thread_leaves_it_alone(self):
+        self.arena.enter()
+        seen = []
+
+        def capture():
+            self.graph.capture_begin()
+            seen.append(self.held)
+            self.graph.capture_end()
+        thread = threading.Thread(target=capture)
+        thread.start()
+        thread.join()
+        self.assertEqual((seen, self.held), ([1], 1))
+
+
+PROBLEM = """
+import torch
+DEVICES = []
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+def get_inputs():
+    x = torch.rand(4, 4)
+    DEVICES.append(x.device.type)
+    return [x]
+def get_init_inputs():
+    return []
+"""
+
+
+class Planning(unittest.TestCase):
+    def problem(self, input_bytes):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "problem.py"
+            path.write_text(PROBLEM)
+            return Problem(path, "standard", "fp32", [1], lambda *_: None, input_bytes=input_bytes)
+
+    def test_inputs_of_unknown_size_are_made_without_memory_first(self):
+        self.assertEqual(self.problem(-1).module.DEVICES[0], "meta")
+
+    def test_inputs_of_known_size_are_not(self):
+        self.assertNotIn("meta", self.problem(64).module.DEVICES)
+
+    def test_what_cannot_fit_is_refused_by_its_known_size(self):
+        with self.assertRaisesRegex(ProblemError, "choose a smaller --size"):
+            self.problem(1 << 60)
+
+
+if __name__ == "__main__":
+    unittest.main()
