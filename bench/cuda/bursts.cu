@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,14 +21,7 @@
 #include <string>
 #include <vector>
 
-#define CHECK(call)                                                                                             \
-  do {                                                                                                          \
-    const auto check_status = (call);                                                                           \
-    if (static_cast<int>(check_status) != 0) {                                                                  \
-      std::fprintf(stderr, "%s:%d: error %d: %s\n", __FILE__, __LINE__, static_cast<int>(check_status), #call); \
-      std::abort();                                                                                             \
-    }                                                                                                           \
-  } while (0)
+#include "measure.h"
 
 namespace {
 
@@ -48,18 +40,6 @@ struct Page {
   double result;
   cudaIpcMemHandle_t inputs, outputs;
 };
-
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000ll + now.tv_nsec;
-}
-
-__device__ uint64_t GlobalTimer() {
-  uint64_t now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
 
 __global__ void Nothing() {}
 

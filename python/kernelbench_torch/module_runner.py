@@ -11,7 +11,7 @@ import types
 import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
-from .problem import Arrival, seed_generators, synchronize
+from .problem import Arrival, seed_generators, synchronize, zeros_like_outputs
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -107,11 +107,7 @@ class Runner:
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
-        return self._on_gpu(0, self._zeros)
-
-    def _zeros(self, *_):
-        blanks = [torch.zeros(shape, dtype=dtype, device=self.device) for dtype, shape in self.forms]
-        return blanks[0] if len(blanks) == 1 else blanks
+        return self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device))
 
     def load(self):
         self.model_class = load_class(self.spec["source"])

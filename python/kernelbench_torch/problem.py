@@ -81,6 +81,12 @@ def seed_generators(seed, device):
         torch.cuda.default_generators[0].manual_seed(seed)
 
 
+def zeros_like_outputs(forms, device):
+    """What a model returns that writes zeros and does nothing else. `forms`: dtype and shape of each output."""
+    blanks = [torch.zeros(shape, dtype=dtype, device=device) for dtype, shape in forms]
+    return blanks[0] if len(blanks) == 1 else blanks
+
+
 def synchronize():
     """torch.cuda.synchronize() without what it looks up first: that is inside every clock."""
     torch._C._cuda_synchronize()

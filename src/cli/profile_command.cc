@@ -4,8 +4,8 @@
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
+#include "judge/problem/problem_index.h"
 #include "judge/profile/kernel_profile.h"
-#include "judge/speed_of_light.h"
 #include "report/profile.h"
 #include "report/terminal.h"
 

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
-#include "judge/speed_of_light.h"
+#include "judge/problem/problem_index.h"
 #include "judge/static/candidate_check.h"
 
 namespace kb {

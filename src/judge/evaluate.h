@@ -157,9 +157,6 @@ class Evaluator {
                                       Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
   nlohmann::json Planned(nlohmann::json problem) const;
-  // One planned round; a finding ends the evaluation.
-  static Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPlan& plan, Rounds* rounds,
-                                                 Evaluation* evaluation);
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,

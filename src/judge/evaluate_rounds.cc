@@ -218,6 +218,24 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
     evaluation->notes.push_back("not_audited: this protocol counts the lower of two audits; none was made");
 }
 
+// One planned round; a finding ends the evaluation.
+Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPlan& plan, Rounds* rounds,
+                                        Evaluation* evaluation) {
+  const int current_weights = evaluation->rounds.empty() ? 0 : evaluation->rounds.back().plan.weights;
+  if (plan.weights != current_weights) {
+    KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
+    KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
+    if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional(std::move(*finding));
+  }
+  KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
+  if (auto* finding = std::get_if<Finding>(&outcome)) return std::optional(std::move(*finding));
+  Round round = std::get<Round>(std::move(outcome));
+  if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
+  round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
+  evaluation->rounds.push_back(std::move(round));
+  return std::optional<Finding>();
+}
+
 }  // namespace
 
 Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
@@ -251,23 +269,6 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
 json Evaluator::Planned(json problem) const {
   if (options_.without.contains("stress-inputs")) problem["distributions"] = json::array();
   return problem;
-}
-
-Result<std::optional<Finding>> Evaluator::RunRound(const Protocol& protocol, const RoundPlan& plan, Rounds* rounds,
-                                                   Evaluation* evaluation) {
-  const int current_weights = evaluation->rounds.empty() ? 0 : evaluation->rounds.back().plan.weights;
-  if (plan.weights != current_weights) {
-    KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
-    KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
-    if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional(std::move(*finding));
-  }
-  KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
-  if (auto* finding = std::get_if<Finding>(&outcome)) return std::optional(std::move(*finding));
-  Round round = std::get<Round>(std::move(outcome));
-  if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
-  round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
-  evaluation->rounds.push_back(std::move(round));
-  return std::optional<Finding>();
 }
 
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,

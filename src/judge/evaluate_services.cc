@@ -15,7 +15,7 @@
 #include "base/random.h"
 #include "judge/evaluate.h"
 #include "judge/gpus.h"
-#include "judge/speed_of_light.h"
+#include "judge/problem/problem_index.h"
 
 namespace kb {
 namespace {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "judge/problem/metadata.h"
-#include "judge/speed_of_light.h"
+#include "judge/problem/problem_index.h"
 #include "prompt/problem_text.h"
 
 namespace kb {
