@@ -53,8 +53,10 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, s
   spec["keep"] = keep_;
   return RunnerProcess::Start([&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
     const int last = result ? *result : ends.control.get();
-    KB_RETURN_IF_ERROR(channel_.Send({{"op", op}, {"spec", std::move(spec)}},
-                                     {ends.hello.get(), ends.status.get(), ends.output, last}));
+    const Status sent = channel_.Send({{"op", op}, {"spec", std::move(spec)}},
+                                      {ends.hello.get(), ends.status.get(), ends.output, last});
+    gone_ = gone_ || !sent;
+    KB_RETURN_IF_ERROR(sent);
     return std::optional<Subprocess>();
   });
 }

@@ -40,8 +40,9 @@ class Zygote {
 
   // Whether it is known to have imported torch.
   bool ready() const { return ready_; }
-  // False once it has ended, for which `patience` is given; start another one then.
-  bool alive(std::chrono::milliseconds patience = {}) { return !process_.Wait(patience); }
+  // False once it has ended, for which `patience` is given, or could not be told something: its sandbox ends a moment
+  // later than it does. Start another one then.
+  bool alive(std::chrono::milliseconds patience = {}) { return !gone_ && !process_.Wait(patience); }
 
  private:
   Zygote(Subprocess process, Channel channel, std::string keep)
@@ -54,7 +55,7 @@ class Zygote {
   Subprocess process_;
   Channel channel_;
   std::string keep_;
-  bool ready_ = false;
+  bool ready_ = false, gone_ = false;
 };
 
 }  // namespace kb
