@@ -56,7 +56,8 @@ class Host:
         self.device = self.lib.kbd_open(kind.encode(), threads)
         if not self.device:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
-        self.problems, self.problem, self.session, self.roomy = {}, None, None, False
+        self.problems, self.problem, self.session, self.ended = {}, None, None, []
+        self.populated = False
         self.timed, self.weights, self.rng_seed = None, 0, 0
         self.emptied = False  # torch holds no freed memory any more
         self.arrival = Arrival() if kind != "cpu" else None
@@ -73,13 +74,14 @@ class Host:
         self.end_session(request)  # of an evaluation that ended in an error
         if key not in self.problems:
             # One problem at a time: its tensors may be large, and nothing may refer to them any more.
+            self.free_sessions()
             self.problems.clear()
             self.problem = self.timed = None
             gc.collect()
             self.release_memory()
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              request["memory_bytes"], request["input_bytes"])
+                              request["memory_bytes"], request["figures"])
             problem.budgets, problem.baselines, problem.kept = {}, {}, {}
             self.problems[key] = problem
             self.release_memory()
@@ -181,34 +183,40 @@ class Host:
         return {"clocks": None if self.kind == "cpu" else read_clocks()}
 
     def session_op(self, request):
-        """Shared memory for one candidate; the descriptors are doorbell, inputs, outputs, parameters."""
+        """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
         self.end_session(request)
-        layout, arena = {**self.layout, "without": request["without"]}, 0
-        if request["module"] and self.kind != "cpu":
-            arena = self.arena_bytes()
-            layout.update(outputs_bytes=arena, arena=True)
-        self.session = self.lib.kbd_session_new(self.device, json.dumps(layout).encode())
+        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
-        self.module = request["module"]
+        self.module, self.weights = request["module"], 0
         self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
-        if self.kind != "cpu":  # memory is planned before the runner takes any
-            self.make_room()
+        self.make_room()
+        return {}
+
+    def share(self, request):
+        """The memory that a runner shares; the descriptors are doorbell, inputs, outputs, parameters. `reuse`: the runner of the
+        session before is gone, so what it shared may serve again."""
+        before = self.ended.pop() if request["reuse"] and self.ended else None
+        self.free_sessions()
+        arena = self.arena_bytes() if self.module and self.kind != "cpu" else 0
         fds = (ctypes.c_int * 4)()
-        self.lib.kbd_session_fds(self.session, fds)
+        shared = self.lib.kbd_session_share(self.session, before, arena, fds)
+        if before:
+            self.lib.kbd_session_free(before)
+        if not shared:
+            raise ProblemError(self.lib.kbd_error().decode())
+        self.populated = False
         return {"arena_bytes": arena}, list(fds)
 
     def make_room(self):
         """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
-        longer than a small problem's call. While the engine starts the runner, there is time for it."""
+        longer than a small problem's call."""
         kept = self.problem.kept if self.kind == "cpu" else {}
         for name, examples in (("working", self.problem.input_examples), ("scratch", self.problem.output_examples if self.copies else [])):
             if not kept.get(name):
                 kept[name] = [shared_like(t) for t in examples]
         self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
-        self.lib.kbd_session_populate(self.session)
-        self.roomy = True
 
     def arena_bytes(self):
         """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides with an eighth for what is
@@ -223,8 +231,9 @@ class Host:
 
     def weights_op(self, request):
         """Makes weight set `index` the reference's and puts it where the runner finds it."""
-        if not self.roomy:
-            self.make_room()
+        if not self.populated:  # while the engine starts the runner, there is time for it
+            self.lib.kbd_session_populate(self.session)
+            self.populated = True
         self.weights = request["index"] % len(self.problem.models)
         _, parameters = self.problem.parameters(self.weights)
         self.lib.kbd_set_parameters(self.session, pointers(parameters))
@@ -262,7 +271,8 @@ class Host:
         writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
             return {"us": 0.0}
-        self.lib.kbd_present_baseline(self.session, None, None, None)
+        self.lib.kbd_flush(self.device)
+        synchronize()
         if not self.module:
             return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)
@@ -370,11 +380,18 @@ class Host:
         return {"equal": bool(self.lib.kbd_outputs_equal_kept(self.session))}
 
     def end_session(self, _):
+        """On a GPU memory that a runner shared is freed later: while it dies, the driver keeps waiting who takes or frees any."""
         if self.session:
-            self.lib.kbd_session_free(self.session)
-        self.session, self.roomy, self.emptied = None, False, False
+            self.ended.append(self.session)
+        if self.kind == "cpu":
+            self.free_sessions()
+        self.session, self.emptied = None, False
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
         return {}
+
+    def free_sessions(self):
+        while self.ended:
+            self.lib.kbd_session_free(self.ended.pop())
 
 
 OPERATIONS = {"problem": "problem_op", "session": "session_op", "weights": "weights_op"}

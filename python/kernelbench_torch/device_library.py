@@ -21,7 +21,7 @@ _SIGNATURES = {
     "kbd_session_new": (_POINTER, [_POINTER, _TEXT]),
     "kbd_session_free": (None, [_POINTER]),
     "kbd_error": (_TEXT, []),
-    "kbd_session_fds": (None, [_POINTER, ctypes.POINTER(ctypes.c_int * 4)]),
+    "kbd_session_share": (ctypes.c_int, [_POINTER, _POINTER, ctypes.c_uint64, ctypes.POINTER(ctypes.c_int * 4)]),
     "kbd_session_attach": (None, [_POINTER, ctypes.c_int, ctypes.c_int]),
     "kbd_session_populate": (None, [_POINTER]),
     "kbd_set_parameters": (None, [_POINTER, _POINTER]),

@@ -117,10 +117,12 @@ class Arrival:
 class Problem:
     """A problem at one size and precision on one device, with one reference module for each weight seed."""
 
-    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0, input_bytes=-1):
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0, figures=None):
         """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU.
-        `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free. `input_bytes`: what the inputs take
-        in fp32, if that is known; -1: it is not."""
+        `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free. `figures`: `input_bytes` and
+        `parameter_bytes` in fp32 (problems/index.json), as far as they are known. What is not known is found out on meta tensors, on
+        which some arithmetic takes seconds of imports."""
+        figures = figures or {}
         self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
         self.module = load_module(path, size)
@@ -129,10 +131,10 @@ class Problem:
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
         self.forward_bytes, self.models = 0, []
-        self._refuse_what_cannot_fit(input_bytes)
+        self._refuse_what_cannot_fit(figures.get("input_bytes"))
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
-        self.construct_on = self._where_to_construct()
+        self.construct_on = self._where_to_construct(figures.get("parameter_bytes"))
         self.models = [self._guard("Model(...)", lambda seed=seed: self._construct(seed)) for seed in self.seeds]
         if not self.models[0].state_dict():
             self.models, self.seeds = self.models[:1], self.seeds[:1]
@@ -202,14 +204,15 @@ class Problem:
         seed_generators(seed, self.device)
         return function(*args)
 
-    def _where_to_construct(self):
+    def _where_to_construct(self, weights):
         """Where both sides construct their modules. As in KernelBench that is the CPU, from where they are moved, but for
         weights so large that torch's serial generator would take seconds for each set."""
         if self.device == "cpu":
             return "cpu"
         try:
-            with torch.device("meta"):
-                weights = tensor_bytes(list(self.module.Model(*self.init).state_dict().values()))
+            if weights is None:
+                with torch.device("meta"):
+                    weights = tensor_bytes(list(self.module.Model(*self.init).state_dict().values()))
         except Exception:
             return "cpu"  # a module that cannot run there is constructed as ever
         return self.device if weights >= LARGE_WEIGHTS else "cpu"
@@ -238,9 +241,8 @@ class Problem:
             raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
 
     def _refuse_what_cannot_fit(self, input_bytes):
-        """Before anything is allocated: what is not known of the inputs' sizes is known from meta tensors, on which some arithmetic
-        takes a second of imports. (A forward on meta tensors always does; outputs are checked once they are there.)"""
-        if input_bytes < 0:
+        """Before anything is allocated. Outputs are checked once they are there."""
+        if input_bytes is None:
             try:
                 with torch.device("meta"):
                     input_bytes = tensor_bytes(list(self.module.get_inputs()))

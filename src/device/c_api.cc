@@ -124,7 +124,11 @@ void* kbd_session_new(void* device, const char* layout) {
 }
 const char* kbd_error() { return kb::last_error.c_str(); }
 void kbd_session_free(void* session) { delete static_cast<Session*>(session); }
-void kbd_session_fds(void* session, int fds[4]) { static_cast<Session*>(session)->Fds(fds); }
+int kbd_session_share(void* session, void* before, uint64_t arena_bytes, int fds[4]) {
+  const kb::Status shared = static_cast<Session*>(session)->Share(static_cast<Session*>(before), arena_bytes, fds);
+  if (!shared) kb::last_error = shared.error().message;
+  return shared ? 1 : 0;
+}
 void kbd_session_attach(void* session, int pid, int pidfd) {
   static_cast<Session*>(session)->Attach(pid, kb::Fd(pidfd));
 }

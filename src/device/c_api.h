@@ -38,14 +38,17 @@ KBD_EXPORT const char* kbd_budget_info(void* device, void* budget);
 KBD_EXPORT const char* kbd_judge(void* device, void* budget, int code, int bits, int dimensions, const int64_t* shape,
                                  const void* got, const void* expected, const char* tolerance);
 
-// A session: the memory shared with one runner. `layout`: {"inputs": [{"offset", "bytes"}], "inputs_bytes",
+// A session: one runner and its baseline, which can run before there is a runner. `layout`: {"inputs": [{"offset",
+// "bytes"}], "inputs_bytes",
 // "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes", "without":
 // [name]}, the barriers of a round that are taken away (base/barriers.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
 KBD_EXPORT const char* kbd_error();  // of the last function that failed
-// Descriptors to hand to the runner: doorbell, inputs, outputs, parameters.
-KBD_EXPORT void kbd_session_fds(void* session, int fds[4]);
+// Makes the memory that a runner shares; `arena_bytes`: the outputs lie anywhere in so much; 0: at fixed places.
+// `before`: a session whose runner is gone, and whose memory serves again where it is of the same size; or null. 1, and
+// the descriptors to hand to the runner: doorbell, inputs, outputs, parameters; 0: see kbd_error().
+KBD_EXPORT int kbd_session_share(void* session, void* before, uint64_t arena_bytes, int fds[4]);
 KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
 // Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
 KBD_EXPORT void kbd_session_populate(void* session);

@@ -89,39 +89,52 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
 
 Result<std::unique_ptr<Session>> Session::Create(Device* device, const json& layout) {
   KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
-  KB_ASSIGN_OR_RETURN(auto inputs, device->Share("kb-inputs", layout.at("inputs_bytes").get<size_t>()));
-  KB_ASSIGN_OR_RETURN(auto outputs, device->Share("kb-outputs", layout.at("outputs_bytes").get<size_t>()));
-  KB_ASSIGN_OR_RETURN(auto parameters, device->Share("kb-parameters", layout.at("parameters_bytes").get<size_t>()));
-  return std::unique_ptr<Session>(
-      new Session(device, layout, std::move(doorbell), std::move(inputs), std::move(outputs), std::move(parameters)));
+  return std::unique_ptr<Session>(new Session(device, layout, std::move(doorbell)));
 }
 
-Session::Session(Device* device, const json& layout, SharedMemory doorbell, std::unique_ptr<Buffer> inputs,
-                 std::unique_ptr<Buffer> outputs, std::unique_ptr<Buffer> parameters)
+Session::Session(Device* device, const json& layout, SharedMemory doorbell)
     : device_(device),
       doorbell_(std::move(doorbell)),
-      inputs_(std::move(inputs)),
-      outputs_(std::move(outputs)),
-      parameters_(std::move(parameters)) {
+      sizes_{layout.at("inputs_bytes"), layout.at("outputs_bytes"), layout.at("parameters_bytes")} {
   Bell()->version = kDoorbellVersion;
   without_ = layout.value("without", Without());
-  arena_ = layout.value("arena", false);
   for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
   for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
   for (const json& part : layout.at("outputs")) {
     const auto dtype = part.at("dtype").get<std::vector<int>>();
     output_items_.push_back(
-        {outputs_->data() + part.at("offset").get<size_t>(),
+        {nullptr,
          {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
          part.at("shape").get<std::vector<int64_t>>()});
+    output_offsets_.push_back(part.at("offset"));
   }
 }
 
-void Session::Fds(int fds[4]) const {
+Result<std::unique_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, std::unique_ptr<Buffer> used) {
+  if (!used || used->size() != bytes) {
+    used.reset();  // first, for there may be no room for both
+    return device_->Share(name, bytes);
+  }
+  const OutputItem whole{used->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(bytes)}};
+  device_->Clear({&whole, 1});
+  return used;
+}
+
+Status Session::Share(Session* before, uint64_t arena_bytes, int fds[4]) {
+  const auto of = [&](std::unique_ptr<Buffer> Session::*buffer) {
+    return before != nullptr ? std::move(before->*buffer) : nullptr;
+  };
+  arena_ = arena_bytes > 0;
+  const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
+  KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, of(&Session::inputs_)));
+  KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
+  KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&Session::parameters_)));
+  for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
   fds[1] = inputs_->fd();
   fds[2] = outputs_->fd();
   fds[3] = parameters_->fd();
+  return {};
 }
 
 void Session::Attach(int pid, Fd pidfd) {

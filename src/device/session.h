@@ -1,4 +1,4 @@
-// The memory shared with one runner, and the steps of a round that touch it.
+// One runner and the memory shared with it, its baseline, and the steps of a round that touch them.
 #ifndef DEVICE_SESSION_H_
 #define DEVICE_SESSION_H_
 
@@ -28,7 +28,7 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(Device* device, const nlohmann::json& layout);
 
-  void Fds(int fds[4]) const;
+  Status Share(Session* before, uint64_t arena_bytes, int fds[4]);
   void Attach(int pid, Fd pidfd);
   void Populate();
   void SetParameters(const void* const* from);
@@ -51,10 +51,14 @@ class Session {
   struct Part {
     size_t offset, bytes;
   };
+  struct Sizes {
+    size_t inputs, outputs, parameters;
+  };
 
-  Session(Device* device, const nlohmann::json& layout, SharedMemory doorbell, std::unique_ptr<Buffer> inputs,
-          std::unique_ptr<Buffer> outputs, std::unique_ptr<Buffer> parameters);
+  Session(Device* device, const nlohmann::json& layout, SharedMemory doorbell);
 
+  // Memory to be shared: `used` if it is as large, emptied, else made.
+  Result<std::unique_ptr<Buffer>> Shared(const char* name, size_t bytes, std::unique_ptr<Buffer> used);
   bool With(const char* barrier) const { return !without_.contains(barrier); }
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
   void Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
@@ -67,9 +71,11 @@ class Session {
   Device* device_;
   Without without_;
   SharedMemory doorbell_;
-  std::unique_ptr<Buffer> inputs_, outputs_, parameters_;
+  Sizes sizes_;
+  std::unique_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share()
   std::vector<Part> input_parts_, parameter_parts_;
-  std::vector<OutputItem> output_items_;
+  std::vector<OutputItem> output_items_;  // without addresses until Share()
+  std::vector<size_t> output_offsets_;
   bool arena_ = false;                    // the runner places its outputs itself
   bool located_ = false;                  // and a call of the candidate has said where
   std::optional<Result<Report>> report_;  // of the call in progress, if it was read already

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -178,18 +179,22 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
                                   : "the compiler refused it; evidence.compiler_output holds all it said");
   }
 
-  // The last candidate's memory must be back before what this one may take is planned.
-  step = NowNs();
-  ending_.reset();
-  times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
+  // The last candidate's memory must be back before what this one may take is planned. On a GPU with room for both it
+  // dies while nothing but kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.
+  if (options_.device == "cpu" || !roomy_) AwaitDeath(&times);
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
 
-  // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
-  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, OpenSession(request, problem, built, &times));
+  // The baseline by itself.
+  KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
   Rounds rounds(&*device_, request.protocol, &times);
-  if (const Status measured = MeasureUndisturbed(request, &rounds, &evaluation); !measured) {
+  KB_RETURN_IF_ERROR(MeasureUndisturbed(request, &rounds, &evaluation));
+  AwaitDeath(&times);
+
+  // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
+  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, StartRunner(request, problem, built, &times));
+  if (const Status measured = MeasureOffset(request, &rounds, &evaluation); !measured) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
   }
 
@@ -235,31 +240,30 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   return evaluation;
 }
 
-Result<std::unique_ptr<RunnerProcess>> Evaluator::OpenSession(const Request& request, const json& problem,
-                                                              const Built& built, StepTimes* times) {
-  KB_RETURN_IF_ERROR(MakeBaseline(request.protocol.baseline, times));
-  KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(request.candidate.kind == CandidateKind::kModule, times));
+void Evaluator::AwaitDeath(StepTimes* times) {
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(auto runner, TakeRunner(NeedsOf(request)));
-  KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, runner.get()));
-  KB_RETURN_IF_ERROR(
-      device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
-  (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
-  return runner;
+  if (ending_) gone_ = ending_->Finish().status.has_value();
+  ending_.reset();
+  (*times)["finish"] += static_cast<double>(NowNs() - start) / 1e3;
 }
 
-Result<bool> Evaluator::MakeBaseline(const std::string& kind, StepTimes* times) {
-  const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "make_baseline"}, {"kind", kind}}, kBaselineTimeout));
+Result<bool> Evaluator::OpenSession(bool module, const Protocol& protocol, StepTimes* times) {
+  int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const json reply,
+                      device_->Ask({{"op", "make_baseline"}, {"kind", protocol.baseline}}, kBaselineTimeout));
   (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
+  start = NowNs();
+  KB_RETURN_IF_ERROR(
+      device_->Ask({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
+  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
   return reply.at("made").get<bool>();
 }
 
-Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
+Result<SessionFds> Evaluator::ShareMemory(StepTimes* times) {
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(
-      ChannelMessage reply,
-      device_->Call({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
+  const bool reuse = std::exchange(gone_, false);
+  KB_ASSIGN_OR_RETURN(ChannelMessage reply,
+                      device_->Call({{"op", "share"}, {"reuse", reuse}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),
                      reply.body.value("arena_bytes", uint64_t{0})};
@@ -269,29 +273,54 @@ Result<SessionFds> Evaluator::ShareMemory(bool module, StepTimes* times) {
   return session;
 }
 
-// Before the candidate is loaded: what an undisturbed baseline takes, and what an empty call costs in this runner. Both
-// under the conditions of a round: fresh memory contents where they are read, caches flushed.
+Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
+                                                              const Built& built, StepTimes* times) {
+  KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(times));
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(auto runner, TakeRunner(NeedsOf(request)));
+  KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, runner.get()));
+  KB_RETURN_IF_ERROR(
+      device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
+  (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
+  return runner;
+}
+
+// What the baseline takes before there is a candidate, under the conditions of a round: on fresh inputs, caches
+// flushed, and nothing else running.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   const int64_t step = NowNs();
   const Quiet quiet(this);
   evaluation->engine_us["launch"] += static_cast<double>(NowNs() - step) / 1e3;
-  KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  std::vector<double> baseline, launches, offset;
   const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
+  std::vector<double> baseline, launches;
   for (int i = 0; i < calls; ++i) {
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
+    if (alone.at("gap_us") > 0 && ending_) {  // what the last candidate left on the device ends with it
+      AwaitDeath(&evaluation->engine_us);
+      baseline.clear();
+      launches.clear();
+      i = -1;
+      continue;
+    }
     evaluation->device_shared |= alone.at("gap_us") > 0;
     if (i == 0) continue;  // the first call after another program's warms up
     baseline.push_back(alone.at("us"));
     launches.push_back(alone.at("launch_us"));
   }
-  if (!baseline.empty()) {
-    evaluation->undisturbed_us = Median(baseline);
-    evaluation->undisturbed_launch_us = Median(launches);
-    evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
-  }
-  const bool exact = options_.device != "cpu" && calls > 0 && evaluation->undisturbed_us < kLongCallUs;
+  if (baseline.empty()) return {};
+  evaluation->undisturbed_us = Median(baseline);
+  evaluation->undisturbed_launch_us = Median(launches);
+  evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
+  return {};
+}
+
+// What an empty call costs in this runner, before it holds a candidate, from flushed caches too.
+Status Evaluator::MeasureOffset(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+  const Quiet quiet(this);
+  KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
+  const bool exact = options_.device != "cpu" && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
+  std::vector<double> offset;
   for (int i = 0; i < (exact ? kExactOffsetCalls : kOffsetCalls); ++i) {
     KB_ASSIGN_OR_RETURN(const double us, EmptyCall(rounds, evaluation));
     offset.push_back(us);

@@ -143,14 +143,19 @@ class Evaluator {
   Status TellRunner(const Request& request, const nlohmann::json& problem, const Built& built,
                     const SessionFds& session, RunnerProcess* runner) const;
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
-  Result<std::unique_ptr<RunnerProcess>> OpenSession(const Request& request, const nlohmann::json& problem,
-                                                     const Built& built, StepTimes* times);
-  // Whether it was made now; false: it was kept from before.
-  Result<bool> MakeBaseline(const std::string& kind, StepTimes* times);
+  //
+  // Baseline and session: from then on the baseline can run. Whether it was made now; false: it was kept from before.
+  Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
   // The memory of a session, which a runner shares; weights 0 are in it.
-  Result<SessionFds> ShareMemory(bool module, StepTimes* times);
+  Result<SessionFds> ShareMemory(StepTimes* times);
+  // A runner of this candidate's own, which shares the session's memory and does not hold the candidate yet.
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
+                                                     const Built& built, StepTimes* times);
+  // Waits until the runner of the evaluation before is gone, and its memory back.
+  void AwaitDeath(StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
   Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
+  Status MeasureOffset(const Request& request, Rounds* rounds, Evaluation* evaluation);
   // What an empty call takes longer in the runner than here, in us.
   Result<double> EmptyCall(Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
@@ -180,6 +185,7 @@ class Evaluator {
   std::vector<WaitingRunner> waiting_;
   bool roomy_ = false;                     // the device has memory for runners that wait beside the last problem
   std::unique_ptr<RunnerProcess> ending_;  // killed, of the evaluation before
+  bool gone_ = false;                      // it was seen to be, so nobody shares its memory
   bool candidate_loaded_ = false;
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };

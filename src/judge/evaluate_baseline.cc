@@ -98,10 +98,8 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   StepTimes times;
   KB_RETURN_IF_ERROR(EnsureServices(false));
   KB_ASSIGN_OR_RETURN(const json loaded, LoadProblem(problem, size, protocol, &times));
-  KB_ASSIGN_OR_RETURN(const bool made, MakeBaseline(protocol.baseline, &times));
-  // Nobody shares this memory: it tells the device process what to copy, poison and read. Outputs stay where the
-  // reference puts them, as beside a native candidate.
-  KB_RETURN_IF_ERROR(ShareMemory(false, &times));
+  // Nothing is shared with anybody: outputs stay where the reference puts them, as beside a native candidate.
+  KB_ASSIGN_OR_RETURN(const bool made, OpenSession(false, protocol, &times));
   Rounds rounds(&*device_, protocol, &times);
   const auto calls = TimeCalls(protocol, &*device_, &rounds);
   if (!calls) {

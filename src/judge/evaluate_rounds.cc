@@ -187,6 +187,13 @@ void HedgeAgainstLoad(Evaluation* evaluation) {
   if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
 }
 
+// Who hid its launches may take longer than it seems; that would be no merit. Nothing tells it from one that is quick.
+void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
+  Speedup& speedup = *evaluation->speedup;
+  if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs);
+}
+
 void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
@@ -323,6 +330,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   }
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);
+  HedgeAgainstHiddenLaunches(evaluation);
   AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;

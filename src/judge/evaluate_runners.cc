@@ -26,8 +26,8 @@ Evaluator::Quiet::~Quiet() {
 
 RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, request.protocol.memory_gb}; }
 
-// On a GPU a runner takes longer to start than an evaluation leaves it time between what is timed.
-size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 2; }
+// On a GPU a runner takes several times longer to start than an evaluation leaves it between what is timed.
+size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 4; }
 
 void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all) {
   std::vector<WaitingRunner> had = std::move(waiting_);

@@ -130,7 +130,7 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                              : static_cast<uint64_t>(protocol.weight_seed + i));
   }
   const std::string sha256 = Sha256(source);
-  // What the inputs take need not be found out again.
+  // What inputs and weights take need not be found out again.
   const json entry = IndexEntry(problem.path, problem.name);
   const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
   const json request = {{"op", "problem"},
@@ -140,7 +140,7 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                         {"precision", protocol.precision},
                         {"weight_seeds", seeds},
                         {"memory_bytes", Gigabytes(options_.device_memory_gb)},
-                        {"input_bytes", sizes.value(size, json::object()).value("input_bytes", int64_t{-1})}};
+                        {"figures", sizes.value(size, json::object())}};
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
     ending_.reset();  // the memory of the last candidate, and of runners that wait, may be missing

@@ -138,21 +138,21 @@ def get_init_inputs():
 
 
 class Planning(unittest.TestCase):
-    def problem(self, input_bytes):
+    def problem(self, **figures):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory) / "problem.py"
             path.write_text(PROBLEM)
-            return Problem(path, "standard", "fp32", [1], lambda *_: None, input_bytes=input_bytes)
+            return Problem(path, "standard", "fp32", [1], lambda *_: None, figures=figures)
 
     def test_inputs_of_unknown_size_are_made_without_memory_first(self):
-        self.assertEqual(self.problem(-1).module.DEVICES[0], "meta")
+        self.assertEqual(self.problem().module.DEVICES[0], "meta")
 
     def test_inputs_of_known_size_are_not(self):
-        self.assertNotIn("meta", self.problem(64).module.DEVICES)
+        self.assertNotIn("meta", self.problem(input_bytes=64).module.DEVICES)
 
     def test_what_cannot_fit_is_refused_by_its_known_size(self):
         with self.assertRaisesRegex(ProblemError, "choose a smaller --size"):
-            self.problem(1 << 60)
+            self.problem(input_bytes=1 << 60)
 
 
 if __name__ == "__main__":

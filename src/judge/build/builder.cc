@@ -34,8 +34,8 @@ Result<Builder> Builder::Create(const Installation& installation, const Sandbox*
   return Builder(installation, sandbox, std::move(cache), std::move(compiler), std::move(header));
 }
 
-Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job,
-                                           const std::string& compiler) const {
+Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,
+                                           Keep keep) const {
   if (auto found = cache_.Find(key)) return *found;
   KB_ASSIGN_OR_RETURN(Compiled compiled, Compile(*sandbox_, job));
   if (compiled.killed) {  // may have been no fault of the source: once more, and never kept
@@ -48,6 +48,7 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
   result.timed_out = compiled.timed_out;
   result.log = compiled.log;
   result.seconds = compiled.seconds;
+  if (!result.ok && keep == Keep::kSuccess) return result;
   return cache_.Put(key, std::move(result), compiled.output);
 }
 

@@ -55,7 +55,8 @@ class Builder {
   // (cuda_split.h), and with nvcc otherwise; what does not compile is always refused in nvcc's words.
   Result<BuildResult> BuildNative(const Candidate& candidate, const GpuBuildFacts& gpu,
                                   const CompileLimits& limits) const;
-  // PyTorch's flags and semantics; the host part of its headers is precompiled once for each set of flags.
+  // PyTorch's flags and semantics, with less of its headers where that will do (lean_headers.h); for flags that come
+  // again the host part is precompiled.
   Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
                                      const CompileLimits& limits) const;
 
@@ -81,11 +82,24 @@ class Builder {
   Result<std::string> DeviceScript(const std::string& source, const std::vector<std::string>& command,
                                    const std::vector<std::filesystem::path>& read_only,
                                    const CompileLimits& limits) const;
-  // `compiler`: as the result records it.
-  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler) const;
-  // Directory that holds the precompiled torch/extension.h for these flags; empty if it cannot be precompiled.
+  enum class Keep { kEverything, kSuccess };
+  // `compiler`: as the result records it. What may not be kept is returned without an artefact.
+  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,
+                                    Keep keep = Keep::kEverything) const;
+  // What an extension is built of, before its headers are chosen.
+  struct ExtensionParts {
+    const nlohmann::json* wanted;
+    std::vector<std::string> host_flags, device_flags;
+    std::string device_source;  // empty: it has no device part, and no nvcc
+    CompilerIdentity nvcc;
+  };
+  // `lean`: as lean_headers.h makes it; empty: with all of PyTorch's headers.
+  Result<CompileJob> ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,
+                                  const CompileLimits& limits, const std::filesystem::path& lean) const;
+  // Directory that holds the precompiled torch/extension.h for these flags; empty if there is none, and none is made.
   Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
-                                                  const CompileLimits& limits) const;
+                                                  const CompileLimits& limits, const std::filesystem::path& lean,
+                                                  bool make) const;
 
   Installation installation_;
   const Sandbox* sandbox_;

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "judge/build/builder.h"
+#include "judge/build/lean_headers.h"
 #include "judge/build/nvcc_passes.h"
 
 namespace kb {
@@ -106,16 +107,18 @@ std::string DeviceSource(const json& request) {
 }  // namespace
 
 Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
-                                            const CompileLimits& limits) const {
+                                            const CompileLimits& limits, const fs::path& lean, bool make) const {
   const std::string key = BuildKey(compiler_, flags, {"precompiled header", torch.version, torch.library_path});
   const fs::path directory = cache_.directory() / ("pch-" + key.substr(0, 32));
   const fs::path compiled_header = directory / (std::string(kPrecompiledName) + ".gch");
   std::error_code error;
   if (fs::exists(compiled_header, error)) return directory;
-  fs::create_directories(directory, error);
-  // Only one process precompiles; the lock goes with its holder, so a killed engine leaves none behind.
+  // It takes twice as long as compiling an extension without it, so it is made when flags come a second time.
+  if (!make || fs::create_directories(directory, error)) return fs::path();
+  // Only one process precompiles, and the others do without; the lock goes with its holder, so a killed engine leaves
+  // none behind.
   const Fd lock(::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid() || flock(lock.get(), LOCK_EX) != 0) return fs::path();
+  if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fs::path();
   if (fs::exists(compiled_header, error)) return directory;
   const std::string header = "#pragma once\n#include <torch/extension.h>\n";
   CompileJob job;
@@ -125,6 +128,7 @@ Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flag
   job.argv.insert(job.argv.end(), {"-x", "c++-header", kPrecompiledName, "-o", "out.gch"});
   job.output = "out.gch";
   job.read_only = TorchPaths(torch, compiler_);
+  if (!lean.empty()) job.read_only.push_back(lean);
   job.limits = limits;
   job.limits.output_bytes = uint64_t{1} << 30;
   KB_ASSIGN_OR_RETURN(const Compiled compiled, Compile(*sandbox_, job));
@@ -150,6 +154,55 @@ Result<std::string> Builder::DeviceScript(const std::string& source, const std::
   return script ? *script : ShellCommand(command) + "\n";
 }
 
+Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,
+                                         const CompileLimits& limits, const fs::path& lean) const {
+  const json& wanted = *parts.wanted;
+  const auto searched_first = [&](const char* part) {
+    return lean.empty() ? std::vector<std::string>() : std::vector<std::string>{"-I" + (lean / part).string()};
+  };
+  const std::vector<std::string> host_flags = Joined(searched_first("host"), parts.host_flags);
+  fs::path precompiled;
+  if (wanted.at("implicit_headers")) {
+    const bool make = parts.device_source.empty();  // nvcc takes longer than the host part anyway
+    KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits, lean, make));
+  }
+  CompileJob job;
+  job.sources = {{"extension.cpp", ExtensionSource(wanted, !precompiled.empty())}};
+  job.read_only = TorchPaths(torch, compiler_);
+  job.read_only.insert(job.read_only.end(), parts.nvcc.paths.begin(), parts.nvcc.paths.end());
+  if (!lean.empty()) job.read_only.push_back(lean);
+  std::vector<std::string> host = Joined({compiler_.command}, host_flags);
+  if (!precompiled.empty()) {
+    host.push_back("-I" + precompiled.string());
+    job.read_only.push_back(precompiled);
+  }
+  job.output = "extension.so";
+  job.limits = limits;
+  const std::vector<std::string> libraries = Joined(
+      Strings(wanted.at("ldflags")), {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
+  if (parts.device_source.empty()) {
+    job.argv = Joined(Joined(host, {"extension.cpp", "-shared", "-o", "extension.so"}), libraries);
+    return job;
+  }
+  const std::vector<std::string> device =
+      Joined(Joined({parts.nvcc.command}, Joined(searched_first("device"), parts.device_flags)),
+             {"-c", kDeviceSource, "-o", "kernels.o"});
+  KB_ASSIGN_OR_RETURN(const std::string device_script,
+                      DeviceScript(parts.device_source, device, job.read_only, limits));
+  const std::string toolkit = parts.nvcc.toolkit.string();
+  const std::vector<std::string> link =
+      Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
+             Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"}));
+  job.sources.emplace_back(kDeviceSource, parts.device_source);
+  job.argv = {
+      "/bin/sh", "-c",
+      fmt::format("{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
+                  "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
+                  ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script,
+                  ShellCommand(link))};
+  return job;
+}
+
 Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
                                             const CompileLimits& limits) const {
   const json& wanted = request.description;
@@ -159,56 +212,28 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
     refused.log = "load_inline with cuda_sources needs a CUDA device; this device is cpu";
     return refused;
   }
-  CompilerIdentity nvcc;
+  ExtensionParts parts{.wanted = &wanted};
   if (has_device_part) {
-    KB_ASSIGN_OR_RETURN(nvcc, FindCudaCompiler());
+    KB_ASSIGN_OR_RETURN(parts.nvcc, FindCudaCompiler());
+    parts.device_flags = DeviceFlags(wanted, torch, compiler_.command);
+    parts.device_source = DeviceSource(wanted);
   }
-  const std::string toolkit = has_device_part ? nvcc.toolkit.string() : "";
-  const std::vector<std::string> host_flags = HostFlags(wanted, torch, toolkit);
-  const std::vector<std::string> device_flags =
-      has_device_part ? DeviceFlags(wanted, torch, compiler_.command) : std::vector<std::string>();
-  const std::string device_source = DeviceSource(wanted);
+  parts.host_flags = HostFlags(wanted, torch, parts.nvcc.toolkit.string());
   std::vector<std::string> contents = {torch.version, torch.library_path, ExtensionSource(wanted, false),
                                        wanted.at("ldflags").dump()};
-  if (has_device_part) contents.insert(contents.end(), {nvcc.command, nvcc.version, device_source});
-  const std::string key = BuildKey(compiler_, Joined(host_flags, device_flags), contents);
+  if (has_device_part) contents.insert(contents.end(), {parts.nvcc.command, parts.nvcc.version, parts.device_source});
+  const std::string key = BuildKey(compiler_, Joined(parts.host_flags, parts.device_flags), contents);
+  const std::string& compiler = has_device_part ? parts.nvcc.version : compiler_.version;
   if (auto found = cache_.Find(key)) return *found;
 
-  fs::path precompiled;
-  if (wanted.at("implicit_headers")) {
-    KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits));
+  if (MayDoWithLess(wanted)) {
+    KB_ASSIGN_OR_RETURN(const fs::path lean, LeanHeaders(cache_.directory()));
+    KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean));
+    KB_ASSIGN_OR_RETURN(const BuildResult built, CompileCached(key, job, compiler, Keep::kSuccess));
+    if (built.ok || built.timed_out) return built;
   }
-  CompileJob job;
-  job.sources = {{"extension.cpp", ExtensionSource(wanted, !precompiled.empty())}};
-  job.read_only = TorchPaths(torch, compiler_);
-  job.read_only.insert(job.read_only.end(), nvcc.paths.begin(), nvcc.paths.end());
-  std::vector<std::string> host = Joined({compiler_.command}, host_flags);
-  if (!precompiled.empty()) {
-    host.push_back("-I" + precompiled.string());
-    job.read_only.push_back(precompiled);
-  }
-  const std::vector<std::string> libraries = Joined(
-      Strings(wanted.at("ldflags")), {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
-  if (!has_device_part) {
-    job.argv = Joined(Joined(host, {"extension.cpp", "-shared", "-o", "extension.so"}), libraries);
-  } else {
-    const std::vector<std::string> device =
-        Joined(Joined({nvcc.command}, device_flags), {"-c", kDeviceSource, "-o", "kernels.o"});
-    KB_ASSIGN_OR_RETURN(const std::string device_script, DeviceScript(device_source, device, job.read_only, limits));
-    const std::vector<std::string> link =
-        Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
-               Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"}));
-    job.sources.emplace_back(kDeviceSource, device_source);
-    job.argv = {
-        "/bin/sh", "-c",
-        fmt::format("{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
-                    "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
-                    ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script,
-                    ShellCommand(link))};
-  }
-  job.output = "extension.so";
-  job.limits = limits;
-  return CompileCached(key, job, has_device_part ? nvcc.version : compiler_.version);
+  KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, {}));
+  return CompileCached(key, job, compiler);
 }
 
 }  // namespace kb

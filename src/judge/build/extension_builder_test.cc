@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "judge/build/builder.h"
+#include "judge/build/lean_headers.h"
 
 namespace kb {
 namespace {
@@ -19,10 +20,11 @@ class CudaExtensionTest : public testing::Test {
   void SetUp() override {
     if (!FindCudaCompiler()) GTEST_SKIP() << "no nvcc";
     ASSERT_EQ(setenv("KERNELBENCH_CACHE", (root() / "cache").c_str(), 1), 0);
-    for (const char* header : {"torch/extension.h", "torch/types.h"}) {
-      fs::create_directories((root() / header).parent_path());
-      ASSERT_TRUE(
-          WriteFileAtomic(root() / header, "#pragma once\nnamespace torch { inline int version() { return 2; } }\n"));
+    WriteHeader("torch/types.h", "namespace torch { inline int version() { return 2; } }\n");
+    WriteHeader("torch/extension.h",
+                "#include <torch/types.h>\nnamespace torch { inline int whole() { return 3; } }\n");
+    for (const char* header : {"cuda.h", "utils.h", "csrc/Exceptions.h", "csrc/utils/pybind.h"}) {
+      WriteHeader("torch/" + std::string(header), "");
     }
     for (const char* name : {"c10", "torch_cpu", "torch", "torch_python", "c10_cuda", "torch_cuda"}) {
       SpawnOptions make{.argv = {"/bin/sh", "-c",
@@ -34,6 +36,10 @@ class CudaExtensionTest : public testing::Test {
     }
   }
   const fs::path& root() const { return directory_.path(); }
+  void WriteHeader(const std::string& name, const std::string& text) {
+    fs::create_directories((root() / name).parent_path());
+    ASSERT_TRUE(WriteFileAtomic(root() / name, "#pragma once\n" + text));
+  }
 
   Result<BuildResult> Build(const std::string& cuda, const std::vector<std::string>& cuda_flags = {}) {
     const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess);
@@ -74,6 +80,32 @@ TEST_F(CudaExtensionTest, WhatNvccSaysIsKept) {
   const auto flag = Build(kKernel, {"--no-such-flag"});
   EXPECT_FALSE(flag->ok);
   EXPECT_THAT(flag->log, HasSubstr("no-such-flag"));
+}
+
+TEST_F(CudaExtensionTest, WhatNeedsAllOfTorchsHeadersGetsThem) {
+  const std::string kernel = "#include <torch/extension.h>\n" + std::string(kKernel);
+  const auto whole = Build(kernel + "int use_it() { return torch::whole(); }\n");
+  ASSERT_TRUE(whole->ok) << whole->log;
+  EXPECT_TRUE(Build(kernel + "int use_it() { return torch::whole(); }\n")->cached);
+  // What does not need them is compiled without.
+  WriteHeader("torch/extension.h", "#error all of it\n");
+  const auto lean = Build(kernel);
+  ASSERT_TRUE(lean->ok) << lean->log;
+  const auto refused = Build(kernel + "int use_it_again() { return torch::whole(); }\n");
+  EXPECT_FALSE(refused->ok);
+  EXPECT_THAT(refused->log, HasSubstr("all of it")) << "the last word is that of a build with all headers";
+}
+
+TEST(MayDoWithLess, GoesByWhatIsNamed) {
+  const auto may = [](const char* cpp, const char* cuda, bool implicit = true) {
+    return MayDoWithLess({{"cpp", {cpp}}, {"cuda", {cuda}}, {"implicit_headers", implicit}});
+  };
+  EXPECT_TRUE(may("torch::Tensor f(torch::Tensor x);", "#include <torch/extension.h>\n"));
+  EXPECT_TRUE(may("PYBIND11_MODULE(a, b) {}", "__global__ void f() {}"));
+  EXPECT_FALSE(may("", "PYBIND11_MODULE(a, b) {}"));
+  EXPECT_FALSE(may("namespace F = torch::nn::functional;", ""));
+  EXPECT_FALSE(may("", "torch::nn::Linear l(1, 2);"));
+  EXPECT_FALSE(may("", "", false)) << "who includes headers himself gets those";
 }
 
 TEST_F(CudaExtensionTest, ACandidateMayNameItsArchitecture) {

@@ -1,0 +1,24 @@
+// Less of torch/extension.h. It brings PyTorch's C++ frontend and all of its Python bindings, which kernels seldom use:
+// two thirds of the time of compiling one. What compiles with a part of PyTorch's headers means what it means with all
+// of them; what does not is compiled once more with all, whose word counts.
+#ifndef JUDGE_BUILD_LEAN_HEADERS_H_
+#define JUDGE_BUILD_LEAN_HEADERS_H_
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/result.h"
+
+namespace kb {
+
+// Whether an extension (as extension_request.h describes one) may do with less: its text names nothing that only the
+// whole header has. A wrong guess costs time and nothing else.
+bool MayDoWithLess(const nlohmann::json& extension);
+
+// A directory below `cache` with two to be searched before PyTorch's: host/ for what binds functions to Python, device/
+// for what nvcc compiles. Made if it is not there.
+Result<std::filesystem::path> LeanHeaders(const std::filesystem::path& cache);
+
+}  // namespace kb
+
+#endif  // JUDGE_BUILD_LEAN_HEADERS_H_
