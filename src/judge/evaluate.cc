@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11;
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
-constexpr int kUndisturbedCalls = 6;
+constexpr int kUndisturbedCalls = 6, kUndisturbedPatience = 14;
 constexpr double kReadyTimeoutS = 60;  // a GPU runner loads its libraries first
 
 Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
@@ -286,25 +286,27 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 }
 
 // What the baseline takes before there is a candidate, under the conditions of a round: on fresh inputs, caches
-// flushed, and nothing else running.
+// flushed. On a GPU other runners go on starting and the last one may be dying: the median does not feel it
+// (bench/results/run.md), and a call before which they used the device does not count.
 Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  const int64_t step = NowNs();
-  const Quiet quiet(this);
-  evaluation->engine_us["launch"] += static_cast<double>(NowNs() - step) / 1e3;
+  std::optional<Quiet> quiet;
+  if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  const int calls = request.protocol.measure ? kUndisturbedCalls + 1 : 0;
   std::vector<double> baseline, launches;
-  for (int i = 0; i < calls; ++i) {
-    KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
-    if (alone.at("gap_us") > 0 && ending_) {  // what the last candidate left on the device ends with it
+  const size_t wanted = request.protocol.measure ? kUndisturbedCalls : 0;
+  for (int call = 0; baseline.size() < wanted; ++call) {
+    if (!quiet && call == kUndisturbedPatience) {  // is it others?
       AwaitDeath(&evaluation->engine_us);
+      quiet.emplace(this);
       baseline.clear();
       launches.clear();
-      i = -1;
-      continue;
+      call = 0;
     }
-    evaluation->device_shared |= alone.at("gap_us") > 0;
-    if (i == 0) continue;  // the first call after another program's warms up
+    KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
+    const bool used = alone.at("gap_us") > 0;
+    if (used && !quiet) continue;
+    evaluation->device_shared |= used;
+    if (call == 0) continue;  // the first call after another program's warms up
     baseline.push_back(alone.at("us"));
     launches.push_back(alone.at("launch_us"));
   }
@@ -317,9 +319,11 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
 
 // What an empty call costs in this runner, before it holds a candidate, from flushed caches too.
 Status Evaluator::MeasureOffset(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  const Quiet quiet(this);
+  std::optional<Quiet> quiet(this);
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
-  const bool exact = options_.device != "cpu" && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
+  const bool gpu = options_.device != "cpu";
+  const bool exact = gpu && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
+  if (gpu && !exact) quiet.reset();
   std::vector<double> offset;
   for (int i = 0; i < (exact ? kExactOffsetCalls : kOffsetCalls); ++i) {
     KB_ASSIGN_OR_RETURN(const double us, EmptyCall(rounds, evaluation));
