@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
+#include "judge/hedges.h"
 #include "judge/void_rounds.h"
 
 namespace kb {
@@ -166,34 +167,6 @@ void TimeByEvents(Evaluation* evaluation) {
   evaluation->speedup = EstimateSpeedup(timed, options);
 }
 
-// Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
-// reaches down to what the quietest baseline says.
-void HedgeAgainstLoad(Evaluation* evaluation) {
-  double quietest = evaluation->undisturbed_us, latest_us = 0;
-  bool admitted = false;
-  for (const Round& round : evaluation->rounds) {
-    quietest = std::min(quietest, round.baseline_us);
-    admitted |= round.admitted;
-    if (LaunchedSlowly(round, *evaluation)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *evaluation));
-  }
-  if (latest_us > 0) {
-    admitted = true;
-    evaluation->AddNote(
-        fmt::format("launches_vary: launching the baseline took up to {:.0f} us longer than before loading, and "
-                    "such rounds count; the interval reaches down to the undisturbed figure",
-                    latest_us));
-  }
-  Speedup& speedup = *evaluation->speedup;
-  if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
-}
-
-// Who hid its launches may take longer than it seems; that would be no merit. Nothing tells it from one that is quick.
-void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
-  Speedup& speedup = *evaluation->speedup;
-  if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs);
-}
-
 void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
@@ -330,6 +303,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   }
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);
+  HedgeAgainstSlowerMachine(evaluation);
   HedgeAgainstHiddenLaunches(evaluation);
   AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);

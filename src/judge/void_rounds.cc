@@ -58,9 +58,11 @@ void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
     if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
+      round.disturbed_us = round.baseline_us;
       round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
       evaluation->AddNote(
-          "baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts");
+          "baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts, and the "
+          "interval reaches up to what it took");
     } else {
       evaluation->AddNote(
           "machine_busy: other programs kept running on these cores; the times are less certain than they look");

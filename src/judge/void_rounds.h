@@ -11,9 +11,6 @@ namespace kb {
 
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
 inline constexpr double kCudaWarmingUs = 40;
-// What a candidate may gain beyond that by leaving out the runner's wait for the device: as much of its launches as
-// fits into a change of contexts hides there, 143 to 168 us where it was measured.
-inline constexpr double kCudaHiddenUs = 120;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 
 // Why a round does not count; empty if it does.

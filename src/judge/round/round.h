@@ -49,6 +49,7 @@ struct Round {
   bool own_anchor = false;                                 // it took fp64 on its own inputs to say so
   std::string void_reason;                                 // empty: it counts
   bool admitted = false;                                   // it was void, but the disturbance stayed
+  double disturbed_us = 0;  // what the baseline took where the undisturbed figure counts instead
 };
 
 // Whether threads that could run did not for so long that the span says little: other load on their cores.

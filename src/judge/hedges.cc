@@ -1,0 +1,48 @@
+#include "judge/hedges.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "judge/stats/stats.h"
+#include "judge/void_rounds.h"
+
+namespace kb {
+
+void HedgeAgainstLoad(Evaluation* evaluation) {
+  double quietest = evaluation->undisturbed_us, latest_us = 0;
+  bool admitted = false;
+  for (const Round& round : evaluation->rounds) {
+    quietest = std::min(quietest, round.baseline_us);
+    admitted |= round.admitted;
+    if (LaunchedSlowly(round, *evaluation)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *evaluation));
+  }
+  if (latest_us > 0) {
+    admitted = true;
+    evaluation->AddNote(
+        fmt::format("launches_vary: launching the baseline took up to {:.0f} us longer than before loading, and "
+                    "such rounds count; the interval reaches down to the undisturbed figure",
+                    latest_us));
+  }
+  Speedup& speedup = *evaluation->speedup;
+  if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
+}
+
+void HedgeAgainstSlowerMachine(Evaluation* evaluation) {
+  std::vector<double> disturbed;
+  for (const Round& round : evaluation->rounds) {
+    if (round.admitted && round.disturbed_us > 0) disturbed.push_back(round.disturbed_us);
+  }
+  if (disturbed.empty()) return;
+  Speedup& speedup = *evaluation->speedup;
+  speedup.high = std::max(speedup.high, Median(disturbed) / speedup.candidate_us * (1 + speedup.floor));
+}
+
+void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
+  Speedup& speedup = *evaluation->speedup;
+  if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs);
+}
+
+}  // namespace kb

@@ -1,0 +1,25 @@
+// How far a speedup's interval must reach beyond what its samples say, because of what they cannot tell apart.
+#ifndef JUDGE_HEDGES_H_
+#define JUDGE_HEDGES_H_
+
+#include "judge/evaluation.h"
+
+namespace kb {
+
+// What a candidate may gain by leaving out the runner's wait for the device, beside kCudaWarmingUs: as much of its
+// launches as fits into a change of contexts hides there, 143 to 168 us where it was measured.
+inline constexpr double kCudaHiddenUs = 120;
+
+// Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
+// reaches down to what the quietest baseline says.
+void HedgeAgainstLoad(Evaluation* evaluation);
+// A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
+// slowed both: the interval reaches up to what was measured.
+void HedgeAgainstSlowerMachine(Evaluation* evaluation);
+// On a GPU: who hid its launches takes longer than it seems, and that is no merit. Nothing tells it from one that is
+// quick, so the interval reaches down.
+void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
+
+}  // namespace kb
+
+#endif  // JUDGE_HEDGES_H_

@@ -1,0 +1,80 @@
+#include "judge/hedges.h"
+
+#include <gtest/gtest.h>
+
+#include "judge/void_rounds.h"
+
+namespace kb {
+namespace {
+
+// A candidate that takes as long as its baseline of 1000 us, on a GPU.
+Evaluation Even() {
+  Evaluation evaluation;
+  evaluation.device = "cuda";
+  evaluation.undisturbed_us = 1'000;
+  Speedup speedup;
+  speedup.speedup = 1;
+  speedup.low = 0.95;
+  speedup.high = 1.05;
+  speedup.candidate_us = 1'000;
+  speedup.floor = 0.02;
+  evaluation.speedup = speedup;
+  return evaluation;
+}
+
+Round RoundOf(double baseline_us) {
+  Round round;
+  round.candidate_us = baseline_us;
+  round.baseline_us = baseline_us;
+  round.plan.scored = true;
+  return round;
+}
+
+TEST(Hedges, WhatSlowsBothSidesIsInsideTheInterval) {
+  Evaluation evaluation = Even();
+  evaluation.speedup->candidate_us = 2'000;  // the machine became half as fast once the baseline had been measured
+  evaluation.speedup->speedup = 0.5;
+  evaluation.speedup->low = 0.45;
+  evaluation.speedup->high = 0.55;
+  for (int i = 0; i < 5; ++i) {
+    evaluation.rounds.push_back(RoundOf(2'000));
+    evaluation.rounds.back().void_reason = kBaselineSlower;
+  }
+  AdmitVoidRounds(true, &evaluation);
+  EXPECT_EQ(evaluation.rounds[0].baseline_us, 1'000);
+  HedgeAgainstSlowerMachine(&evaluation);
+  EXPECT_DOUBLE_EQ(evaluation.speedup->high, 1.02);
+  EXPECT_EQ(evaluation.speedup->speedup, 0.5) << "who slows the baseline gains nothing by it";
+  EXPECT_EQ(evaluation.speedup->low, 0.45);
+}
+
+TEST(Hedges, RoundsThatCountAsTheyAreRaiseNothing) {
+  Evaluation evaluation = Even();
+  evaluation.rounds = {RoundOf(2'000)};
+  HedgeAgainstSlowerMachine(&evaluation);
+  EXPECT_EQ(evaluation.speedup->high, 1.05);
+}
+
+TEST(Hedges, AdmittedRoundsReachDownToTheQuietestBaseline) {
+  Evaluation evaluation = Even();
+  evaluation.rounds = {RoundOf(1'000), RoundOf(800)};
+  HedgeAgainstLoad(&evaluation);
+  EXPECT_EQ(evaluation.speedup->low, 0.95);
+  evaluation.rounds[0].admitted = true;
+  HedgeAgainstLoad(&evaluation);
+  EXPECT_DOUBLE_EQ(evaluation.speedup->low, 0.8 * 0.98);
+}
+
+TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
+  Evaluation evaluation = Even();
+  HedgeAgainstHiddenLaunches(&evaluation);
+  EXPECT_DOUBLE_EQ(evaluation.speedup->low, 0.95 * 1'000 / 1'120);
+  EXPECT_EQ(evaluation.speedup->high, 1.05);
+  Evaluation cpu = Even();
+  cpu.device = "cpu";
+  HedgeAgainstHiddenLaunches(&cpu);
+  EXPECT_EQ(cpu.speedup->low, 0.95);
+}
+
+}  // namespace
+}  // namespace kb
