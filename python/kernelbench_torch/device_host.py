@@ -116,6 +116,8 @@ class Host:
         """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""
         problem, name = self.problem, request["distribution"]
         budgets, done = problem.budgets.get(name, ([], 0))
+        if done < request["rounds"]:
+            self.free_sessions()  # fp64 needs the room
         while done < request["rounds"]:
             weights = done % len(problem.models)
             structure, tensors = problem.draw(name)
