@@ -57,7 +57,7 @@ class Host:
         if not self.device:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session, self.ended = {}, None, None, []
-        self.populated = False
+        self.shared = self.populated = False
         self.timed, self.weights, self.rng_seed = None, 0, 0
         self.emptied = False  # torch holds no freed memory any more
         self.arrival = Arrival() if kind != "cpu" else None
@@ -72,7 +72,8 @@ class Host:
     def problem_op(self, request):
         key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
         self.end_session(request)  # of an evaluation that ended in an error
-        if key not in self.problems:
+        fresh = key not in self.problems
+        if fresh:
             # One problem at a time: its tensors may be large, and nothing may refer to them any more.
             self.free_sessions()
             self.problems.clear()
@@ -82,7 +83,7 @@ class Host:
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"], request["figures"])
-            problem.budgets, problem.baselines, problem.kept = {}, {}, {}
+            problem.budgets, problem.baselines, problem.kept, problem.arena_bytes = {}, {}, {}, None
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -96,7 +97,7 @@ class Host:
             raise ProblemError(f"{request['path']}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
         self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
                        "parameters": params, "parameters_bytes": params_bytes}
-        return {**self.layout, "roomy": self.has_room(), "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
+        return {**self.layout, "fresh": fresh, "roomy": self.has_room(), "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
                 "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
 
@@ -144,6 +145,7 @@ class Host:
 
     def audit(self, request):
         """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
+        self.free_sessions()
         tolerance = json.dumps(request["tolerance"]).encode()
 
         def judge(distribution, got, expected):
@@ -176,6 +178,7 @@ class Host:
         kind = request["kind"]
         made = kind not in self.problem.baselines
         if made:
+            self.free_sessions()
             self.problem.baselines[kind] = Baseline(self.problem, kind)
             self.release_memory()
         self.timed = self.problem.baselines[kind]
@@ -187,10 +190,12 @@ class Host:
     def session_op(self, request):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
         self.end_session(request)
+        if self.problem.arena_bytes is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
+            self.problem.arena_bytes = self.arena_bytes()
         self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
-        self.module, self.weights = request["module"], 0
+        self.module, self.weights, self.shared = request["module"], 0, False
         self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
         self.make_room()
@@ -201,12 +206,15 @@ class Host:
         session before is gone, so what it shared may serve again."""
         before = self.ended.pop() if request["reuse"] and self.ended else None
         self.free_sessions()
-        arena = self.arena_bytes() if self.module and self.kind != "cpu" else 0
+        arena = self.problem.arena_bytes if self.module and self.kind != "cpu" else 0
         fds = (ctypes.c_int * 4)()
-        shared = self.lib.kbd_session_share(self.session, before, arena, fds)
+        self.shared = bool(self.lib.kbd_session_share(self.session, before, arena, fds))
         if before:
             self.lib.kbd_session_free(before)
-        if not shared:
+        if not self.shared:  # what torch keeps of freed memory may be missing
+            self.release_memory()
+            self.shared = bool(self.lib.kbd_session_share(self.session, None, arena, fds))
+        if not self.shared:
             raise ProblemError(self.lib.kbd_error().decode())
         self.populated = False
         return {"arena_bytes": arena}, list(fds)
@@ -383,11 +391,11 @@ class Host:
 
     def end_session(self, _):
         """On a GPU memory that a runner shared is freed later: while it dies, the driver keeps waiting who takes or frees any."""
-        if self.session:
+        if self.session and self.shared and self.kind != "cpu":
             self.ended.append(self.session)
-        if self.kind == "cpu":
-            self.free_sessions()
-        self.session, self.emptied = None, False
+        elif self.session:
+            self.lib.kbd_session_free(self.session)
+        self.session, self.shared, self.emptied = None, False, False
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
         return {}
 

@@ -46,6 +46,7 @@ class Buffer {
   virtual ~Buffer() = default;
   virtual std::byte* data() const = 0;  // an address of the device
   virtual size_t size() const = 0;
+  virtual size_t whole() const { return size(); }  // with what lies behind it and can be reached too
   virtual int fd() const = 0;  // what a runner needs to map it: the memory itself, or a file with the device's handle
 };
 
@@ -130,7 +131,7 @@ class Device {
   // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
   // was taken away meanwhile. 0 at once where there is nothing to hold.
   virtual int64_t Watch() = 0;
-  // Writes zeros and waits for it: the work of an empty call (GPU).
+  // Writes zeros and waits for it: the work of an empty call, and what empties memory that serves again (GPU).
   virtual void Clear(std::span<const OutputItem> outputs) = 0;
   // Makes memory that the next call will write as cold as Present() makes its inputs; nothing if Flush() does that.
   virtual void Evict(const void* data, size_t bytes) = 0;

@@ -115,7 +115,7 @@ Result<std::unique_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, 
     used.reset();  // first, for there may be no room for both
     return device_->Share(name, bytes);
   }
-  const OutputItem whole{used->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(bytes)}};
+  const OutputItem whole{used->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(used->whole())}};
   device_->Clear({&whole, 1});
   return used;
 }
@@ -124,6 +124,7 @@ Status Session::Share(Session* before, uint64_t arena_bytes, int fds[4]) {
   const auto of = [&](std::unique_ptr<Buffer> Session::*buffer) {
     return before != nullptr ? std::move(before->*buffer) : nullptr;
   };
+  for (auto* buffer : {&inputs_, &outputs_, &parameters_}) buffer->reset();  // of a try that failed
   arena_ = arena_bytes > 0;
   const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, of(&Session::inputs_)));

@@ -181,7 +181,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
   // The last candidate's memory must be back before what this one may take is planned. On a GPU with room for both it
   // dies while nothing but kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.
-  if (options_.device == "cpu" || !roomy_) AwaitDeath(&times);
+  if (options_.device == "cpu" || !roomy_ || problem.at("fresh")) AwaitDeath(&times);
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
@@ -189,12 +189,12 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // The baseline by itself.
   KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
   Rounds rounds(&*device_, request.protocol, &times);
-  KB_RETURN_IF_ERROR(MeasureUndisturbed(request, &rounds, &evaluation));
+  KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, &rounds, &evaluation));
   AwaitDeath(&times);
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
   KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, StartRunner(request, problem, built, &times));
-  if (const Status measured = MeasureOffset(request, &rounds, &evaluation); !measured) {
+  if (const Status measured = MeasureOffset(request, used, &rounds, &evaluation); !measured) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
   }
 
@@ -288,11 +288,12 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 // What the baseline takes before there is a candidate, under the conditions of a round: on fresh inputs, caches
 // flushed. On a GPU other runners go on starting and the last one may be dying: the median does not feel it
 // (bench/results/run.md), and a call before which they used the device does not count.
-Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+Result<bool> Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
   std::vector<double> baseline, launches;
+  bool skipped = false;
   const size_t wanted = request.protocol.measure ? kUndisturbedCalls : 0;
   for (int call = 0; baseline.size() < wanted; ++call) {
     if (!quiet && call == kUndisturbedPatience) {  // is it others?
@@ -304,30 +305,34 @@ Status Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Eva
     }
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     const bool used = alone.at("gap_us") > 0;
-    if (used && !quiet) continue;
+    if (used && !quiet) {
+      skipped = true;
+      continue;
+    }
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
     baseline.push_back(alone.at("us"));
     launches.push_back(alone.at("launch_us"));
   }
-  if (baseline.empty()) return {};
+  if (baseline.empty()) return skipped;
   evaluation->undisturbed_us = Median(baseline);
   evaluation->undisturbed_launch_us = Median(launches);
   evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
-  return {};
+  return skipped;
 }
 
 // What an empty call costs in this runner, before it holds a candidate, from flushed caches too.
-Status Evaluator::MeasureOffset(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation) {
   std::optional<Quiet> quiet(this);
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   const bool gpu = options_.device != "cpu";
   const bool exact = gpu && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
-  if (gpu && !exact) quiet.reset();
+  if (gpu && !exact && !watch) quiet.reset();
   std::vector<double> offset;
   for (int i = 0; i < (exact ? kExactOffsetCalls : kOffsetCalls); ++i) {
-    KB_ASSIGN_OR_RETURN(const double us, EmptyCall(rounds, evaluation));
-    offset.push_back(us);
+    KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));
+    evaluation->device_shared |= empty.used && quiet;
+    offset.push_back(empty.us);
   }
   std::sort(offset.begin(), offset.end());
   evaluation->offset_us = offset[offset.size() / 4];  // other load makes some calls longer, nothing makes one shorter
@@ -335,7 +340,7 @@ Status Evaluator::MeasureOffset(const Request& request, Rounds* rounds, Evaluati
   return {};
 }
 
-Result<double> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evaluation) {
+Result<Evaluator::Empty> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evaluation) {
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
   evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -345,7 +350,7 @@ Result<double> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evaluation) {
     return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
   }
   KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
-  return told->us - here.at("us").get<double>();
+  return Empty{told->us - here.at("us").get<double>(), told->report.at("gap_us") > 0};
 }
 
 // The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.

@@ -73,7 +73,7 @@ class Evaluator {
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
   // `ahead`: what the next evaluations will probably need, as far as that is known: runners are started for them
-  // meanwhile, and stopped while anything is timed.
+  // meanwhile, and stopped while rounds are timed.
   Result<Evaluation> Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead = {});
 
   // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
@@ -154,10 +154,16 @@ class Evaluator {
   // Waits until the runner of the evaluation before is gone, and its memory back.
   void AwaitDeath(StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
-  Status MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
-  Status MeasureOffset(const Request& request, Rounds* rounds, Evaluation* evaluation);
-  // What an empty call takes longer in the runner than here, in us.
-  Result<double> EmptyCall(Rounds* rounds, Evaluation* evaluation);
+  // Whether something used the device meanwhile that may have been a runner of ours.
+  Result<bool> MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
+  // `watch`: find out whether others use the device.
+  Status MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation);
+  // What an empty call takes longer in the runner than here, in us, and whether something used the device before it.
+  struct Empty {
+    double us;
+    bool used;
+  };
+  Result<Empty> EmptyCall(Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                       Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);

@@ -1,4 +1,4 @@
-// The runners of an evaluator: started ahead, told what to run, stopped while something is timed.
+// The runners of an evaluator: started ahead, told what to run, stopped while rounds are timed.
 
 #include <algorithm>
 #include <span>

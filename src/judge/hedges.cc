@@ -42,7 +42,8 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation) {
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
   Speedup& speedup = *evaluation->speedup;
   if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs);
+  const bool module = evaluation->candidate.at("kind") == "module";
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs + (module ? kCudaModuleUs : 0));
 }
 
 }  // namespace kb

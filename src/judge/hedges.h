@@ -9,6 +9,8 @@ namespace kb {
 // What a candidate may gain by leaving out the runner's wait for the device, beside kCudaWarmingUs: as much of its
 // launches as fits into a change of contexts hides there, 143 to 168 us where it was measured.
 inline constexpr double kCudaHiddenUs = 120;
+// And a module by leaving out what the runner does around its calls: by so much its offset is above a native one's.
+inline constexpr double kCudaModuleUs = 90;
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
 // reaches down to what the quietest baseline says.
@@ -16,8 +18,8 @@ void HedgeAgainstLoad(Evaluation* evaluation);
 // A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
 // slowed both: the interval reaches up to what was measured.
 void HedgeAgainstSlowerMachine(Evaluation* evaluation);
-// On a GPU: who hid its launches takes longer than it seems, and that is no merit. Nothing tells it from one that is
-// quick, so the interval reaches down.
+// On a GPU: who hid its launches, or left out our code, takes longer than it seems, and that is no merit. Nothing tells
+// it from one that is quick, so the interval reaches down.
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
 
 }  // namespace kb

@@ -11,6 +11,7 @@ namespace {
 Evaluation Even() {
   Evaluation evaluation;
   evaluation.device = "cuda";
+  evaluation.candidate = {{"kind", "native"}};
   evaluation.undisturbed_us = 1'000;
   Speedup speedup;
   speedup.speedup = 1;
@@ -70,6 +71,10 @@ TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
   HedgeAgainstHiddenLaunches(&evaluation);
   EXPECT_DOUBLE_EQ(evaluation.speedup->low, 0.95 * 1'000 / 1'120);
   EXPECT_EQ(evaluation.speedup->high, 1.05);
+  Evaluation module = Even();
+  module.candidate["kind"] = "module";
+  HedgeAgainstHiddenLaunches(&module);
+  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'210);
   Evaluation cpu = Even();
   cpu.device = "cpu";
   HedgeAgainstHiddenLaunches(&cpu);

@@ -139,7 +139,7 @@ TEST_F(ProblemTest, NestedInputsAndOutputsOfManyTypesInBf16) {
       Judge(problem,
             {{Write("right.py", MixedModule("(index + count, [~flags])")), "correct"},
              {Write("right.cpp", kMixedNative), "correct"},
-             {Write("integer.py", MixedModule("(index + count + (index == 0), [~flags])")), "incorrect"},
+             {Write("integer.py", MixedModule("(index + count + (index == index[0]), [~flags])")), "incorrect"},
              {Write("bool.py", MixedModule("(index + count, [flags.clone()])")), "incorrect"},
              {Write("narrow.py", MixedModule("((index + count).int(), [~flags])")), "wrong_form"},
              {Write("count.py", MixedModule("(index + count,)")), "wrong_form"}},

@@ -25,7 +25,8 @@ void Must(const Functions& driver, int code, const char* what) {
 Result<std::unique_ptr<Buffer>> DeviceBuffer::Create(const Functions& driver, size_t bytes, const char* exported_as) {
   std::unique_ptr<DeviceBuffer> buffer(new DeviceBuffer(driver));
   buffer->size_ = bytes;
-  const size_t whole = (bytes + kAllocationUnit) / kAllocationUnit * kAllocationUnit;  // always guard bytes behind it
+  const size_t whole = buffer->whole_ =
+      (bytes + kAllocationUnit) / kAllocationUnit * kAllocationUnit;  // always guard bytes behind it
   KB_RETURN_IF_ERROR(Check(driver, driver.cuMemAlloc_v2(&buffer->address_, whole),
                            fmt::format("allocating {:.1f} MB", static_cast<double>(whole) / 1e6).c_str()));
   if (exported_as == nullptr) return buffer;

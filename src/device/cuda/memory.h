@@ -25,13 +25,14 @@ class DeviceBuffer : public Buffer {
 
   std::byte* data() const override { return reinterpret_cast<std::byte*>(address_); }
   size_t size() const override { return size_; }
+  size_t whole() const override { return whole_; }
   int fd() const override { return fd_.get(); }
 
  private:
   explicit DeviceBuffer(const Functions& driver) : driver_(driver) {}
   const Functions& driver_;
   Address address_ = 0;
-  size_t size_ = 0;
+  size_t size_ = 0, whole_ = 0;
   Fd fd_;
 };
 
