@@ -39,9 +39,8 @@ KBD_EXPORT const char* kbd_judge(void* device, void* budget, int code, int bits,
                                  const void* got, const void* expected, const char* tolerance);
 
 // A session: one runner and its baseline, which can run before there is a runner. `layout`: {"inputs": [{"offset",
-// "bytes"}], "inputs_bytes",
-// "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}], "outputs_bytes", "without":
-// [name]}, the barriers of a round that are taken away (base/barriers.h).
+// "bytes"}], "inputs_bytes", "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}],
+// "outputs_bytes", "without": [name]}, the barriers of a round that are taken away (base/barriers.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
 KBD_EXPORT const char* kbd_error();  // of the last function that failed

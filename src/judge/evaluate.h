@@ -144,7 +144,7 @@ class Evaluator {
                     const SessionFds& session, RunnerProcess* runner) const;
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   //
-  // Baseline and session: from then on the baseline can run. Whether it was made now; false: it was kept from before.
+  // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
   Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
   // The memory of a session, which a runner shares; weights 0 are in it.
   Result<SessionFds> ShareMemory(StepTimes* times);

@@ -12,24 +12,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kDeviceHeader = R"(#ifndef KB_LEAN_TORCH_EXTENSION_H
-#define KB_LEAN_TORCH_EXTENSION_H
-#include <torch/types.h>
+constexpr const char* kBindings = "#include <torch/csrc/Exceptions.h>\n#include <torch/csrc/utils/pybind.h>\n";
 
-#include <torch/cuda.h>
-#include <torch/utils.h>
-#endif
-)";
-constexpr std::string_view kHostHeader = R"(#ifndef KB_LEAN_TORCH_EXTENSION_H
-#define KB_LEAN_TORCH_EXTENSION_H
-#include <torch/types.h>
-
-#include <torch/csrc/Exceptions.h>
-#include <torch/csrc/utils/pybind.h>
-#include <torch/cuda.h>
-#include <torch/utils.h>
-#endif
-)";
+// `bindings`: what it takes to bind functions to Python.
+std::string Header(const char* bindings) {
+  return std::string(
+             "#ifndef KB_LEAN_TORCH_EXTENSION_H\n#define KB_LEAN_TORCH_EXTENSION_H\n#include <torch/types.h>\n") +
+         "#include <torch/cuda.h>\n#include <torch/utils.h>\n" + bindings + "#endif\n";
+}
 
 constexpr std::string_view kOfTheFrontend[] = {"torch::nn",       "torch::optim",  "torch::data",    "torch::jit",
                                                "torch::autograd", "torch::fft",    "torch::special", "torch::linalg",
@@ -55,14 +45,14 @@ bool MayDoWithLess(const nlohmann::json& extension) {
 }
 
 Result<fs::path> LeanHeaders(const fs::path& cache) {
-  const std::string name = Sha256(std::string(kHostHeader) + std::string(kDeviceHeader)).substr(0, 16);
-  const fs::path directory = cache / ("lean-" + name);
-  for (const auto& [part, text] : {std::pair("host", kHostHeader), std::pair("device", kDeviceHeader)}) {
+  const std::string host = Header(kBindings), device = Header("");
+  const fs::path directory = cache / ("lean-" + Sha256(host + device).substr(0, 16));
+  for (const auto& [part, text] : {std::pair("host", host), std::pair("device", device)}) {
     const fs::path header = directory / part / "torch" / "extension.h";
     std::error_code error;
     if (fs::exists(header, error)) continue;
     fs::create_directories(header.parent_path(), error);
-    KB_RETURN_IF_ERROR(WriteFileAtomic(header, std::string(text)));
+    KB_RETURN_IF_ERROR(WriteFileAtomic(header, text));
   }
   return directory;
 }
