@@ -23,7 +23,7 @@ using nlohmann::json;
 constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11, kSettling = 2;
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
-constexpr int kUndisturbedCalls = 6, kUndisturbedPatience = 14;
+constexpr int kUndisturbedPatience = 14;
 constexpr double kReadyTimeoutS = 60;  // a GPU runner loads its libraries first
 
 Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
@@ -89,6 +89,13 @@ void AddEvidence(const RunnerProcess::End& end, const Finding& finding, Evaluati
 std::string Quoted(const std::string& output) {
   const std::string text = output.substr(0, output.find_last_not_of(" \n") + 1);
   return text.empty() ? "" : ": " + text;
+}
+
+// Which baseline it is, and how it is called.
+std::string BaselineKey(const Request& request, const json& problem) {
+  const Protocol& protocol = request.protocol;
+  return fmt::format("{} {} {} {} {}", problem.at("sha256").get<std::string>(), request.size, protocol.precision,
+                     protocol.baseline, request.candidate.kind == CandidateKind::kModule ? "module" : "native");
 }
 
 double Total(const StepTimes& times) {
@@ -189,7 +196,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // The baseline by itself.
   KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
   Rounds rounds(&*device_, request.protocol, &times);
-  KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, &rounds, &evaluation));
+  KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, problem, &rounds, &evaluation));
   AwaitDeath(&times);
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
@@ -288,19 +295,20 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 // What the baseline takes before there is a candidate, under the conditions of a round: on fresh inputs, caches
 // flushed. On a GPU other runners go on starting and the last one may be dying: the median does not feel it
 // (bench/results/run.md), and a call before which they used the device does not count.
-Result<bool> Evaluator::MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation) {
+Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& problem, Rounds* rounds,
+                                           Evaluation* evaluation) {
+  if (!request.protocol.measure) return false;
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  std::vector<double> baseline, launches;
+  if (problem.at("fresh")) undisturbed_.Forget();
+  undisturbed_.Begin(BaselineKey(request, problem));
   bool skipped = false;
-  const size_t wanted = request.protocol.measure ? kUndisturbedCalls : 0;
-  for (int call = 0; baseline.size() < wanted; ++call) {
+  for (int call = 0; !undisturbed_.Enough(); ++call) {
     if (!quiet && call == kUndisturbedPatience) {  // is it others?
       AwaitDeath(&evaluation->engine_us);
       quiet.emplace(this);
-      baseline.clear();
-      launches.clear();
+      undisturbed_.Forget();
       call = 0;
     }
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
@@ -311,13 +319,12 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, Rounds* round
     }
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
-    baseline.push_back(alone.at("us"));
-    launches.push_back(alone.at("launch_us"));
+    undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
   }
-  if (baseline.empty()) return skipped;
-  evaluation->undisturbed_us = Median(baseline);
-  evaluation->undisturbed_launch_us = Median(launches);
-  evaluation->undisturbed_spread = 1.4826 * MedianAbsoluteDeviation(baseline) / evaluation->undisturbed_us;
+  const Undisturbed::Figure figure = undisturbed_.Median();
+  evaluation->undisturbed_us = figure.us;
+  evaluation->undisturbed_launch_us = figure.launch_us;
+  evaluation->undisturbed_spread = figure.spread;
   return skipped;
 }
 

@@ -21,6 +21,7 @@
 #include "judge/protocol/protocol.h"
 #include "judge/round/round.h"
 #include "judge/sandbox/sandbox.h"
+#include "judge/undisturbed.h"
 
 namespace kb {
 
@@ -155,7 +156,8 @@ class Evaluator {
   void AwaitDeath(StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
   // Whether something used the device meanwhile that may have been a runner of ours.
-  Result<bool> MeasureUndisturbed(const Request& request, Rounds* rounds, Evaluation* evaluation);
+  Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
+                                  Evaluation* evaluation);
   // `watch`: find out whether others use the device.
   Status MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation);
   // What an empty call takes longer in the runner than here, in us, and whether something used the device before it.
@@ -193,6 +195,7 @@ class Evaluator {
   std::unique_ptr<RunnerProcess> ending_;  // killed, of the evaluation before
   bool gone_ = false;                      // it was seen to be, so nobody shares its memory
   bool candidate_loaded_ = false;
+  Undisturbed undisturbed_;
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };
 

@@ -1,0 +1,56 @@
+#include "judge/undisturbed.h"
+
+#include <cmath>
+
+#include "base/result.h"
+#include "judge/stats/stats.h"
+
+namespace kb {
+namespace {
+
+constexpr size_t kCalls = 6, kKept = 4;
+constexpr double kAgreement = 0.02;  // relative
+
+void KeepLast(size_t count, std::vector<double>* values) {
+  if (values->size() > count) values->erase(values->begin(), values->end() - static_cast<std::ptrdiff_t>(count));
+}
+
+}  // namespace
+
+void Undisturbed::Begin(const std::string& baseline) {
+  if (baseline != baseline_) Forget();
+  baseline_ = baseline;
+  KeepLast(kKept, &us_);
+  KeepLast(kKept, &launch_us_);
+  fresh_ = 0;
+}
+
+void Undisturbed::Add(double us, double launch_us) {
+  us_.push_back(us);
+  launch_us_.push_back(launch_us);
+  ++fresh_;
+  constexpr size_t kAsked = kCalls - kKept;
+  if (fresh_ != kAsked || us_.size() == kAsked) return;
+  const auto middle = us_.end() - static_cast<std::ptrdiff_t>(kAsked);
+  const double before = kb::Median(std::vector<double>(us_.begin(), middle));
+  const double now = kb::Median(std::vector<double>(middle, us_.end()));
+  if (std::abs(now / before - 1) <= kAgreement) return;
+  KeepLast(kAsked, &us_);
+  KeepLast(kAsked, &launch_us_);
+}
+
+void Undisturbed::Forget() {
+  us_.clear();
+  launch_us_.clear();
+  fresh_ = 0;
+}
+
+bool Undisturbed::Enough() const { return us_.size() >= kCalls; }
+
+Undisturbed::Figure Undisturbed::Median() const {
+  KB_CHECK(Enough());
+  const double us = kb::Median(us_);
+  return {us, kb::Median(launch_us_), 1.4826 * MedianAbsoluteDeviation(us_) / us};
+}
+
+}  // namespace kb

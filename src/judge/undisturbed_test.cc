@@ -1,0 +1,72 @@
+#include "judge/undisturbed.h"
+
+#include <gtest/gtest.h>
+
+namespace kb {
+namespace {
+
+// How many calls the evaluation needed that all take `us`.
+int Measure(Undisturbed* calls, double us) {
+  int made = 0;
+  for (; !calls->Enough(); ++made) calls->Add(us, us / 2);
+  return made;
+}
+
+TEST(UndisturbedTest, SixCallsMakeAFigure) {
+  Undisturbed calls;
+  calls.Begin("eager");
+  for (const double us : {100., 104., 98., 102., 500.}) calls.Add(us, us - 90);
+  EXPECT_FALSE(calls.Enough());
+  calls.Add(100, 10);
+  ASSERT_TRUE(calls.Enough());
+  EXPECT_DOUBLE_EQ(calls.Median().us, 101);
+  EXPECT_DOUBLE_EQ(calls.Median().launch_us, 11);
+  EXPECT_DOUBLE_EQ(calls.Median().spread, 1.4826 * 2 / 101) << "deviations 1, 1, 1, 3, 3, 399";
+}
+
+TEST(UndisturbedTest, TheSameBaselineNeedsTwoNewOnesThatAgree) {
+  Undisturbed calls;
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 100), 6);
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 101.9), 2);
+  EXPECT_DOUBLE_EQ(calls.Median().us, 100) << "four of them are from before";
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 101.9), 2) << "the latest four: two of either";
+  EXPECT_DOUBLE_EQ(calls.Median().us, 101.9);
+}
+
+TEST(UndisturbedTest, WhatTheMachineDoesNoMoreIsForgotten) {
+  for (const double now : {97.0, 103.0, 60.0, 200.0}) {
+    Undisturbed calls;
+    calls.Begin("eager");
+    Measure(&calls, 100);
+    calls.Begin("eager");
+    EXPECT_EQ(Measure(&calls, now), 6) << now;
+    EXPECT_DOUBLE_EQ(calls.Median().us, now);
+    EXPECT_DOUBLE_EQ(calls.Median().launch_us, now / 2);
+  }
+}
+
+TEST(UndisturbedTest, AnotherBaselineStartsAnew) {
+  Undisturbed calls;
+  calls.Begin("eager");
+  Measure(&calls, 100);
+  calls.Begin("compile");
+  EXPECT_EQ(Measure(&calls, 100), 6);
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 100), 6) << "only the evaluation before counts";
+}
+
+TEST(UndisturbedTest, AfterADisturbanceAllAreMadeAnew) {
+  Undisturbed calls;
+  calls.Begin("eager");
+  Measure(&calls, 100);
+  calls.Begin("eager");
+  calls.Add(100, 50);
+  calls.Forget();
+  EXPECT_EQ(Measure(&calls, 100), 6);
+}
+
+}  // namespace
+}  // namespace kb
