@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How long does one evaluation take on a GPU, and how long is the device held for it?
 
-    bench/gpu_speed.py [--protocols strict,quick] [--problems 1/19,1/1,...] [--no-cold] [--device cpu --size small]
+    bench/gpu_speed.py [--protocols strict,quick] [--problems 1/19,1/1,...] [--copies 6] [--no-cold] [--device cpu --size small]
 
-Three copies of a candidate, equal but for a comment, are judged in one command. The second and third find the engine running: device
-process, problem, anchors and baseline are there, and so is their build, for a native candidate's copies are built before, by a command that
-measures nothing. Columns, in seconds, for the second and third evaluation (all steps are those of `engine_us`, docs/evaluation.md):
+Copies of a candidate, equal but for a comment, are judged in one command. All but the first find the engine running: device process, problem,
+anchors and baseline are there, and so is their build, for a native candidate's copies are built before, by a command that measures nothing. The
+second may still wait for its runner, which starts with the first one's. Columns, in seconds, for all but the first evaluation: median (least to
+largest); all steps are those of `engine_us`, docs/evaluation.md:
 
     evaluation    the sum of all steps
     device held   the sum without `build` (compiling, or finding what was compiled), `problem` (loading the problem), `launch` (starting the
@@ -51,6 +52,10 @@ def steps(evaluations):
     return ", ".join(f"{name} {ms:.1f}" for name, ms in sorted(medians.items(), key=lambda item: -item[1]) if ms >= 0.05)
 
 
+def spread(values, form=".2f"):
+    return f"{statistics.median(values):{form}} ({min(values):{form}} to {max(values):{form}})"
+
+
 def number(value, form):
     return "–" if value is None else format(value, form)
 
@@ -61,6 +66,7 @@ def main():
     parser.add_argument("--size", default="standard")
     parser.add_argument("--protocols", default="strict,quick")
     parser.add_argument("--problems", default=",".join(CASES["cuda"]))
+    parser.add_argument("--copies", type=int, default=6, choices=range(2, 100), metavar="N", help="at least 2; default 6")
     parser.add_argument("--no-cold", action="store_true")
     arguments = parser.parse_args()
     where = ("--device", arguments.device, "--quiet")
@@ -68,7 +74,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for problem in arguments.problems.split(","):
             source = ROOT / CASES[arguments.device][problem]
-            copies = [copy(source, directory, f"{source.stem}_{which}") for which in range(3)]
+            copies = [copy(source, directory, f"{source.stem}_{which}") for which in range(arguments.copies)]
             if source.suffix != ".py":
                 evaluate(problem, copies, *where, "--size", "small", "--measure", "false", "--correct-trials", "1", "--warmup-rounds", "1")
             for protocol in arguments.protocols.split(","):
@@ -84,9 +90,9 @@ def main():
                     cold = time.monotonic() - start
                 last = results[-1]
                 speedup = "–" if last["speedup"] is None else "{:.3f} [{:.3f}, {:.3f}]".format(last["speedup"], *last["speedup_interval"])
-                cells = (problem, CASES[arguments.device][problem], protocol, last["verdict"], speedup, last["rounds"],
+                cells = (problem, CASES[arguments.device][problem], protocol, last["verdict"], speedup, spread([e["rounds"] for e in further], ".0f"),
                          number(last["baseline_us"], ".0f"), number(last["candidate_us"], ".0f"),
-                         ", ".join(f"{total_s(e):.2f}" for e in further), ", ".join(f"{total_s(e, NOT_HELD):.2f}" for e in further),
+                         spread([total_s(e) for e in further]), spread([total_s(e, NOT_HELD) for e in further]),
                          f"{total_s(results[0], NOT_HELD):.2f}", number(cold, ".1f"))
                 rows.append(f"| {' | '.join(map(str, cells))} |")
                 details.append(f"- {problem} {protocol}: {steps(further)}")
@@ -97,7 +103,7 @@ def main():
     print("| problem | candidate | protocol | verdict | speedup | rounds | baseline us | candidate us | evaluation s | device held s | "
           "first, device held s | cold command s |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
     print("\n".join(rows))
-    print("\nSteps of the second and third evaluation, medians in ms:\n")
+    print("\nSteps of all but the first evaluation, medians in ms:\n")
     print("\n".join(details))
 
 

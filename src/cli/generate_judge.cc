@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/run_tasks.h"
 #include "interop/candidates.h"
 
 namespace kb::cli {
@@ -123,44 +124,12 @@ void GenerateJudge::End(const TaskEnd& end) {
     const std::lock_guard lock(mutex_);
     of = jobs_.at(end.id);
   }
-  const Status kept = Keep(of.second, of.first, end);
+  const JobEnds ends{options_.run, owner_, options_.json, options_.quiet, store_, progress_};
+  const Status kept = KeepEnd(ends, of.second, end, {{"turn", of.first.proposal.turn}});
   if (!kept) Fail(kept.error());
   const bool judged = kept && end.evaluation;
   session_->Judged(of.first, judged ? std::optional(FitnessOfEvaluation(end.evaluation->ToJson())) : std::nullopt,
                    judged);
-}
-
-// Stores how one job ended, and prints it where that is wanted.
-Status GenerateJudge::Keep(const Job& job, const SessionCandidate& candidate, const TaskEnd& end) {
-  if (end.evaluation) {
-    json evaluation = end.evaluation->ToJson();
-    evaluation["run"] = options_.run;
-    evaluation["model"] = job.model;
-    evaluation["sample"] = job.sample;
-    KB_RETURN_IF_ERROR(store_->FinishJob(job.id, owner_, evaluation));
-    progress_->Judged(evaluation.at("verdict"));
-    evaluation["turn"] = candidate.proposal.turn;
-    if (options_.json) progress_->Print(JsonLine(evaluation));
-    return {};
-  }
-  const Error& error = end.evaluation.error();
-  const bool again = error.code == ErrorCode::kInterrupted;
-  KB_RETURN_IF_ERROR(store_->GiveUpJob(job.id, owner_, error.message, again));
-  if (again) return {};
-  ++failed_;
-  progress_->Failed();
-  if (options_.json) {
-    progress_->Print(JsonLine(json{{"schema", 1},
-                                   {"run", options_.run},
-                                   {"model", job.model},
-                                   {"problem", job.problem},
-                                   {"sample", job.sample},
-                                   {"not_judged", error.message},
-                                   {"attempts", end.attempts}}));
-  } else if (!options_.quiet) {
-    progress_->Print(fmt::format("{} sample {} could not be judged: {}\n", job.problem, job.sample, error.message));
-  }
-  return {};
 }
 
 Status GenerateJudge::Stop() {

@@ -42,7 +42,6 @@ class GenerateJudge {
   Status Judge(const SessionCandidate& candidate);
   // Begins nothing more and waits for what is being judged. The first error of the store.
   Status Stop();
-  int failed() const { return failed_; }
 
  private:
   GenerateJudge(GenerateJudgeOptions options, Store* store, RunProgress* progress)
@@ -51,7 +50,6 @@ class GenerateJudge {
   Result<Candidate> Read(const SessionCandidate& candidate, const Job& job) const;
   bool Begin(int64_t id);
   void End(const TaskEnd& end);
-  Status Keep(const Job& job, const SessionCandidate& candidate, const TaskEnd& end);
   void Fail(const Error& error);
 
   const GenerateJudgeOptions options_;
@@ -62,7 +60,6 @@ class GenerateJudge {
   std::mutex mutex_;
   std::map<int64_t, std::pair<SessionCandidate, Job>> jobs_;  // that are to be judged
   Status status_;
-  std::atomic<int> failed_ = 0;
   std::unique_ptr<Scheduler> scheduler_;  // last: its threads use the others
 };
 

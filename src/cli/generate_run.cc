@@ -21,7 +21,8 @@ std::string SpentText(const SessionCounts& counts) {
   return text;
 }
 
-json SummaryJson(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent, int not_judged) {
+json SummaryJson(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent,
+                 size_t not_judged) {
   return {{"schema", 1},
           {"run", plan.run},
           {"summary", true},
@@ -69,7 +70,6 @@ void PrintSummary(const GeneratePlan& plan, const SessionCounts& counts, const G
 struct Ended {
   Status status;
   SessionCounts counts;
-  int not_judged = 0;
 };
 
 // The session and its judge, from start to end.
@@ -86,16 +86,16 @@ Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
     for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
     for (const PlannedProblem& problem : plan.problems) wanted.problems.push_back(problem.file);
     auto made = GenerateJudge::Create(std::move(wanted), store, progress);
-    if (!made) return {tl::make_unexpected(made.error()), {}, 0};
+    if (!made) return {tl::make_unexpected(made.error()), {}};
     judge = std::move(*made);
     options.verdict = [&](const SessionCandidate& candidate) { return judge->Verdict(candidate); };
     options.judge = [&](const SessionCandidate& candidate) { return judge->Judge(candidate); };
   }
   const auto session = Session::Create(std::move(options), store);
-  if (!session) return {tl::make_unexpected(session.error()), {}, 0};
-  if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}, 0};
+  if (!session) return {tl::make_unexpected(session.error()), {}};
+  if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}};
   if (const auto released = store->ReleaseJobs(plan.run, true); !released) {
-    return {tl::make_unexpected(released.error()), {}, 0};
+    return {tl::make_unexpected(released.error()), {}};
   }
   if (judge) judge->TellTo(session->get());
   progress->SetMore([&] { return SpentText((*session)->Counts()); });
@@ -103,7 +103,6 @@ Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
   if (judge) {
     const Status stopped = judge->Stop();
     if (ended.status && !stopped) ended.status = stopped;
-    ended.not_judged = judge->failed();
   }
   progress->Finish();
   ended.counts = (*session)->Counts();
@@ -132,7 +131,7 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
   if (!spent) return Report(spent.error());
   if (ended.counts.total == 0) return Report(ended.status.error());  // it did not begin
   if (flags.json) {
-    fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, ended.not_judged)));
+    fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, progress.failed())));
   } else {
     PrintSummary(plan, ended.counts, *spent, progress);
   }
@@ -140,7 +139,7 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
   if (!flags.write_run.empty()) {
     if (const Status written = WriteRun(plan, flags, *store); !written) return Report(written.error());
   }
-  return ended.counts.failed > 0 || ended.not_judged > 0 ? kEngineFailure : kAllCorrect;
+  return ended.counts.failed > 0 || progress.failed() > 0 ? kEngineFailure : kAllCorrect;
 }
 
 int GenerateAndJudge(const GenerateFlags& flags) {

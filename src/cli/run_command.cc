@@ -147,42 +147,6 @@ std::vector<Task> OpenTasks(const Plan& plan, const std::map<std::string, Job>& 
   return tasks;
 }
 
-json FailureJson(const Plan& plan, const Job& job, const TaskEnd& end) {
-  return {{"schema", 1},
-          {"run", plan.run},
-          {"model", job.model},
-          {"problem", job.problem},
-          {"sample", job.sample},
-          {"not_judged", end.evaluation.error().message},
-          {"attempts", end.attempts}};
-}
-
-// Stores how one job ended, and prints it where that is wanted.
-Status Keep(const Plan& plan, const Job& job, const std::string& owner, const TaskEnd& end, const RunFlags& flags,
-            Store* store, RunProgress* progress) {
-  if (end.evaluation) {
-    json evaluation = end.evaluation->ToJson();
-    evaluation["run"] = plan.run;
-    evaluation["model"] = job.model;
-    evaluation["sample"] = job.sample;
-    KB_RETURN_IF_ERROR(store->FinishJob(job.id, owner, evaluation));
-    progress->Judged(evaluation.at("verdict"));
-    if (flags.json) progress->Print(JsonLine(evaluation));
-    return {};
-  }
-  const bool again = end.evaluation.error().code == ErrorCode::kInterrupted;
-  KB_RETURN_IF_ERROR(store->GiveUpJob(job.id, owner, end.evaluation.error().message, again));
-  if (again) return {};
-  progress->Failed();
-  if (flags.json) {
-    progress->Print(JsonLine(FailureJson(plan, job, end)));
-  } else if (!flags.quiet) {
-    progress->Print(
-        fmt::format("{} sample {} could not be judged: {}\n", job.problem, job.sample, end.evaluation.error().message));
-  }
-  return {};
-}
-
 Result<std::map<std::string, Job>> StoredJobs(const Store& store, const std::string& run) {
   KB_ASSIGN_OR_RETURN(std::vector<Job> jobs, store.Jobs(run));
   std::map<std::string, Job> by_key;
@@ -224,12 +188,12 @@ int JudgeRun(const RunFlags& flags, const Plan& plan, Store* store) {
   if (!stored) return Report(stored.error());
   std::map<int64_t, Job> by_id;
   for (const auto& [key, job] : *stored) by_id[job.id] = job;
-  const std::string owner = OwnerName();
   RunTasks run;
   run.tasks = OpenTasks(plan, *stored);
   RunProgress progress(flags.quiet, run.tasks.size(), plan.devices.size(), !flags.timeline.empty());
-  run.begin = [&](int64_t id) { return store->ClaimJob(id, owner); };
-  run.end = [&](const TaskEnd& end) { return Keep(plan, by_id.at(end.id), owner, end, flags, store, &progress); };
+  const JobEnds ends{plan.run, OwnerName(), flags.json, flags.quiet, store, &progress};
+  run.begin = [&](int64_t id) { return store->ClaimJob(id, ends.owner); };
+  run.end = [&](const TaskEnd& end) { return KeepEnd(ends, by_id.at(end.id), end); };
   const Status judged =
       run.tasks.empty() ? Status() : JudgeAll(std::move(run), OptionsOf(*flags.judge), plan.devices, &progress);
   progress.Finish();

@@ -8,9 +8,22 @@
 #include <sstream>
 
 #include "base/interrupt.h"
+#include "cli/commands.h"
 
 namespace kb::cli {
 namespace {
+
+using nlohmann::json;
+
+json FailureJson(const std::string& run, const Job& job, const TaskEnd& end) {
+  return {{"schema", 1},
+          {"run", run},
+          {"model", job.model},
+          {"problem", job.problem},
+          {"sample", job.sample},
+          {"not_judged", end.evaluation.error().message},
+          {"attempts", end.attempts}};
+}
 
 Result<int> NumberOf(const std::string& text, const std::string& whole) {
   if (!text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos) {
@@ -52,6 +65,31 @@ const Result<ProblemFile>& ProblemFinder::Find(const std::string& name) {
   const auto found = found_.find(name);
   if (found != found_.end()) return found->second;
   return found_.emplace(name, FindProblem(directory_, name)).first->second;
+}
+
+Status KeepEnd(const JobEnds& ends, const Job& job, const TaskEnd& end, const json& told) {
+  if (end.evaluation) {
+    json evaluation = end.evaluation->ToJson();
+    evaluation["run"] = ends.run;
+    evaluation["model"] = job.model;
+    evaluation["sample"] = job.sample;
+    KB_RETURN_IF_ERROR(ends.store->FinishJob(job.id, ends.owner, evaluation));
+    ends.progress->Judged(evaluation.at("verdict"));
+    evaluation.update(told);
+    if (ends.json) ends.progress->Print(JsonLine(evaluation));
+    return {};
+  }
+  const Error& error = end.evaluation.error();
+  const bool again = error.code == ErrorCode::kInterrupted;
+  KB_RETURN_IF_ERROR(ends.store->GiveUpJob(job.id, ends.owner, error.message, again));
+  if (again) return {};
+  ends.progress->Failed();
+  if (ends.json) {
+    ends.progress->Print(JsonLine(FailureJson(ends.run, job, end)));
+  } else if (!ends.quiet) {
+    ends.progress->Print(fmt::format("{} sample {} could not be judged: {}\n", job.problem, job.sample, error.message));
+  }
+  return {};
 }
 
 Status JudgeAll(RunTasks run, const EvaluatorOptions& options, const std::vector<std::string>& devices,

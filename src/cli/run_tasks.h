@@ -1,4 +1,4 @@
-// Judging many stored jobs: what `run` and `rejudge` share.
+// Judging many stored jobs: what `run`, `rejudge` and `generate` share.
 #ifndef CLI_RUN_TASKS_H_
 #define CLI_RUN_TASKS_H_
 
@@ -10,6 +10,7 @@
 #include "cli/judge_flags.h"
 #include "cli/run_progress.h"
 #include "schedule/scheduler.h"
+#include "store/store.h"
 
 namespace kb::cli {
 
@@ -24,6 +25,19 @@ struct RunTasks {
 // Judges them on all devices, until all are or Ctrl-C. The first error of `begin` or `end`, kInterrupted, or success.
 Status JudgeAll(RunTasks run, const EvaluatorOptions& options, const std::vector<std::string>& devices,
                 RunProgress* progress);
+
+// Where the ends of a run's jobs go.
+struct JobEnds {
+  std::string run, owner;
+  bool json = false,
+       quiet = false;  // what is printed: a line of JSON each, or only what could not be judged, or nothing
+  Store* store = nullptr;
+  RunProgress* progress = nullptr;
+};
+
+// Stores how one job ended, and prints it where that is wanted. `told`: what a printed evaluation says besides.
+Status KeepEnd(const JobEnds& ends, const Job& job, const TaskEnd& end,
+               const nlohmann::json& told = nlohmann::json::object());
 
 // "cpu", "cuda", "cuda:0,cuda:1" or "cuda:0-3" as a list; a usage error if it mixes CPU and GPUs or names one twice.
 Result<std::vector<std::string>> ParseDevices(const std::string& text);

@@ -73,6 +73,9 @@ struct FilterDeleter {
 Status InstallFilter(bool programs, bool gpu) {
   std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ALLOW));
   if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
+  // Kernels before 5.16 take a filter for a wish to be slower: they turn speculation off where it may leak. The device
+  // process has no filter, so a runner is asked to stay as fast. Kernels that know no such wish refuse it.
+  (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1);
   const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
   bool ok = true;
   for (const char* name : {"ptrace",
