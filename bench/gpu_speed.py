@@ -70,7 +70,7 @@ def main():
     parser.add_argument("--no-cold", action="store_true")
     arguments = parser.parse_args()
     where = ("--device", arguments.device, "--quiet")
-    rows, details, first = [], [], None
+    details, begun = [], False
     with tempfile.TemporaryDirectory() as directory:
         for problem in arguments.problems.split(","):
             source = ROOT / CASES[arguments.device][problem]
@@ -80,7 +80,11 @@ def main():
             for protocol in arguments.protocols.split(","):
                 flags = (*where, "--size", arguments.size, "--protocol", protocol)
                 results = evaluate(problem, copies, *flags)
-                first = first or results[0]
+                if not begun:
+                    print(heading(f"Speed of evaluations on {arguments.device}, size {arguments.size}", results[0]))
+                    print("| problem | candidate | protocol | verdict | speedup | rounds | baseline us | candidate us | evaluation s | device held s | "
+                          "first, device held s | cold command s |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
+                    begun = True
                 further = results[1:]
                 cold = None
                 if not arguments.no_cold:
@@ -94,15 +98,11 @@ def main():
                          number(last["baseline_us"], ".0f"), number(last["candidate_us"], ".0f"),
                          spread([total_s(e) for e in further]), spread([total_s(e, NOT_HELD) for e in further]),
                          f"{total_s(results[0], NOT_HELD):.2f}", number(cold, ".1f"))
-                rows.append(f"| {' | '.join(map(str, cells))} |")
+                print(f"| {' | '.join(map(str, cells))} |", flush=True)
                 details.append(f"- {problem} {protocol}: {steps(further)}")
                 for evaluation in results:
                     if evaluation["verdict"] != "correct":
                         details.append(f"  - {evaluation['verdict']}: {evaluation['reason']}")
-    print(heading(f"Speed of evaluations on {arguments.device}, size {arguments.size}", first))
-    print("| problem | candidate | protocol | verdict | speedup | rounds | baseline us | candidate us | evaluation s | device held s | "
-          "first, device held s | cold command s |\n|---|---|---|---|---|---|---|---|---|---|---|---|")
-    print("\n".join(rows))
     print("\nSteps of all but the first evaluation, medians in ms:\n")
     print("\n".join(details))
 
