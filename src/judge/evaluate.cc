@@ -94,8 +94,9 @@ std::string Quoted(const std::string& output) {
 // Which baseline it is, and how it is called.
 std::string BaselineKey(const Request& request, const json& problem) {
   const Protocol& protocol = request.protocol;
-  return fmt::format("{} {} {} {} {}", problem.at("sha256").get<std::string>(), request.size, protocol.precision,
-                     protocol.baseline, request.candidate.kind == CandidateKind::kModule ? "module" : "native");
+  return fmt::format("{} {} {} {} {} {}", problem.at("sha256").get<std::string>(), request.size, protocol.precision,
+                     protocol.baseline, protocol.timing,
+                     request.candidate.kind == CandidateKind::kModule ? "module" : "native");
 }
 
 double Total(const StepTimes& times) {

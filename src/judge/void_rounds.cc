@@ -54,6 +54,18 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
       "", nullptr};
 }
 
+bool SlowThroughout(const Evaluation& evaluation) {
+  const double limit = evaluation.protocol.slow_below / 2;
+  int rounds = 0;
+  for (const Round& round : evaluation.rounds) {
+    if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
+    if (!round.plan.scored || round.plan.distribution != "natural") continue;
+    if (std::max(round.baseline_us, evaluation.undisturbed_us) >= limit * round.candidate_us) return false;
+    ++rounds;
+  }
+  return rounds >= evaluation.protocol.round_checks.front();
+}
+
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
@@ -61,11 +73,12 @@ void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
       round.disturbed_us = round.baseline_us;
       round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
       evaluation->AddNote(
-          "baseline_disturbed: the baseline stayed slower than before loading; the undisturbed figure counts, and the "
+          "baseline_disturbed: where the baseline was slower than before loading the undisturbed figure counts; the "
           "interval reaches up to what it took");
     } else {
       evaluation->AddNote(
-          "machine_busy: other programs kept running on these cores; the times are less certain than they look");
+          "machine_busy: rounds count in which other programs ran on these cores; the times are less certain than they "
+          "look");
     }
     round.void_reason.clear();
     round.admitted = true;

@@ -27,6 +27,11 @@ bool LaunchedSlowly(const Round& round, const Evaluation& evaluation);
 // Rounds whose candidate found a device that had not been idle, though it was before loading: started early.
 std::optional<Finding> StartedEarly(const Evaluation& evaluation);
 
+// Whether the candidate is too slow for void rounds to matter: in each of as many natural rounds as the protocol begins
+// with, void or not, it took more than twice as long as `slow_below` of the slower of its baseline and the undisturbed
+// one asks for. Never where something used the device before a round.
+bool SlowThroughout(const Evaluation& evaluation);
+
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
 // said. `only_slower`: rounds that are void for another reason stay so.
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation);

@@ -64,6 +64,42 @@ TEST(VoidRounds, WhoStartsEarlyInHalfOfTheRoundsHasTampered) {
   EXPECT_FALSE(StartedEarly(evaluation));
 }
 
+// Ten times as slow as its baseline, in five rounds of which one is void.
+Evaluation FarTooSlow() {
+  Evaluation evaluation = Measured(1'000, 10);
+  evaluation.protocol.slow_below = 0.5;
+  evaluation.protocol.round_checks = {5, 10};
+  for (int i = 0; i < 5; ++i) {
+    evaluation.rounds.push_back(RoundOf(i == 4 ? 1'500 : 1'000, 10));
+    evaluation.rounds.back().plan.distribution = "natural";
+    evaluation.rounds.back().candidate_us = 10'000;
+    evaluation.rounds.back().void_reason = VoidReason(evaluation.rounds.back(), evaluation);
+  }
+  return evaluation;
+}
+
+TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
+  EXPECT_TRUE(SlowThroughout(FarTooSlow()));
+  Evaluation evaluation = FarTooSlow();
+  evaluation.rounds.pop_back();
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "four rounds are too few";
+  evaluation = FarTooSlow();
+  evaluation.rounds[1].candidate_us = 4'000;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "once at a quarter of the baseline's speed";
+  evaluation = FarTooSlow();
+  evaluation.rounds[4].baseline_us = 2'500;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "a slower baseline speaks for it";
+  evaluation = FarTooSlow();
+  evaluation.rounds[0].candidate_gap_us = 300;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "who uses the device before its call is asked why";
+  evaluation = FarTooSlow();
+  evaluation.rounds[3].plan.scored = false;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "a warm-up round is none";
+  evaluation = FarTooSlow();
+  evaluation.protocol.slow_below = 0;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "this protocol measures everything to the end";
+}
+
 TEST(VoidRounds, BaselinesThatStaySlowLetNothingElseIn) {
   Evaluation evaluation = Measured(1'000, 10);
   evaluation.rounds = {RoundOf(1'300, 10), RoundOf(1'000, 10)};
