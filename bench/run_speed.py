@@ -99,11 +99,11 @@ class Utilization:
         return [f"kernels ran {sum(self._samples) / len(self._samples):.0f}% of the time (utilization.gpu, {len(self._samples)} samples)"]
 
 
-def sustained(timeline):
+def sustained(timeline, judged):
     """Evaluations a second from the end of the first to the end of the last; nothing for fewer than two."""
     events = json.loads(pathlib.Path(timeline).read_text())["traceEvents"]
     device = {e["tid"] for e in events if e["ph"] == "M" and not e["args"]["name"].startswith("build")}
-    ends = sorted(e["ts"] + e["dur"] for e in events if e["ph"] == "X" and e["tid"] in device)
+    ends = sorted(e["ts"] + e["dur"] for e in events if e["ph"] == "X" and e["tid"] in device)[:judged]  # one more after Ctrl-C
     if len(ends) < 2:
         return []
     return [f"from the end of the first to the end of the last: {1e6 * (len(ends) - 1) / (ends[-1] - ends[0]):.2f} a second"]
@@ -157,15 +157,15 @@ def main():
         took = time.monotonic() - start
         used = busy.stop()
         steps = list(where_time_went(os.path.join(directory, "speed.sqlite"))) if arguments.steps else []
+        now = re.search(r"^now: (\d+) in", out, re.MULTILINE)
+        judged = int(now[1]) if now else 0  # fewer than there are, after Ctrl-C
         if arguments.timeline:
-            steps = sustained(arguments.timeline) + steps
+            steps = sustained(arguments.timeline, judged) + steps
         if arguments.json:
             listed = subprocess.run([BINARY, "list", "--json", "--store", os.path.join(directory, "speed.sqlite")], capture_output=True, text=True)
             pathlib.Path(arguments.json).write_text(listed.stdout)
     print(out, end="")
     print("\n".join(used + steps))
-    now = re.search(r"^now: (\d+) in", out, re.MULTILINE)
-    judged = int(now[1]) if now else 0  # fewer than there are, after Ctrl-C
     print(f"{judged} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
           f"{judged / took:.2f} a second; engine's largest resident memory {peak[0] >> 20} MiB")
 

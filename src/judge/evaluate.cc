@@ -109,13 +109,19 @@ double Total(const StepTimes& times) {
 
 // A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
 // loaded is charged to the candidate. SIGKILL may come from outside too, as from a machine that runs out of memory: a
-// candidate that ends so is judged once more.
+// candidate that ends so is judged once more. So is one that seems to have started early, where others on the device
+// were looked for in fewer calls than that verdict takes.
 Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead) {
   int failures = 0, kills = 0;
   bool loaded = true;  // whenever it failed
   for (;;) {
     auto evaluation = EvaluateOnce(request, ahead);
     if (evaluation) {
+      if (evaluation->started_early && evaluation->brief) {
+        undisturbed_.Forget();
+        Say("trying again: the device was in use before calls, and others may use it");
+        continue;
+      }
       const bool killed =
           evaluation->verdict == Verdict::kCrashed && evaluation->evidence.value("signal", "") == SignalName(SIGKILL);
       if (!killed || ++kills == 2) return evaluation;
@@ -302,7 +308,6 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  if (problem.at("fresh")) undisturbed_.Forget();
   undisturbed_.Begin(BaselineKey(request, problem));
   bool skipped = false;
   for (int call = 0; !undisturbed_.Enough(); ++call) {
@@ -326,6 +331,7 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   evaluation->undisturbed_us = figure.us;
   evaluation->undisturbed_launch_us = figure.launch_us;
   evaluation->undisturbed_spread = figure.spread;
+  evaluation->brief = undisturbed_.Reused();
   return skipped;
 }
 

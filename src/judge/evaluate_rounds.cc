@@ -270,7 +270,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   if (!protocol.measure) return finding;
 
   const Quiet quiet(this);
-  int done = 0, tried = 0, voids = 0, slower = 0;  // the last of them in a row
+  int done = 0, voids = 0, slower = 0;  // the last of them in a row
   bool surely_slow = false;
   const int most_voids = std::max(10, protocol.round_checks.front());
   for (const int check : protocol.round_checks) {
@@ -279,7 +279,6 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     while (done < target) {
       KB_ASSIGN_OR_RETURN(finding, run(planner.Natural()));
       if (finding) return finding;
-      ++tried;
       const std::string& reason = evaluation->rounds.back().void_reason;
       slower = reason == kBaselineSlower && evaluation->device != "cpu" ? slower + 1 : 0;
       const bool slow = !reason.empty() && SlowThroughout(*evaluation);
@@ -290,10 +289,13 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
         continue;
       }
       if (stays) {
-        if (auto early = StartedEarly(*evaluation)) return std::optional(std::move(*early));
+        if (auto early = StartedEarly(*evaluation)) {
+          evaluation->started_early = true;
+          return std::optional(std::move(*early));
+        }
         AdmitVoidRounds(voids < most_voids && !slow, evaluation);
       }
-      done = slow ? tried : done + 1;  // all of them count
+      ++done;
       if (!planner.StressIsDue()) continue;
       KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));
       if (finding) return finding;

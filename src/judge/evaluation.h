@@ -35,6 +35,8 @@ struct Evaluation {
   double undisturbed_launch_us = 0;                   // see Round::baseline_launch_us
   double offset_us = 0, offset_spread_us = 0;
   bool device_shared = false;  // something else used the device even before loading
+  bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
+  bool started_early = false;  // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution

@@ -8,9 +8,10 @@ namespace kb {
 
 // What the baseline takes by itself: the latest calls that were made while no candidate was loaded.
 //
-// A figure takes six of them. Where the evaluation before had the same baseline, its last four serve again if two new
-// ones agree with them within 2%, and all six are made anew if not. No candidate can have slowed a call that was over
-// before it was loaded, whichever evaluation made it; what the new ones tell is that the machine is as quick as it was.
+// A figure takes six of them. Where the evaluation before had the same baseline, the last four it rested on serve again
+// if two new ones agree with them within 1%, and all six are made anew if not. No candidate can have slowed a call that
+// was over before it was loaded, whichever evaluation made it; what the new ones tell is that the machine is as quick
+// as it was.
 class Undisturbed {
  public:
   // The next evaluation begins. `baseline` names which baseline it has and how that is called; calls of any other are
@@ -19,6 +20,7 @@ class Undisturbed {
   void Add(double us, double launch_us);
   void Forget();
   bool Enough() const;
+  bool Reused() const;  // some were made by evaluations before
 
   // Of calls that are enough. `spread`: 1.4826 times the median absolute deviation, relative to `us`.
   struct Figure {

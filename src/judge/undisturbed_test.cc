@@ -28,21 +28,24 @@ TEST(UndisturbedTest, TheSameBaselineNeedsTwoNewOnesThatAgree) {
   Undisturbed calls;
   calls.Begin("eager");
   EXPECT_EQ(Measure(&calls, 100), 6);
+  EXPECT_FALSE(calls.Reused());
   calls.Begin("eager");
-  EXPECT_EQ(Measure(&calls, 101.9), 2);
+  EXPECT_EQ(Measure(&calls, 100.9), 2);
+  EXPECT_TRUE(calls.Reused());
   EXPECT_DOUBLE_EQ(calls.Median().us, 100) << "four of them are from before";
   calls.Begin("eager");
-  EXPECT_EQ(Measure(&calls, 101.9), 2) << "the latest four: two of either";
-  EXPECT_DOUBLE_EQ(calls.Median().us, 101.9);
+  EXPECT_EQ(Measure(&calls, 100.9), 2) << "the latest four: two of either";
+  EXPECT_DOUBLE_EQ(calls.Median().us, 100.9);
 }
 
 TEST(UndisturbedTest, WhatTheMachineDoesNoMoreIsForgotten) {
-  for (const double now : {97.0, 103.0, 60.0, 200.0}) {
+  for (const double now : {98.5, 101.5, 60.0, 200.0}) {
     Undisturbed calls;
     calls.Begin("eager");
     Measure(&calls, 100);
     calls.Begin("eager");
     EXPECT_EQ(Measure(&calls, now), 6) << now;
+    EXPECT_FALSE(calls.Reused());
     EXPECT_DOUBLE_EQ(calls.Median().us, now);
     EXPECT_DOUBLE_EQ(calls.Median().launch_us, now / 2);
   }

@@ -57,13 +57,15 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
 bool SlowThroughout(const Evaluation& evaluation) {
   const double limit = evaluation.protocol.slow_below / 2;
   int rounds = 0;
+  bool sure = false;
   for (const Round& round : evaluation.rounds) {
     if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
     if (!round.plan.scored || round.plan.distribution != "natural") continue;
-    if (std::max(round.baseline_us, evaluation.undisturbed_us) >= limit * round.candidate_us) return false;
+    if (std::max(round.baseline_us, evaluation.undisturbed_us) >= limit * evaluation.CandidateUs(round)) return false;
     ++rounds;
+    sure |= round.void_reason.empty();
   }
-  return rounds >= evaluation.protocol.round_checks.front();
+  return sure && rounds >= evaluation.protocol.round_checks.front();
 }
 
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {

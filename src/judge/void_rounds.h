@@ -27,9 +27,9 @@ bool LaunchedSlowly(const Round& round, const Evaluation& evaluation);
 // Rounds whose candidate found a device that had not been idle, though it was before loading: started early.
 std::optional<Finding> StartedEarly(const Evaluation& evaluation);
 
-// Whether the candidate is too slow for void rounds to matter: in each of as many natural rounds as the protocol begins
-// with, void or not, it took more than twice as long as `slow_below` of the slower of its baseline and the undisturbed
-// one asks for. Never where something used the device before a round.
+// Whether the candidate is too slow for void rounds to matter: it has had as many natural rounds as the protocol begins
+// with, one of them not void, and in each it ran at less than half of `slow_below` times the speed of the slower of
+// that round's baseline and the undisturbed one. Never where something used the device before a round.
 bool SlowThroughout(const Evaluation& evaluation);
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is

@@ -96,6 +96,12 @@ TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
   evaluation.rounds[3].plan.scored = false;
   EXPECT_FALSE(SlowThroughout(evaluation)) << "a warm-up round is none";
   evaluation = FarTooSlow();
+  for (Round& round : evaluation.rounds) round.void_reason = "other load during the candidate";
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "that may be what made it slow";
+  evaluation = FarTooSlow();
+  evaluation.offset_us = 9'000;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "what an empty call takes is no slowness of the candidate's";
+  evaluation = FarTooSlow();
   evaluation.protocol.slow_below = 0;
   EXPECT_FALSE(SlowThroughout(evaluation)) << "this protocol measures everything to the end";
 }
