@@ -159,7 +159,7 @@ def main():
         steps = list(where_time_went(os.path.join(directory, "speed.sqlite"))) if arguments.steps else []
         now = re.search(r"^now: (\d+) in", out, re.MULTILINE)
         judged = int(now[1]) if now else 0  # fewer than there are, after Ctrl-C
-        if arguments.timeline:
+        if arguments.timeline and judged:
             steps = sustained(arguments.timeline, judged) + steps
         if arguments.json:
             listed = subprocess.run([BINARY, "list", "--json", "--store", os.path.join(directory, "speed.sqlite")], capture_output=True, text=True)

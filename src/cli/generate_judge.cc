@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "cli/commands.h"
 #include "cli/run_tasks.h"
 #include "interop/candidates.h"
 

@@ -1,6 +1,8 @@
 #include "judge/undisturbed.h"
 
 #include <cmath>
+#include <cstddef>
+#include <span>
 
 #include "base/result.h"
 #include "judge/stats/stats.h"
@@ -31,9 +33,8 @@ void Undisturbed::Add(double us, double launch_us) {
   ++fresh_;
   constexpr size_t kAsked = kCalls - kKept;
   if (fresh_ != kAsked || us_.size() == kAsked) return;
-  const auto middle = us_.end() - static_cast<std::ptrdiff_t>(kAsked);
-  const double before = kb::Median(std::vector<double>(us_.begin(), middle));
-  const double now = kb::Median(std::vector<double>(middle, us_.end()));
+  const std::span<const double> all(us_);
+  const double before = kb::Median(all.first(all.size() - kAsked)), now = kb::Median(all.last(kAsked));
   if (std::abs(now / before - 1) <= kAgreement) return;
   KeepLast(kAsked, &us_);
   KeepLast(kAsked, &launch_us_);
