@@ -221,12 +221,16 @@ class Host:
 
     def make_room(self):
         """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
-        longer than a small problem's call."""
+        longer than a small problem's call. On a GPU, where all memory is of one kind, only a reference that changes its inputs gets
+        copies of them."""
         kept = self.problem.kept if self.kind == "cpu" else {}
-        for name, examples in (("working", self.problem.input_examples), ("scratch", self.problem.output_examples if self.copies else [])):
+        for name, examples in (("working", self.problem.input_examples if self.copies_inputs() else []), ("scratch", self.problem.output_examples if self.copies else [])):
             if not kept.get(name):
                 kept[name] = [shared_like(t) for t in examples]
         self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
+
+    def copies_inputs(self):
+        return self.kind == "cpu" or not self.problem.keeps_inputs
 
     def arena_bytes(self):
         """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides with an eighth for what is
@@ -286,7 +290,7 @@ class Host:
         if not self.module:
             return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)
-        outputs = self.problem.outputs(self.timed.empty(self.problem.structure, self.working))
+        outputs = self.problem.outputs(self.timed.empty(self.problem.structure, self.problem.input_examples))
         blanks = [t.contiguous() for t in outputs]
         synchronize()
         return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
@@ -302,17 +306,18 @@ class Host:
         self.expected = []
         if request.get("alone") and self.kind == "cpu":
             self.lib.kbd_flush(self.device)  # in a round it is a candidate's call before which the caches are flushed too
+        given = self.working if self.copies_inputs() else self.inputs
         if self.emptied:  # taking memory anew is no part of a call
-            self.timed.forward(self.weights, self.structure, self.working, self.rng_seed)
+            self.timed.forward(self.weights, self.structure, given, self.rng_seed)
             self.emptied = False
-        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working),
+        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.copies_inputs() else None,
                                       pointers(self.scratch) if self.copies else None)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         start_ns = time.monotonic_ns()
         if request["events"]:
             self.arrival.begin(True)
-        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, self.working, self.rng_seed))
+        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, given, self.rng_seed))
         if self.copies:
             for to, tensor in zip(self.scratch, outputs):
                 to.copy_(tensor)

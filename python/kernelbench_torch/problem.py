@@ -269,11 +269,14 @@ class Problem:
     def _describe(self):
         """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
         self.structure, tensors = self.draw()
-        first = self._run_checked(tensors)
+        copies = [t.clone() for t in tensors]
+        first = self._run_checked(copies)
+        self.keeps_inputs = all(t._version == 0 and torch.equal(t, given) for t, given in zip(copies, tensors))
+        del copies
         if self.device != "cpu":
             torch.cuda.reset_peak_memory_stats()
             held = torch.cuda.memory_allocated()
-        again = self._run_checked(tensors, cloned=False)
+        again = self._run_checked(tensors)
         if self.device != "cpu":  # what a call needs beside its inputs and outputs
             self.forward_bytes = max(0, torch.cuda.max_memory_allocated() - held - tensor_bytes(again))
         self._refuse(tensor_bytes(tensors), tensor_bytes(first), self.forward_bytes)
@@ -291,9 +294,8 @@ class Problem:
         if any(t.is_floating_point() and not t.isfinite().all() for t in first):
             self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
 
-    def _run_checked(self, tensors, cloned=True):
+    def _run_checked(self, tensors):
         def run():
             with torch.no_grad():
-                given = [t.clone() for t in tensors] if cloned else tensors
-                return self.outputs(self.forward(0, self.structure, given, 1))
+                return self.outputs(self.forward(0, self.structure, tensors, 1))
         return self._guard("forward", run)

@@ -65,7 +65,7 @@ KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int6
 KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
-// `to` (null: before an empty call, which reads none), poisons `outputs` (null: the baseline writes to none of ours),
+// `to` (null: they are read where they are), poisons `outputs` (null: the baseline writes to none of ours),
 // flushes the caches.
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
 // After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.

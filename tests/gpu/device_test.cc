@@ -113,6 +113,25 @@ TEST_F(DeviceTest, TellsTheSameOfFloatingOutputs) {
   }
 }
 
+// Sums over numbers of 16 bits are taken without converting them: every one of them, subnormal ones and zeros too.
+TEST_F(DeviceTest, KnowsEveryNumberOf16Bits) {
+  for (const kb_dtype dtype : {kF16, kBf16}) {
+    const uint16_t exponent = dtype.code == KB_BFLOAT ? 0x7f80 : 0x7c00;
+    std::vector<char> expected, got;
+    for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+      if ((bits & exponent) == exponent) continue;
+      const auto number = static_cast<uint16_t>(bits), neighbour = static_cast<uint16_t>(bits ^ 1);
+      expected.insert(expected.end(), reinterpret_cast<const char*>(&number),
+                      reinterpret_cast<const char*>(&number + 1));
+      got.insert(got.end(), reinterpret_cast<const char*>(&neighbour), reinterpret_cast<const char*>(&neighbour + 1));
+    }
+    // Errors are told as they are where nothing is wrong, and looked at one by one where something is.
+    ExpectSameBytes(got, expected, dtype, {.mode = Tolerance::Mode::kAllclose, .atol = 1e37, .rtol = 1});
+    ExpectSameBytes(got, expected, dtype, {.rtol = 1e3, .rtol_rms = 1e3});
+    ExpectSameBytes(got, expected, dtype, {.mode = Tolerance::Mode::kAllclose, .atol = 0, .rtol = 1e-3});
+  }
+}
+
 TEST_F(DeviceTest, KeepsTheSameBudget) {
   const Values truth = Numbers(2), noise = Normal(static_cast<int64_t>(truth.size()), 0, 1e-4, 3);
   Values reference = truth, near = truth, far = truth;

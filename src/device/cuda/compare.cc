@@ -22,7 +22,7 @@ enum Kind : int32_t { kAnchored = 0, kAllclose = 1, kBits = 2 };  // of JudgeRul
 
 constexpr int64_t kMostMergers = 1 << 16;  // threads that merge sums of blocks: more would leave more to do here
 
-// What a warp sums up; the same in kernels.cu.
+// What a block of threads sums up; the same in kernels.cu.
 struct TotalsPart {
   double count, mean, deviation, square, error_square, worst_rms, worst_max;
   int64_t compared;
@@ -134,12 +134,12 @@ void Comparer::TakeStats(const std::string& kind, const void* got, const void* e
 
 AnchorTotals Comparer::Totals(int64_t blocks) {
   const auto items = static_cast<uint64_t>(std::min(blocks, kMostMergers));
-  const unsigned warps = kernels_->Warps(items);
-  const auto* parts = Parts<TotalsPart>(warps);
+  const unsigned count = kernels_->Blocks(items);
+  const auto* parts = Parts<TotalsPart>(count);
   kernels_->Launch("kb_totals", std::max<uint64_t>(items, 2), At(stats_->data()), blocks, At(parts));
   Must(driver_, driver_.cuStreamSynchronize(nullptr), "summing up a comparison");
   AnchorTotals totals;
-  for (unsigned i = 0; i < warps; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
     totals.truth.Merge({parts[i].count, parts[i].mean, parts[i].deviation, parts[i].square});
     totals.error_square += parts[i].error_square;
     totals.compared += parts[i].compared;
@@ -151,14 +151,14 @@ AnchorTotals Comparer::Totals(int64_t blocks) {
 
 void Comparer::Judge(int64_t blocks, const JudgeRule& rule, const ErrorBudget& budget, CompareResult* result) {
   const auto items = static_cast<uint64_t>(std::min(blocks, kMostMergers));
-  const unsigned warps = kernels_->Warps(items);
-  const auto* parts = Parts<JudgedPart>(warps);
+  const unsigned count = kernels_->Blocks(items);
+  const auto* parts = Parts<JudgedPart>(count);
   kernels_->Launch("kb_judge", std::max<uint64_t>(items, 2), At(stats_->data()), blocks, BlocksOf(budget), rule,
                    At(parts));
   Must(driver_, driver_.cuStreamSynchronize(nullptr), "judging a comparison");
   double square = 0;
   int64_t compared = 0;
-  for (unsigned i = 0; i < warps; ++i) {
+  for (unsigned i = 0; i < count; ++i) {
     result->worst = std::max(result->worst, parts[i].worst);
     result->max_abs_error = std::max(result->max_abs_error, parts[i].error_max);
     result->blocks_wrong += parts[i].blocks_wrong;
@@ -172,8 +172,8 @@ void Comparer::Judge(int64_t blocks, const JudgeRule& rule, const ErrorBudget& b
 void Comparer::ExamineThere(const void* got, const void* expected, const OutputItem& item, const JudgeRule& rule,
                             const ErrorBudget& budget, CompareResult* result) {
   const uint64_t items = static_cast<uint64_t>(result->blocks) * 32;
-  const unsigned warps = kernels_->Warps(items);
-  const auto* parts = Parts<ElementsPart>(warps);
+  const unsigned count = kernels_->Blocks(items);
+  const auto* parts = Parts<ElementsPart>(count);
   std::vector<uint64_t> wrong(static_cast<size_t>(result->blocks) * (kBlockElements / 64));
   const auto wrong_there = Allocate(wrong.size() * 8);
   Must(driver_, driver_.cuMemsetD32Async(At(wrong_there->data()), 0, wrong.size() * 2, nullptr), "examining");
@@ -183,7 +183,7 @@ void Comparer::ExamineThere(const void* got, const void* expected, const OutputI
        "examining an output");
   Must(driver_, driver_.cuStreamSynchronize(nullptr), "examining an output");
   ElementStats all;
-  for (unsigned i = 0; i < warps; ++i) Merge(Element(parts[i]), all);
+  for (unsigned i = 0; i < count; ++i) Merge(Element(parts[i]), all);
   TellElements(all, wrong, item.shape, true, *result);
 }
 

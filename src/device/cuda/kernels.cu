@@ -8,6 +8,8 @@ typedef unsigned int u32;
 typedef unsigned long long u64;
 typedef long long i64;
 
+#define THREADS 256  // of a block, but where a kernel is launched for one thread
+
 static __device__ u64 first_thread() { return blockIdx.x * static_cast<u64>(blockDim.x) + threadIdx.x; }
 static __device__ u64 all_threads() { return static_cast<u64>(gridDim.x) * blockDim.x; }
 
@@ -91,6 +93,8 @@ struct BlockStats {
   int compared, finite, mismatched, padding;
 };
 
+// Element types. value(): fp32 for those of 16 bits, so that what two of them differ by is rounded to fp32, which takes
+// a fraction of the time; the CPU does the same.
 struct F32 {
   typedef u32 Bits;
   static __device__ double value(u32 bits) { return __uint_as_float(bits); }
@@ -101,11 +105,11 @@ struct F64 {
 };
 struct BF16 {
   typedef u16 Bits;
-  static __device__ double value(u16 bits) { return __uint_as_float(static_cast<u32>(bits) << 16); }
+  static __device__ float value(u16 bits) { return __uint_as_float(static_cast<u32>(bits) << 16); }
 };
 struct F16 {
   typedef u16 Bits;
-  static __device__ double value(u16 bits) {
+  static __device__ float value(u16 bits) {
     float wide;
     asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
     return wide;
@@ -115,11 +119,13 @@ struct F16 {
 static __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 // The larger one; `b` if either is not a number. One comparison, where fmax takes more.
 static __device__ __forceinline__ double larger(double a, double b) { return a > b ? a : b; }
-static __device__ double root(double sum, int count) { return count == 0 ? 0.0 : sqrt(sum / count); }
+static __device__ __forceinline__ float larger(float a, float b) { return fmaxf(a, b); }
 
-// Sums in progress over one block.
+// Sums in progress over one block, with the largest error in the type in which errors are taken.
+template <typename Error>
 struct BlockSums {
-  double error_square, square, sum, error_max, ratio_max;
+  double error_square, square, sum, ratio_max;
+  Error error_max;
   int compared, finite, mismatched;
 };
 
@@ -127,8 +133,9 @@ struct BlockSums {
 // division.
 template <typename T, typename E, bool kAnchor, bool kAllclose>
 struct AnyPair {
-  static __device__ __forceinline__ void add(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
-                                             double rtol, u64 poison) {
+  typedef double Error;
+  static __device__ __forceinline__ void add(BlockSums<Error>& sums, typename T::Bits gb, typename E::Bits eb,
+                                             double atol, double rtol, u64 poison) {
     const double g = T::value(gb), e = E::value(eb);
     const bool both = is_finite(g) && is_finite(e);
     const bool use = kAnchor ? both : is_finite(e);
@@ -149,30 +156,35 @@ struct AnyPair {
   }
 };
 
-// A pair of finite numbers, as nearly all are. A number that is not makes error_square or square infinite or NaN.
+// A pair of finite numbers, as nearly all are. A number that is not makes error_square or square infinite or NaN, and
+// so does a difference that fp32 cannot hold.
 template <typename T, typename E, bool kAllclose>
 struct FinitePair {
-  static __device__ __forceinline__ void add(BlockSums& sums, typename T::Bits gb, typename E::Bits eb, double atol,
-                                             double rtol, u64) {
-    const double e = E::value(eb), error = fabs(T::value(gb) - e);
+  typedef decltype(T::value(0) - E::value(0)) Error;
+  static __device__ __forceinline__ void add(BlockSums<Error>& sums, typename T::Bits gb, typename E::Bits eb,
+                                             double atol, double rtol, u64) {
+    const auto expected = E::value(eb);
+    const Error narrow = fabs(T::value(gb) - expected);
+    const double e = expected, error = narrow;
     sums.error_square += error * error;
     sums.square += e * e;
     sums.sum += e;
-    sums.error_max = larger(error, sums.error_max);
+    sums.error_max = larger(narrow, sums.error_max);
     if (kAllclose) sums.ratio_max = larger(error / (atol + rtol * fabs(e)), sums.ratio_max);
   }
 };
 
 // This lane's share of one block of components [first, end): 16 bytes at a time if everything is aligned and whole.
 template <typename T, typename E, typename Pair>
-static __device__ __forceinline__ BlockSums sums_of_lane(const void* got, const void* expected, i64 first, i64 end,
-                                                         double atol, double rtol, u64 poison) {
+static __device__ __forceinline__ BlockSums<typename Pair::Error> sums_of_lane(const void* got, const void* expected,
+                                                                               i64 first, i64 end, double atol,
+                                                                               double rtol, u64 poison) {
   const typename T::Bits* g = static_cast<const typename T::Bits*>(got) + first;
   const typename E::Bits* e = static_cast<const typename E::Bits*>(expected) + first;
   const int lane = threadIdx.x % 32, n = static_cast<int>(end - first);
   constexpr int kWide = 16 / sizeof(typename T::Bits);
   const bool aligned = (reinterpret_cast<u64>(g) | reinterpret_cast<u64>(e)) % 16 == 0;
-  BlockSums sums = {0, 0, 0, 0, 0, 0, 0, 0};
+  BlockSums<typename Pair::Error> sums = {};
   int i = 0;
   if (sizeof(typename T::Bits) == sizeof(typename E::Bits) && aligned) {
 #pragma unroll 4
@@ -195,25 +207,41 @@ static __device__ __forceinline__ Number warp_sum(Number x) {
   for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
   return x;
 }
-static __device__ __forceinline__ double warp_max(double x) {
+template <typename Number>
+static __device__ __forceinline__ Number warp_max(Number x) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) x = larger(__shfl_xor_sync(~0u, x, step), x);
   return x;
 }
 
-// A warp's sums over one block, from each lane's.
-template <bool kAllclose>
-static __device__ __forceinline__ BlockStats stats_of(BlockSums sums) {
-  sums.error_square = warp_sum(sums.error_square);
-  sums.square = warp_sum(sums.square);
-  sums.sum = warp_sum(sums.sum);
+// A warp's sums over one block, from each lane's. The three sums share the steps: after the first of them half of the
+// lanes go on with one sum and half with another, so that lane 0 ends with that of squared errors, 16 with that of
+// squares and 8 with that of numbers; one division and one root do for all.
+template <bool kAllclose, typename Error>
+static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
+  const int lane = threadIdx.x % 32;
+  const bool upper = lane & 16, mean = lane & 8;
+  double mine = upper ? sums.square : sums.error_square;
+  mine += __shfl_xor_sync(~0u, upper ? sums.error_square : sums.square, 16);
+  sums.sum += __shfl_xor_sync(~0u, sums.sum, 16);
+  const double other = __shfl_xor_sync(~0u, mean ? mine : sums.sum, 8);
+  mine = (mean ? sums.sum : mine) + other;
+#pragma unroll
+  for (int step = 4; step > 0; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
   sums.error_max = warp_max(sums.error_max);
   if (kAllclose) sums.ratio_max = warp_max(sums.ratio_max);
-  // Two roots for the price of one.
-  const bool first = threadIdx.x % 32 == 0;
-  const double rms = first ? root(sums.error_square, sums.compared) : root(sums.square, sums.finite);
-  const double expected_rms = __shfl_sync(~0u, rms, 1), mean = sums.finite == 0 ? 0.0 : sums.sum / sums.finite;
-  return {rms, sums.error_max, sums.ratio_max, expected_rms, mean, sums.compared, sums.finite, sums.mismatched, 0};
+
+  const int count = lane == 0 ? sums.compared : sums.finite;
+  const double average = count == 0 ? 0.0 : mine / count, rms = sqrt(average);
+  return {rms,
+          sums.error_max,
+          sums.ratio_max,
+          __shfl_sync(~0u, rms, 16),
+          __shfl_sync(~0u, average, 8),
+          sums.compared,
+          sums.finite,
+          sums.mismatched,
+          0};
 }
 
 #define TO_DO_AGAIN (-1)  // in place of `compared`
@@ -227,7 +255,7 @@ static __device__ __forceinline__ void stats_of_finite(const void* got, const vo
   const int lane = threadIdx.x % 32;
   for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
     const i64 first = b * block, end = first + block < n ? first + block : n;
-    BlockSums sums = sums_of_lane<T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
+    auto sums = sums_of_lane<T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
     const bool finite = __all_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square));
     sums.compared = sums.finite = static_cast<int>(end - first);
     BlockStats stats = stats_of<kAllclose>(sums);
@@ -236,26 +264,29 @@ static __device__ __forceinline__ void stats_of_finite(const void* got, const vo
   }
 }
 
+// Looks for those blocks 32 at a time: as a rule there are none.
 template <typename T, typename E, bool kAnchor, bool kAllclose>
 static __device__ __forceinline__ void stats_of_any(const void* got, const void* expected, i64 n, int block,
                                                     double atol, double rtol, u64 poison, BlockStats* out) {
   const i64 blocks = (n + block - 1) / block;
-  for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
-    if (out[b].compared != TO_DO_AGAIN) continue;
-    const i64 first = b * block, end = first + block < n ? first + block : n;
-    BlockSums sums =
-        sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
-    sums.compared = warp_sum(sums.compared);
-    sums.finite = warp_sum(sums.finite);
-    sums.mismatched = warp_sum(sums.mismatched);
-    const BlockStats stats = stats_of<kAllclose>(sums);
-    __syncwarp();  // all have read out[b]
-    if (threadIdx.x % 32 == 0) out[b] = stats;
+  const int lane = threadIdx.x % 32;
+  for (i64 group = static_cast<i64>(first_thread()) - lane; group < blocks; group += static_cast<i64>(all_threads())) {
+    u32 left = __ballot_sync(~0u, group + lane < blocks && out[group + lane].compared == TO_DO_AGAIN);
+    for (; left != 0; left &= left - 1) {
+      const i64 b = group + __ffs(static_cast<int>(left)) - 1;
+      const i64 first = b * block, end = first + block < n ? first + block : n;
+      auto sums = sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
+      sums.compared = warp_sum(sums.compared);
+      sums.finite = warp_sum(sums.finite);
+      sums.mismatched = warp_sum(sums.mismatched);
+      const BlockStats stats = stats_of<kAllclose>(sums);
+      if (lane == 0) out[b] = stats;
+    }
   }
 }
 
 #define STATS_OF(kind, name, T, E, kAnchor, kAllclose)                                                           \
-  extern "C" __global__ void __launch_bounds__(256, 3) kb_##kind##_##name(                                       \
+  extern "C" __global__ void __launch_bounds__(THREADS, 3) kb_##kind##_##name(                                   \
       const void* got, const void* expected, i64 n, int block, double atol, double rtol, u64, BlockStats* out) { \
     stats_of_finite<T, E, kAllclose>(got, expected, n, block, atol, rtol, out);                                  \
   }                                                                                                              \
@@ -313,9 +344,6 @@ struct ElementsPart {
   i64 histogram[HISTOGRAM_BINS];
 };
 
-static __device__ u64 this_warp() { return first_thread() / 32; }
-static __device__ bool leads_warp() { return threadIdx.x % 32 == 0; }
-
 // Chan, Golub and LeVeque's merging of sums of squared deviations.
 static __device__ void merge_moments(TotalsPart& to, double count, double mean, double deviation, double square) {
   if (count == 0) return;
@@ -326,30 +354,47 @@ static __device__ void merge_moments(TotalsPart& to, double count, double mean, 
   to.count = together;
 }
 
-// Each warp merges its share of the blocks into parts[warp].
+static __device__ void merge(TotalsPart& to, const TotalsPart& other) {
+  merge_moments(to, other.count, other.mean, other.deviation, other.square);
+  to.error_square += other.error_square;
+  to.compared += other.compared;
+  to.worst_rms = fmax(to.worst_rms, other.worst_rms);
+  to.worst_max = fmax(to.worst_max, other.worst_max);
+}
+
+template <typename Part>
+static __device__ __forceinline__ Part from_lane_after(const Part& mine, int step) {
+  Part other;
+#pragma unroll
+  for (int i = 0; i < static_cast<int>(sizeof(Part) / sizeof(u32)); ++i) {
+    reinterpret_cast<u32*>(&other)[i] = __shfl_down_sync(~0u, reinterpret_cast<const u32*>(&mine)[i], step);
+  }
+  return other;
+}
+
+// What all threads of a block of THREADS found becomes parts[block].
+template <typename Part>
+static __device__ __forceinline__ void keep_merged(Part sum, Part* parts) {
+  for (int step = 16; step > 0; step /= 2) merge(sum, from_lane_after(sum, step));
+  __shared__ Part warps[THREADS / 32];
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = sum;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int w = 1; w < THREADS / 32; ++w) merge(sum, warps[w]);
+  parts[blockIdx.x] = sum;
+}
+
+// Each block of threads merges its share of the blocks.
 extern "C" __global__ void kb_totals(const BlockStats* stats, i64 blocks, TotalsPart* parts) {
   TotalsPart sum = {0, 0, 0, 0, 0, 0, 0, 0};
   for (i64 b = first_thread(); b < blocks; b += all_threads()) {
     const BlockStats s = stats[b];
     const double n = s.finite, mean_square = s.expected_rms * s.expected_rms;
-    merge_moments(sum, n, s.expected_mean, fmax(0.0, mean_square - s.expected_mean * s.expected_mean) * n,
-                  mean_square * n);
-    sum.error_square += s.error_rms * s.error_rms * s.compared;
-    sum.compared += s.compared;
-    sum.worst_rms = fmax(sum.worst_rms, s.error_rms);
-    sum.worst_max = fmax(sum.worst_max, s.error_max);
+    const double variance = fmax(0.0, mean_square - s.expected_mean * s.expected_mean);
+    merge(sum, {n, s.expected_mean, variance * n, mean_square * n, s.error_rms * s.error_rms * s.compared, s.error_rms,
+                s.error_max, s.compared});
   }
-  for (int step = 16; step > 0; step /= 2) {
-    sum.worst_rms = fmax(sum.worst_rms, __shfl_down_sync(~0u, sum.worst_rms, step));
-    sum.worst_max = fmax(sum.worst_max, __shfl_down_sync(~0u, sum.worst_max, step));
-    const double count = __shfl_down_sync(~0u, sum.count, step), mean = __shfl_down_sync(~0u, sum.mean, step);
-    const double deviation = __shfl_down_sync(~0u, sum.deviation, step);
-    const double square = __shfl_down_sync(~0u, sum.square, step);
-    merge_moments(sum, count, mean, deviation, square);
-    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
-    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
-  }
-  if (leads_warp()) parts[this_warp()] = sum;
+  keep_merged(sum, parts);
 }
 
 // The budget of every block grows to what this anchor's reference errs there.
@@ -371,7 +416,15 @@ static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudg
           fmin(fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), rule.rtol * scale), rule.cap)};
 }
 
-// Error over allowed error of every block; each warp sums its share up into parts[warp].
+static __device__ void merge(JudgedPart& to, const JudgedPart& other) {
+  to.worst = fmax(to.worst, other.worst);
+  to.error_max = fmax(to.error_max, other.error_max);
+  to.error_square += other.error_square;
+  to.compared += other.compared;
+  to.blocks_wrong += other.blocks_wrong;
+}
+
+// Error over allowed error of every block; each block of threads sums its share up.
 extern "C" __global__ void kb_judge(const BlockStats* stats, i64 blocks, const BlockBudget* budget, JudgeRule rule,
                                     JudgedPart* parts) {
   JudgedPart sum = {0, 0, 0, 0, 0};
@@ -383,20 +436,9 @@ extern "C" __global__ void kb_judge(const BlockStats* stats, i64 blocks, const B
       ratio = fmax(ratio_of(s.error_rms, limits.rms), ratio_of(s.error_max, limits.max));
     }
     if (s.mismatched != 0) ratio = __longlong_as_double(0x7ff0000000000000ll);
-    sum.blocks_wrong += !(ratio <= 1);
-    sum.worst = fmax(sum.worst, ratio);
-    sum.error_max = fmax(sum.error_max, s.error_max);
-    sum.error_square += s.error_rms * s.error_rms * s.compared;
-    sum.compared += s.compared;
+    merge(sum, {ratio, s.error_max, s.error_rms * s.error_rms * s.compared, s.compared, !(ratio <= 1)});
   }
-  for (int step = 16; step > 0; step /= 2) {
-    sum.worst = fmax(sum.worst, __shfl_down_sync(~0u, sum.worst, step));
-    sum.error_max = fmax(sum.error_max, __shfl_down_sync(~0u, sum.error_max, step));
-    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
-    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
-    sum.blocks_wrong += __shfl_down_sync(~0u, sum.blocks_wrong, step);
-  }
-  if (leads_warp()) parts[this_warp()] = sum;
+  keep_merged(sum, parts);
 }
 
 static __device__ int bin_of(double ratio) {
@@ -415,22 +457,19 @@ static __device__ void keep_worse(ElementsPart& to, double worst, i64 index, dou
   }
 }
 
-static __device__ void merge_lanes(ElementsPart& sum) {
-  for (int step = 16; step > 0; step /= 2) {
-    keep_worse(sum, __shfl_down_sync(~0u, sum.worst, step), __shfl_down_sync(~0u, sum.worst_index, step),
-               __shfl_down_sync(~0u, sum.expected, step), __shfl_down_sync(~0u, sum.got, step));
-    sum.error_max = fmax(sum.error_max, __shfl_down_sync(~0u, sum.error_max, step));
-    sum.error_square += __shfl_down_sync(~0u, sum.error_square, step);
-    sum.wrong += __shfl_down_sync(~0u, sum.wrong, step);
-    sum.unwritten += __shfl_down_sync(~0u, sum.unwritten, step);
-    sum.non_finite += __shfl_down_sync(~0u, sum.non_finite, step);
-    sum.compared += __shfl_down_sync(~0u, sum.compared, step);
-    for (int i = 0; i < HISTOGRAM_BINS; ++i) sum.histogram[i] += __shfl_down_sync(~0u, sum.histogram[i], step);
-  }
+static __device__ void merge(ElementsPart& to, const ElementsPart& other) {
+  keep_worse(to, other.worst, other.worst_index, other.expected, other.got);
+  to.error_max = fmax(to.error_max, other.error_max);
+  to.error_square += other.error_square;
+  to.wrong += other.wrong;
+  to.unwritten += other.unwritten;
+  to.non_finite += other.non_finite;
+  to.compared += other.compared;
+  for (int i = 0; i < HISTOGRAM_BINS; ++i) to.histogram[i] += other.histogram[i];
 }
 
 // Every element of a wrong output, by the rule of its block (ElementRule and ComparePair of the CPU's comparison): bit
-// i of `wrong` is set if element i is; each warp sums its share up into parts[warp].
+// i of `wrong` is set if element i is; each block of threads sums its share up.
 template <typename T>
 static __device__ void elements_of_blocks(const void* got, const void* expected, i64 n, const BlockStats* stats,
                                           const BlockBudget* budget, const JudgeRule& rule, u32* wrong,
@@ -440,7 +479,7 @@ static __device__ void elements_of_blocks(const void* got, const void* expected,
   const int block = 1024, lane = threadIdx.x % 32;
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
   ElementsPart sum = {-1, 0, 0, 0, 0, -1, 0, 0, 0, 0, {}};
-  for (i64 b = static_cast<i64>(this_warp()); b * block < n; b += static_cast<i64>(all_threads() / 32)) {
+  for (i64 b = static_cast<i64>(first_thread() / 32); b * block < n; b += static_cast<i64>(all_threads() / 32)) {
     const BlockBudget limits = limits_of(stats[b], budget, b, rule);
     const bool only_rms =
         ratio_of(stats[b].error_rms, limits.rms) > 1 && !(ratio_of(stats[b].error_max, limits.max) > 1);
@@ -472,8 +511,7 @@ static __device__ void elements_of_blocks(const void* got, const void* expected,
       if (lane == 0) wrong[(b * block + group) / 32] = word;
     }
   }
-  merge_lanes(sum);
-  if (leads_warp()) parts[this_warp()] = sum;
+  keep_merged(sum, parts);
 }
 
 #define ELEMENTS(name, type)                                                                                           \

@@ -13,7 +13,7 @@ namespace kb::cuda {
 
 class Launcher {
  public:
-  static constexpr unsigned kThreads = 256;
+  static constexpr unsigned kThreads = 256;  // THREADS in kernels.cu
 
   static Result<Launcher> Create(const Functions& driver, int major, int minor, int multiprocessors);
 
@@ -22,7 +22,6 @@ class Launcher {
     const uint64_t most = static_cast<uint64_t>(multiprocessors_) * 8;
     return static_cast<unsigned>(std::clamp<uint64_t>((items + kThreads - 1) / kThreads, 1, most));
   }
-  unsigned Warps(uint64_t items) const { return Blocks(items) * (kThreads / 32); }
 
   // On the legacy stream. One item is one thread.
   template <typename... Arguments>
