@@ -27,7 +27,7 @@ from .channel import Channel
 from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import parsed, pointers
-from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, synchronize
+from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD
 
 
@@ -50,6 +50,7 @@ class Host:
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
     def __init__(self, library, kind, threads):
+        settle_math()
         self.lib, self.kind = device_library.load(library), kind
         if kind != "cpu":
             start_cuda()
@@ -127,7 +128,10 @@ class Host:
                 budgets = [None] * len(problem.output_examples)
                 done = request["rounds"]
                 break
+            versions = [t._version for t in tensors] if problem.keeps_inputs else []
             expected = [t.contiguous() for t in problem.outputs(problem.forward(weights, structure, tensors, 1))]
+            if problem.keeps_inputs and versions != [t._version for t in tensors]:  # as it did those that it was tried on
+                problem.keeps_inputs = False
             budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
             for budget, a, b in zip(budgets, expected, truth):
                 code, bits, _ = trees.DTYPES[a.dtype]
@@ -223,14 +227,12 @@ class Host:
         """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
         longer than a small problem's call. On a GPU, where all memory is of one kind, only a reference that changes its inputs gets
         copies of them."""
+        copied = self.kind == "cpu" or not self.problem.keeps_inputs
         kept = self.problem.kept if self.kind == "cpu" else {}
-        for name, examples in (("working", self.problem.input_examples if self.copies_inputs() else []), ("scratch", self.problem.output_examples if self.copies else [])):
+        for name, examples in (("working", self.problem.input_examples if copied else []), ("scratch", self.problem.output_examples if self.copies else [])):
             if not kept.get(name):
                 kept[name] = [shared_like(t) for t in examples]
         self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
-
-    def copies_inputs(self):
-        return self.kind == "cpu" or not self.problem.keeps_inputs
 
     def arena_bytes(self):
         """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides with an eighth for what is
@@ -299,18 +301,18 @@ class Host:
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
     def baseline(self, request):
-        """The reference, called the same way: inputs copied, outputs poisoned, caches flushed, clock to the last secret position.
+        """The reference, called the same way: inputs in place, outputs poisoned, caches flushed, clock to the last secret position.
         `launch_us`: of that time on a GPU, until forward had returned."""
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
         if request.get("alone") and self.kind == "cpu":
             self.lib.kbd_flush(self.device)  # in a round it is a candidate's call before which the caches are flushed too
-        given = self.working if self.copies_inputs() else self.inputs
+        given = self.working or self.inputs
         if self.emptied:  # taking memory anew is no part of a call
             self.timed.forward(self.weights, self.structure, given, self.rng_seed)
             self.emptied = False
-        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.copies_inputs() else None,
+        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.working else None,
                                       pointers(self.scratch) if self.copies else None)
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)

@@ -22,6 +22,7 @@ import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each 
 
 from . import extensions, first_call, module_runner, runner_library
 from .channel import Channel
+from .problem import settle_math
 
 
 def close_all_but(kept):
@@ -61,6 +62,7 @@ def probe(library, spec):
 def warm_up():
     """Lets torch find out about the processor while /proc can still be read. One thread: a pool would not survive fork."""
     torch.set_num_threads(1)
+    settle_math()
     x = torch.ones(4, 4)
     torch.nn.functional.conv2d(x.reshape(1, 1, 4, 4), torch.ones(1, 1, 3, 3))
     torch.softmax(torch.nn.functional.linear(x, x), dim=-1)

@@ -113,7 +113,7 @@ TEST_F(DeviceTest, TellsTheSameOfFloatingOutputs) {
   }
 }
 
-// Sums over numbers of 16 bits are taken without converting them: every one of them, subnormal ones and zeros too.
+// Every number of 16 bits, subnormal ones and zeros too.
 TEST_F(DeviceTest, KnowsEveryNumberOf16Bits) {
   for (const kb_dtype dtype : {kF16, kBf16}) {
     const uint16_t exponent = dtype.code == KB_BFLOAT ? 0x7f80 : 0x7c00;

@@ -16,17 +16,17 @@ class Model(torch.nn.Module):
     def forward(self, x):
         {body}
 def get_inputs():
-    return [torch.rand(8, 8)]
+    {inputs}
 def get_init_inputs():
     return []
 """
 
 
 class Inputs(unittest.TestCase):
-    def keeps_inputs(self, body):
+    def keeps_inputs(self, body, inputs="return [torch.rand(8, 8)]"):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory) / "problem.py"
-            path.write_text(PROBLEM.format(body=body))
+            path.write_text(PROBLEM.format(body=body, inputs=inputs))
             return Problem(path, "standard", "fp32", [1], None).keeps_inputs
 
     def test_a_pure_function_keeps_them(self):
@@ -46,6 +46,14 @@ class Inputs(unittest.TestCase):
 
     def test_and_past_what_autograd_sees(self):
         self.assertFalse(self.keeps_inputs("y = x.clone(); x.data.add_(1); return y"))
+
+    def test_what_is_no_memory_of_its_own_is_copied(self):
+        for inputs in ("return [torch.rand(65)[1:]]", "return [torch.rand(8, dtype=torch.cfloat).conj()]",
+                       "with torch.inference_mode(): return [torch.rand(8)]"):
+            self.assertFalse(self.keeps_inputs("return x + 1", inputs), inputs)
+
+    def test_nor_one_tensor_twice(self):
+        self.assertFalse(self.keeps_inputs("return x[0] + 1", "x = torch.rand(8, 8); return [[x, x]]"))
 
 
 if __name__ == "__main__":
