@@ -55,17 +55,20 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
 }
 
 bool SlowThroughout(const Evaluation& evaluation) {
+  constexpr double kBeyondDoubt = 10;
   const double limit = evaluation.protocol.slow_below / 2;
   int rounds = 0;
-  bool sure = false;
+  bool one_not_void = false, beyond_doubt = true;
   for (const Round& round : evaluation.rounds) {
     if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
     if (!round.plan.scored || round.plan.distribution != "natural") continue;
-    if (std::max(round.baseline_us, evaluation.undisturbed_us) >= limit * evaluation.CandidateUs(round)) return false;
+    const double baseline_us = std::max(round.baseline_us, evaluation.undisturbed_us);
+    if (baseline_us >= limit * evaluation.CandidateUs(round)) return false;
     ++rounds;
-    sure |= round.void_reason.empty();
+    one_not_void |= round.void_reason.empty();
+    beyond_doubt &= kBeyondDoubt * baseline_us < limit * evaluation.CandidateUs(round);
   }
-  return sure && rounds >= evaluation.protocol.round_checks.front();
+  return (one_not_void || beyond_doubt) && rounds >= evaluation.protocol.round_checks.front();
 }
 
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {

@@ -28,8 +28,9 @@ bool LaunchedSlowly(const Round& round, const Evaluation& evaluation);
 std::optional<Finding> StartedEarly(const Evaluation& evaluation);
 
 // Whether the candidate is too slow for void rounds to matter: it has had as many natural rounds as the protocol begins
-// with, one of them not void, and in each it ran at less than half of `slow_below` times the speed of the slower of
-// that round's baseline and the undisturbed one. Never where something used the device before a round.
+// with, and in each it ran at less than half of `slow_below` times the speed of the slower of that round's baseline and
+// the undisturbed one. One of the rounds is not void, or it is another ten times as slow: no other load is to blame for
+// that. Never where something used the device before a round.
 bool SlowThroughout(const Evaluation& evaluation);
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is

@@ -98,6 +98,10 @@ TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
   evaluation = FarTooSlow();
   for (Round& round : evaluation.rounds) round.void_reason = "other load during the candidate";
   EXPECT_FALSE(SlowThroughout(evaluation)) << "that may be what made it slow";
+  for (Round& round : evaluation.rounds) round.candidate_us = 100'000;
+  EXPECT_TRUE(SlowThroughout(evaluation)) << "not a hundred times as slow as the baseline";
+  evaluation.rounds[2].candidate_us = 40'000;
+  EXPECT_FALSE(SlowThroughout(evaluation)) << "nor once only";
   evaluation = FarTooSlow();
   evaluation.offset_us = 9'000;
   EXPECT_FALSE(SlowThroughout(evaluation)) << "what an empty call takes is no slowness of the candidate's";
