@@ -3,7 +3,9 @@
 // A death signal (PR_SET_PDEATHSIG) reaches one process, and only once that process has asked for it: when the engine
 // is killed while bubblewrap is still setting up, the half-made sandbox stays, or even starts its command. The keeper
 // adopts whatever loses its parent below it, and kills it all when the command has ended, when it is told to stop
-// (SIGTERM), or when the engine is gone. It ends as the command has ended.
+// (SIGTERM), or when the engine is gone. It ends as the command has ended. There are two of them, one below the other,
+// for a keeper can be killed as well: what the inner one leaves the outer one adopts, and the outer one's death tells
+// the inner one to stop.
 #include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -63,6 +65,36 @@ int AwaitEnd(pid_t command, const sigset_t& awaited) {
   }
 }
 
+// Starts a child that is told of our death by `death_signal`. In the child 0 is returned, with no signal blocked that
+// was not before.
+pid_t StartBelow(int death_signal, const sigset_t& before) {
+  const pid_t keeper = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    std::perror("kb-keeper: cannot start a process");
+    _exit(kNotStarted);
+  }
+  if (child > 0) return child;
+  prctl(PR_SET_PDEATHSIG, death_signal);
+  if (getppid() != keeper) _exit(kNotStarted);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return 0;
+}
+
+// Keeps `child` until it ends, and ends as it has ended.
+[[noreturn]] void Keep(pid_t child, const sigset_t& awaited, const sigset_t& before) {
+  closefrom(0);  // what the command was given must end with it, not with us
+  const int status = AwaitEnd(child, awaited);
+  KillAllBelow();
+  if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  signal(WTERMSIG(status), SIG_DFL);
+  raise(WTERMSIG(status));
+  _exit(kNotStarted);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -80,29 +112,10 @@ int main(int argc, char** argv) {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Until here the engine's death has killed the keeper, which had started nothing yet.
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  const pid_t keeper = getpid();
-  const pid_t command = fork();
-  if (command < 0) {
-    std::perror("kb-keeper: cannot start a process");
-    return kNotStarted;
-  }
-  if (command == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != keeper) _exit(kNotStarted);
-    sigprocmask(SIG_SETMASK, &before, nullptr);
-    execvp(argv[1], argv + 1);
-    std::fprintf(stderr, "kb-keeper: cannot start %s: %s\n", argv[1], std::strerror(errno));
-    _exit(kNotStarted);
-  }
-  // What the command was given must end with it, not with us.
-  closefrom(0);
-  const int status = AwaitEnd(command, awaited);
-  KillAllBelow();
-  if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
-  sigprocmask(SIG_SETMASK, &before, nullptr);
-  signal(WTERMSIG(status), SIG_DFL);
-  raise(WTERMSIG(status));
-  return kNotStarted;
+  if (const pid_t inner = StartBelow(SIGTERM, all); inner > 0) Keep(inner, awaited, before);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (const pid_t command = StartBelow(SIGKILL, before); command > 0) Keep(command, awaited, before);
+  execvp(argv[1], argv + 1);
+  std::fprintf(stderr, "kb-keeper: cannot start %s: %s\n", argv[1], std::strerror(errno));
+  _exit(kNotStarted);
 }

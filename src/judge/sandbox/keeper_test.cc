@@ -97,5 +97,22 @@ TEST_F(KeeperTest, NothingOutlivesTheEngine) {
   EXPECT_TRUE(Ends(stray));
 }
 
+// Whichever of the two is killed, the other one sees to the rest.
+TEST_F(KeeperTest, NothingOutlivesOneOfTheKeepers) {
+  for (const bool inner : {false, true}) {
+    auto kept = Subprocess::Spawn(Kept("echo $PPID >inner; " + std::string(kStray) + "kill -STOP $$"));
+    ASSERT_TRUE(kept);
+    const Fd stray = AwaitStray();
+    pid_t pid = kept->pid();
+    if (inner) std::ifstream(directory_->path() / "inner") >> pid;
+    ASSERT_EQ(kill(pid, SIGKILL), 0);
+    EXPECT_TRUE(Ends(stray)) << inner;
+    const auto status = kept->Wait(kPatience);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->Describe(), "SIGKILL (Killed)");
+    std::filesystem::remove(directory_->path() / "stray");
+  }
+}
+
 }  // namespace
 }  // namespace kb
