@@ -130,7 +130,7 @@ class Host:
                 break
             versions = [t._version for t in tensors] if problem.keeps_inputs else []
             expected = [t.contiguous() for t in problem.outputs(problem.forward(weights, structure, tensors, 1))]
-            if problem.keeps_inputs and versions != [t._version for t in tensors]:  # as it did those that it was tried on
+            if problem.keeps_inputs and versions != [t._version for t in tensors]:  # though not those that it was tried on
                 problem.keeps_inputs = False
             budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
             for budget, a, b in zip(budgets, expected, truth):
