@@ -15,10 +15,11 @@ const std::array<double, kHistogramBins> kHistogramBounds = {
 
 namespace {
 
-// Element types: how bits become a number. Wide holds the squares of all of them.
+// Element types: how bits become a number, and as what two of them differ. Wide holds the squares of all of them.
 struct Float32 {
   using Bits = uint32_t;
   using Wide = double;
+  using Distance = double;
   static constexpr double kEpsilon = 0x1p-23;
   KB_INLINE static float Value(Bits bits) { return std::bit_cast<float>(bits); }
 };
@@ -26,6 +27,7 @@ struct Float32 {
 struct Float64 {
   using Bits = uint64_t;
   using Wide = long double;
+  using Distance = double;
   static constexpr double kEpsilon = 0x1p-52;
   KB_INLINE static double Value(Bits bits) { return std::bit_cast<double>(bits); }
 };
@@ -33,6 +35,7 @@ struct Float64 {
 struct BFloat16 {
   using Bits = uint16_t;
   using Wide = double;
+  using Distance = float;
   static constexpr double kEpsilon = 0x1p-7;
   KB_INLINE static float Value(Bits bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 };
@@ -40,6 +43,7 @@ struct BFloat16 {
 struct Float16 {
   using Bits = uint16_t;
   using Wide = double;
+  using Distance = float;
   static constexpr double kEpsilon = 0x1p-10;
   KB_INLINE static float Value(Bits bits) {
     const uint32_t sign = (uint32_t{bits} & 0x8000u) << 16;
@@ -104,7 +108,17 @@ KB_INLINE BlockStats FastBlock(const void* got, const void* expected, int64_t n,
   return stats;
 }
 
-KB_INLINE bool IsFinite(double value) { return std::fabs(value) <= std::numeric_limits<double>::max(); }
+template <typename Number>
+KB_INLINE bool IsFinite(Number value) {
+  return std::fabs(value) <= std::numeric_limits<Number>::max();
+}
+
+// What two finite numbers differ by: the Distance that FastBlock takes, if there is one.
+template <typename Distance>
+KB_INLINE double DistanceOf(double a, double b) {
+  const Distance narrow = std::fabs(static_cast<Distance>(a) - static_cast<Distance>(b));
+  return IsFinite(narrow) ? narrow : std::fabs(a - b);
+}
 
 // The same sums where some components are not finite, or where squares may overflow. Against fp64 truth (kAnchor), what
 // is not finite on one side only is left out on both: the reference overflowed.
@@ -112,6 +126,7 @@ template <typename T, typename Expected, bool kAnchor>
 KB_INLINE BlockStats MaskedBlock(const void* got, const void* expected, int64_t n, double atol, double rtol,
                                  typename T::Bits poison) {
   using Wide = typename T::Wide;
+  using Distance = std::conditional_t<kAnchor, double, typename T::Distance>;
   Wide error_square = 0, square = 0, sum = 0;
   double error_max = 0, ratio_max = 0;
   int32_t compared = 0, finite = 0, mismatched = 0;
@@ -126,7 +141,7 @@ KB_INLINE BlockStats MaskedBlock(const void* got, const void* expected, int64_t 
     const bool use = kAnchor ? both : IsFinite(e);
     const bool unwritten = kAnchor ? false : (got_bits == poison) & (expected_bits != poison);
     const bool same = (g == e) | ((g != g) & (e != e));
-    const double error = both ? std::fabs(g - e) : 0.0;
+    const double error = both ? DistanceOf<Distance>(g, e) : 0.0;
     const double value = use ? e : 0.0;
     error_square += Wide{error} * error;
     square += Wide{value} * value;
@@ -211,7 +226,7 @@ KB_INLINE Pair ComparePair(typename T::Bits got, typename T::Bits expected, cons
   pair.expected = T::Value(expected);
   pair.poisoned = got == static_cast<typename T::Bits>(rule.poison) && got != expected;
   if (IsFinite(pair.got) && IsFinite(pair.expected)) {
-    pair.error = std::fabs(pair.got - pair.expected);
+    pair.error = DistanceOf<typename T::Distance>(pair.got, pair.expected);
     const double allowed = rule.allclose ? rule.atol + rule.rtol * std::fabs(pair.expected) : rule.allowed;
     pair.ratio = Ratio(pair.error, allowed);
     pair.wrong = pair.ratio > 1 || (!rule.allclose && pair.error >= rule.force);

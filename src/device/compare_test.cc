@@ -126,6 +126,27 @@ TEST(Compare, CountsWhatWasNotWritten) {
   }
 }
 
+// 2 and 2^-24 differ by 2 in fp32 and by less in fp64. Whatever else is in the block, the same counts for it and for
+// the element, and what fp32 cannot hold is told in fp64.
+TEST(Compare, AnElementOf16BitsErrsAsItsBlockDoes) {
+  const Tolerance just_below = {.rtol = 1 - 0x1p-26, .rtol_rms = 1e3};
+  for (const kb_dtype dtype : {kF16, kBf16}) {
+    for (const double elsewhere : {2.0, kNan}) {
+      Values expected(1500, 2), got = expected;
+      expected[5] = got[5] = elsewhere;
+      got[77] = 0x1p-24;
+      const CompareResult result = CompareValues(got, expected, dtype, {}, just_below);
+      EXPECT_FALSE(result.ok);
+      EXPECT_EQ(result.wrong, 1);
+      EXPECT_EQ(result.worst_index, 77);
+      EXPECT_EQ(result.max_abs_error, 2);
+    }
+  }
+  const CompareResult far = CompareValues({1, 3e38}, {1, -3e38}, kBf16);
+  EXPECT_EQ(far.wrong, 1);
+  EXPECT_EQ(far.max_abs_error, far.got - far.expected);
+}
+
 TEST(Compare, PoisonIsNotTheNanThatIsExpected) {
   const std::vector<char> nans = Encode(Values(100, kNan), kF32);
   std::vector<char> got(nans.size());

@@ -132,6 +132,22 @@ TEST_F(DeviceTest, KnowsEveryNumberOf16Bits) {
   }
 }
 
+// What fp32 rounds of a difference, and what it cannot hold (compare_test.cc).
+TEST_F(DeviceTest, RoundsDifferencesOf16BitsAlike) {
+  for (const kb_dtype dtype : {kF16, kBf16}) {
+    for (const double elsewhere : {2.0, kNan}) {
+      Values expected(3000, 2), got = expected;
+      expected[5] = got[5] = elsewhere;
+      got[77] = 0x1p-24;
+      ExpectSame(got, expected, dtype, {.rtol = 1 - 0x1p-26, .rtol_rms = 1e3});
+      got[2000] = dtype.code == KB_BFLOAT ? 3e38 : 6e4;
+      expected[2000] = -got[2000];
+      ExpectSame(got, expected, dtype, {});
+      ExpectSame(got, expected, dtype, Allclose(1, 1));
+    }
+  }
+}
+
 TEST_F(DeviceTest, KeepsTheSameBudget) {
   const Values truth = Numbers(2), noise = Normal(static_cast<int64_t>(truth.size()), 0, 1e-4, 3);
   Values reference = truth, near = truth, far = truth;

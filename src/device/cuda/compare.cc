@@ -8,7 +8,7 @@
 
 namespace kb::cuda {
 
-// What kernels.cu takes to judge a block; the same there.
+// What compare.cu takes to judge a block; the same there.
 struct JudgeRule {
   double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap;
   double pooled_rms, pooled_max;  // what every block's budget is at least
@@ -22,7 +22,7 @@ enum Kind : int32_t { kAnchored = 0, kAllclose = 1, kBits = 2 };  // of JudgeRul
 
 constexpr int64_t kMostMergers = 1 << 16;  // threads that merge sums of blocks: more would leave more to do here
 
-// What a block of threads sums up; the same in kernels.cu.
+// What a block of threads sums up; the same in compare.cu.
 struct TotalsPart {
   double count, mean, deviation, square, error_square, worst_rms, worst_max;
   int64_t compared;
@@ -113,7 +113,7 @@ void Comparer::AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dty
 // Sums of every block of kBlockElements elements, as compare_kernels.h defines them, into stats_.
 void Comparer::TakeStats(const std::string& kind, const void* got, const void* expected, const CompareKernels& form,
                          kb_dtype dtype, int64_t elements, const Tolerance& tolerance, uint64_t poison) {
-  static_assert(sizeof(BlockStats) == 56);  // as in kernels.cu
+  static_assert(sizeof(BlockStats) == 56);  // as in compare.cu
   const int64_t blocks = CountBlocks(elements);
   const size_t bytes = static_cast<size_t>(blocks) * sizeof(BlockStats);
   if (!stats_ || stats_->size() < bytes) {

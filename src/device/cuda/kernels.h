@@ -1,4 +1,4 @@
-// The text of kernels.cu, which NVRTC compiles for the device that is present.
+// The text of memory.cu and compare.cu, which NVRTC compiles for the device that is present.
 #ifndef DEVICE_CUDA_KERNELS_H_
 #define DEVICE_CUDA_KERNELS_H_
 

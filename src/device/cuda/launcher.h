@@ -1,4 +1,4 @@
-// The kernels of kernels.cu, compiled for the device that is present, and how to launch them.
+// The kernels of memory.cu and compare.cu, compiled for the device that is present, and how to launch them.
 #ifndef DEVICE_CUDA_LAUNCHER_H_
 #define DEVICE_CUDA_LAUNCHER_H_
 
@@ -13,7 +13,7 @@ namespace kb::cuda {
 
 class Launcher {
  public:
-  static constexpr unsigned kThreads = 256;  // THREADS in kernels.cu
+  static constexpr unsigned kThreads = 256;  // THREADS in memory.cu
 
   static Result<Launcher> Create(const Functions& driver, int major, int minor, int multiprocessors);
 

@@ -1,91 +1,4 @@
-// Kernels of the trusted side, compiled by NVRTC for the device that is present (kernels.h says who calls them how).
-// Buffers are 16-byte aligned where a comment says so; sizes count what their names say. Launched with any grid: all
-// loops stride over it.
-
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef long long i64;
-
-#define THREADS 256  // of a block, but where a kernel is launched for one thread
-
-static __device__ u64 first_thread() { return blockIdx.x * static_cast<u64>(blockDim.x) + threadIdx.x; }
-static __device__ u64 all_threads() { return static_cast<u64>(gridDim.x) * blockDim.x; }
-
-static __device__ u64 timer() {
-  u64 now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
-// Fills `bytes` with a pattern of 8 bytes. Quick if `to` is 16-byte aligned.
-extern "C" __global__ void kb_fill(u8* to, u64 bytes, u64 pattern) {
-  if (reinterpret_cast<u64>(to) % 16 != 0) {
-    for (u64 i = first_thread(); i < bytes; i += all_threads()) to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
-    return;
-  }
-  ulonglong2* wide = reinterpret_cast<ulonglong2*>(to);
-  const ulonglong2 pair = {pattern, pattern};
-  for (u64 i = first_thread(); i < bytes / 16; i += all_threads()) wide[i] = pair;
-  for (u64 i = bytes / 16 * 16 + first_thread(); i < bytes; i += all_threads())
-    to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
-}
-
-// Sets *different if any bit differs. Quick if both are 16-byte aligned.
-extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* different) {
-  const ulonglong2* x = reinterpret_cast<const ulonglong2*>(a);
-  const ulonglong2* y = reinterpret_cast<const ulonglong2*>(b);
-  const u64 wide = (reinterpret_cast<u64>(a) | reinterpret_cast<u64>(b)) % 16 == 0 ? bytes / 16 : 0;
-  bool differs = false;
-  for (u64 i = first_thread(); i < wide; i += all_threads()) {
-    const ulonglong2 p = x[i], q = y[i];
-    differs |= (p.x != q.x) | (p.y != q.y);
-  }
-  for (u64 i = wide * 16 + first_thread(); i < bytes; i += all_threads()) differs |= a[i] != b[i];
-  if (differs) *different = 1;
-}
-
-// The watch: one thread reads the timer for `ns`. gaps[0]: the largest step in ns, gaps[1]: the sum of steps above
-// `suspicious` ns, during which something else must have held the device.
-extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
-  const u64 start = timer();
-  u64 last = start, largest = 0, sum = 0;
-  while (last - start < ns) {
-    const u64 now = timer();
-    const u64 gap = now - last;
-    largest = gap > largest ? gap : largest;
-    if (gap > suspicious) sum += gap;
-    last = now;
-  }
-  gaps[0] = largest;
-  gaps[1] = sum;
-}
-
-// out[i] = the element of `size` bytes (1, 2, 4, 8 or 16) at positions[i].
-extern "C" __global__ void kb_gather(const u8* data, u32 size, const i64* positions, u32 n, u8* out) {
-  for (u64 i = first_thread(); i < n; i += all_threads()) {
-    const u8* from = data + positions[i] * size;
-    switch (size) {
-      case 1:
-        out[i] = *from;
-        break;
-      case 2:
-        reinterpret_cast<u16*>(out)[i] = *reinterpret_cast<const u16*>(from);
-        break;
-      case 4:
-        reinterpret_cast<u32*>(out)[i] = *reinterpret_cast<const u32*>(from);
-        break;
-      case 8:
-        reinterpret_cast<u64*>(out)[i] = *reinterpret_cast<const u64*>(from);
-        break;
-      case 16:
-        reinterpret_cast<u64*>(out)[2 * i] = reinterpret_cast<const u64*>(from)[0];
-        reinterpret_cast<u64*>(out)[2 * i + 1] = reinterpret_cast<const u64*>(from)[1];
-        break;
-    }
-  }
-}
+// The comparison's kernels, which compare.cc launches. Compiled behind memory.cu, whose names they use.
 
 // As kb::BlockStats (compare_kernels.h).
 struct BlockStats {
@@ -117,6 +30,14 @@ struct F16 {
 };
 
 static __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
+static __device__ bool is_finite(float x) { return fabsf(x) <= 3.402823466e38f; }
+
+// What two finite numbers differ by: of two of 16 bits the same fp32 number that FinitePair takes, if there is one.
+template <typename T, typename E>
+static __device__ __forceinline__ double distance(typename T::Bits a, typename E::Bits b) {
+  const auto narrow = fabs(T::value(a) - E::value(b));
+  return is_finite(narrow) ? narrow : fabs(static_cast<double>(T::value(a)) - static_cast<double>(E::value(b)));
+}
 // The larger one; `b` if either is not a number. One comparison, where fmax takes more.
 static __device__ __forceinline__ double larger(double a, double b) { return a > b ? a : b; }
 static __device__ __forceinline__ float larger(float a, float b) { return fmaxf(a, b); }
@@ -139,7 +60,7 @@ struct AnyPair {
     const double g = T::value(gb), e = E::value(eb);
     const bool both = is_finite(g) && is_finite(e);
     const bool use = kAnchor ? both : is_finite(e);
-    const double error = both ? fabs(g - e) : 0.0;
+    const double error = both ? distance<T, E>(gb, eb) : 0.0;
     const double value = use ? e : 0.0;
     sums.error_square += error * error;
     sums.square += value * value;
@@ -493,7 +414,7 @@ static __device__ void elements_of_blocks(const void* got, const void* expected,
         const bool both = is_finite(g) && is_finite(e);
         const bool poisoned = gb == static_cast<typename T::Bits>(rule.poison) && gb != eb;
         const bool same = g == e || (g != g && e != e);
-        const double error = both ? fabs(g - e) : 0.0;
+        const double error = both ? distance<T, T>(gb, eb) : 0.0;
         const double allowed = rule.kind == 1 ? rule.atol + rule.rtol * fabs(e) : allowed_here;
         const bool mismatched = !both && (!same || poisoned);
         const double ratio = mismatched ? infinity : ratio_of(error, allowed);
