@@ -90,10 +90,11 @@ Result<std::vector<BaselineTask>> MakeTasks(const std::vector<SelectedProblem>& 
   std::vector<BaselineTask> tasks;
   for (const SelectedProblem& problem : problems) {
     KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
+    const std::string sha256 = Sha256(source);
     for (const Protocol& protocol : protocols) {
       BaselineTask task{problem.file, SizeFor(problem, flags.size), protocol, nullptr, nullptr};
       const auto stored = [&](const std::string& kind) {
-        const auto found = known.find({problem.file.name, Sha256(source), task.size, protocol.precision, kind});
+        const auto found = known.find({problem.file.name, sha256, task.size, protocol.precision, kind});
         return found == known.end() ? json() : found->second;
       };
       task.known = stored(protocol.baseline);
