@@ -20,7 +20,9 @@ namespace {
 using nlohmann::json;
 
 // A GPU's offset is longer than many kernels; for calls of this length and more it matters as little as on the CPU.
-constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11, kSettling = 2;
+// There a runner's first calls take longer than those of rounds will (bench/results/aa_cuda.md): they settle it.
+constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11;
+constexpr int kSettlingCalls = 2, kExactSettlingCalls = 5;
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;
@@ -342,11 +344,14 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
   const bool gpu = options_.device != "cpu";
   const bool exact = gpu && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
   if (gpu && !exact && !watch) quiet.reset();
+  const int settling = !gpu ? 0 : exact ? kExactSettlingCalls : kSettlingCalls;
+  const int calls = exact ? kExactOffsetCalls : kOffsetCalls;
   std::vector<double> offset;
-  for (int i = 0; i < (exact ? kExactOffsetCalls : kOffsetCalls); ++i) {
+  for (int i = 0; i < settling + calls; ++i) {
     KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));
-    // A runner of ours that was stopped in the middle of starting may still have had work on the device at first.
-    evaluation->device_shared |= empty.used && quiet && i >= kSettling;
+    // A runner of ours that was stopped in the middle of starting may still have had work on the device at first, too.
+    if (i < settling) continue;
+    evaluation->device_shared |= empty.used && quiet;
     offset.push_back(empty.us);
   }
   std::sort(offset.begin(), offset.end());
