@@ -2,14 +2,16 @@
 
 #include <signal.h>
 
+#include <atomic>
 #include <initializer_list>
 
 namespace kb {
 namespace {
 
-volatile sig_atomic_t interrupted = 0;
+std::atomic<bool> interrupted = false;
+static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may set it
 
-void OnSignal(int) { interrupted = 1; }
+void OnSignal(int) { interrupted = true; }
 
 }  // namespace
 
@@ -21,6 +23,8 @@ void InstallInterruptHandlers() {
   signal(SIGPIPE, SIG_IGN);  // a reader that went away is an error of write(), not our death
 }
 
-bool Interrupted() { return interrupted != 0; }
+void Interrupt() { interrupted = true; }
+
+bool Interrupted() { return interrupted; }
 
 }  // namespace kb

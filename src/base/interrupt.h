@@ -9,6 +9,8 @@ namespace kb {
 
 // SIGINT, SIGTERM and SIGHUP set a flag; a second one of them ends the process at once.
 void InstallInterruptHandlers();
+// Sets the flag as they do.
+void Interrupt();
 bool Interrupted();
 
 // Longest sleep of a wait before it looks at the flag again.

@@ -17,6 +17,7 @@ enum ExitCode : int {
   kUsage = 2,          // bad arguments, missing files, a broken problem
   kEngineFailure = 3,  // the engine, the store or this machine failed; no verdict
   kInterrupted = 130,  // Ctrl-C
+  kReaderGone = 141,   // of standard output
 };
 
 // Says what went wrong on stderr and returns the exit code of its kind.

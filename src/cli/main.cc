@@ -6,6 +6,7 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/standard_output.h"
 
 namespace kb::cli {
 
@@ -36,6 +37,7 @@ bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == 
 
 int main(int argc, char** argv) {
   kb::InstallInterruptHandlers();
+  kb::cli::GuardOutput();
   CLI::App app{"KernelBench: is this kernel correct, and is it faster?"};
   app.set_version_flag("--version", "kernelbench " KB_VERSION);
   app.require_subcommand(1);
@@ -68,7 +70,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
-    return code == 0 ? 0 : kb::cli::kUsage;
+    exit_code = code == 0 ? kb::cli::kAllCorrect : kb::cli::kUsage;
   }
-  return exit_code;
+  return kb::cli::FinishOutput(exit_code);
 }

@@ -1,5 +1,8 @@
 // The commands beside eval, and what the command line accepts.
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -21,6 +24,22 @@ using CommandTest = EngineTest;
 std::string Contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST_F(CommandTest, SaysThatItsOutputCannotBeWritten) {
+  const Fd full(open("/dev/full", O_WRONLY | O_CLOEXEC));
+  for (const Arguments& arguments : {Arguments{"protocols"}, {"problems", "show", "level1"}}) {
+    const Ended ended = StartInto(full.get(), arguments).Wait();
+    EXPECT_EQ(ended.code, 3) << ended;
+    EXPECT_THAT(ended.err, HasSubstr("cannot write to standard output: No space left on device"));
+  }
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const Fd write_end(ends[1]);
+  close(ends[0]);
+  const Ended unread = StartInto(write_end.get(), {"problems", "show", "level1"}).Wait();
+  EXPECT_EQ(unread.code, 141) << unread;
+  EXPECT_THAT(unread.err, IsEmpty());
 }
 
 TEST_F(CommandTest, HelpVersionAndUnknownWords) {
@@ -63,7 +82,7 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
     EXPECT_THAT(ended.out, IsEmpty());
   }
   EXPECT_THAT(Run({"protocols", "no_such_protocol"}).err, HasSubstr("quick"));
-  EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 3);
+  EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 2);
 }
 
 // The tests' PyTorch is one for the CPU.

@@ -223,6 +223,10 @@ std::string EngineTest::Write(const std::string& name, const std::string& text) 
 }
 
 Engine EngineTest::Start(const Arguments& arguments, const Environment& changes) const {
+  return StartInto(-1, arguments, changes);
+}
+
+Engine EngineTest::StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes) const {
   Environment environment = {{"PATH", Inherited("PATH", "/usr/bin:/bin")},
                              {"HOME", (root() / "home").string()},
                              {"LANG", "C.UTF-8"},
@@ -241,7 +245,7 @@ Engine EngineTest::Start(const Arguments& arguments, const Environment& changes)
   ++runs_;
   const Fd out_fd(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const Fd err_fd(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  options.stdout_fd = out_fd.get();
+  options.stdout_fd = stdout_fd < 0 ? out_fd.get() : stdout_fd;
   options.stderr_fd = err_fd.get();
   auto process = Subprocess::Spawn(options);
   KB_CHECK(process.has_value());

@@ -93,6 +93,8 @@ class EngineTest : public ::testing::Test {
   // `changes` are put over the environment; an empty value takes a variable
   // away.
   Engine Start(const Arguments& arguments, const Environment& changes = {}) const;
+  // The same with a standard output of the caller's, which is not read here.
+  Engine StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes = {}) const;
   Ended Run(const Arguments& arguments, const Environment& changes = {}) const;
 
   // Rows in the table `evaluations` of the store; 0 if there is none. Fails the

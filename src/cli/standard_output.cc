@@ -1,0 +1,71 @@
+#include "cli/standard_output.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+
+#include "base/interrupt.h"
+#include "cli/commands.h"
+
+namespace kb::cli {
+namespace {
+
+std::atomic<int> failed_with = 0;  // errno of the first write to standard output that failed
+
+void OnFailure(int fd, int error) {
+  int none = 0;
+  if (fd == STDOUT_FILENO && failed_with.compare_exchange_strong(none, error)) Interrupt();
+}
+
+int DescriptorOf(void* cookie) { return static_cast<int>(reinterpret_cast<intptr_t>(cookie)); }
+
+// As fopencookie() asks for it, but that it says that all was written.
+ssize_t WriteOrDrop(void* cookie, const char* data, size_t size) {
+  const int fd = DescriptorOf(cookie);
+  for (size_t done = 0; done < size;) {
+    const ssize_t written = ::write(fd, data + done, size - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {  // whoever shares the terminal made it so
+      pollfd ready{fd, POLLOUT, 0};
+      poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      OnFailure(fd, errno);
+      break;
+    }
+  }
+  return static_cast<ssize_t>(size);
+}
+
+void Guard(int fd, int buffering, FILE** stream) {
+  cookie_io_functions_t functions = {};
+  functions.write = WriteOrDrop;
+  FILE* guarded = fopencookie(reinterpret_cast<void*>(static_cast<intptr_t>(fd)), "w", functions);
+  if (guarded == nullptr) return;  // then it throws, as ever
+  setvbuf(guarded, nullptr, buffering, BUFSIZ);
+  *stream = guarded;
+}
+
+}  // namespace
+
+void GuardOutput() {
+  Guard(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, &stdout);
+  Guard(STDERR_FILENO, _IONBF, &stderr);
+}
+
+int FinishOutput(int exit_code) {
+  std::fflush(stdout);
+  const int error = failed_with;
+  if (error == 0) return exit_code;
+  if (error == EPIPE) return kReaderGone;
+  fmt::print(stderr, "kernelbench: cannot write to standard output: {}\n", std::strerror(error));
+  return kEngineFailure;
+}
+
+}  // namespace kb::cli
