@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "base/file.h"
@@ -24,7 +25,7 @@ using nlohmann::json;
 
 // What all results in one directory have in common.
 using Group = std::array<std::string, 6>;  // model, level, size, device, protocol, baseline
-constexpr size_t kModel = 0, kLevel = 1, kSize = 2, kProtocol = 4;
+constexpr size_t kModel = 0, kLevel = 1, kDevice = 3;
 
 struct Sample {
   int level = 0, problem = 0, sample = 0;
@@ -49,21 +50,52 @@ std::optional<Sample> PlaceOf(const std::string& problem, std::optional<int64_t>
 
 std::string LevelName(int level) { return fmt::format("level{}", level); }
 
+// Whether a candidate of which only `known` is known belongs to `group`: what is empty there may be anything.
+bool Fits(const Group& known, const Group& group) {
+  for (size_t part = 0; part < group.size(); ++part) {
+    if (part != kModel && !known[part].empty() && known[part] != group[part]) return false;
+  }
+  return known[kModel] == group[kModel];
+}
+
+// A candidate that its text alone refused has seen no device: it counts on each that others of its kind were judged on,
+// as in scores.
 Groups GroupRows(const std::vector<ScoreRow>& rows, std::vector<std::string>* notes) {
   Groups groups;
   std::map<const Entry*, std::string> created;
+  const auto add = [&](Entries& entries, const Sample& place, const ScoreRow& row) {
+    Entry& entry = entries[{place.problem, place.sample}];
+    if (std::string& newest = created[&entry]; newest <= row.created) {
+      newest = row.created;
+      entry.evaluation_id = row.id;
+    }
+  };
+  std::vector<std::tuple<Group, Sample, const ScoreRow*>> nowhere;
+  std::map<std::string, std::string> kinds;  // of devices, by their names
   for (const ScoreRow& row : rows) {
     const auto place = PlaceOf(row.problem, row.sample);
     if (!place) {
       notes->push_back(fmt::format("{} of {}: left out, KernelBench has no place for it", row.id, row.problem));
       continue;
     }
-    Entry& entry = groups[{row.model, LevelName(place->level), row.size, row.device_name, row.protocol, row.baseline}]
-                         [{place->problem, place->sample}];
-    if (std::string& newest = created[&entry]; newest <= row.created) {
-      newest = row.created;
-      entry.evaluation_id = row.id;
+    const Group group = {row.model, LevelName(place->level), row.size, row.device_name, row.protocol, row.baseline};
+    if (row.device_name.empty()) {
+      nowhere.emplace_back(group, *place, &row);
+    } else {
+      kinds[row.device_name] = row.device;
+      add(groups[group], *place, row);
     }
+  }
+  for (auto& [known, place, row] : nowhere) {
+    bool added = false;
+    for (auto& [group, entries] : groups) {
+      if (!Fits(known, group) || kinds[group[kDevice]] != row->device) continue;
+      add(entries, place, *row);
+      added = true;
+    }
+    if (added) continue;
+    known[kDevice] = row->device;
+    add(groups[known], place, *row);
   }
   return groups;
 }
@@ -72,21 +104,52 @@ Groups GroupRows(const std::vector<ScoreRow>& rows, std::vector<std::string>* no
 void AddUnfinished(const std::vector<Job>& jobs, Groups* groups, std::vector<std::string>* notes) {
   for (const Job& job : jobs) {
     if (job.state == "done") continue;
-    notes->push_back(fmt::format("{} sample {} of {}: its job is {}{}{}", job.problem, job.sample, job.model, job.state,
+    const std::string state = job.state.empty() ? "nobody has asked for its verdict" : "its job is " + job.state;
+    notes->push_back(fmt::format("{} sample {} of {}: {}{}{}", job.problem, job.sample, job.model, state,
                                  job.error.empty() ? "" : ": ", job.error));
     const auto place = PlaceOf(job.problem, job.sample);
     if (!place) continue;
-    const auto fits = [&](const Group& group) {
-      return group[kModel] == job.model && group[kLevel] == LevelName(place->level) && group[kSize] == job.size &&
-             group[kProtocol] == job.protocol;
-    };
+    const Group known = {job.model, LevelName(place->level), job.size, "", job.protocol, ""};
     auto found = groups->begin();
-    while (found != groups->end() && !fits(found->first)) ++found;
+    while (found != groups->end() && !Fits(known, found->first)) ++found;
     if (found == groups->end()) {
-      found = groups->try_emplace({job.model, LevelName(place->level), job.size, job.device, job.protocol, ""}).first;
+      Group group = known;
+      group[kDevice] = job.device;
+      found = groups->try_emplace(group).first;
     }
     found->second.try_emplace({place->problem, place->sample}, Entry{"", job});
   }
+}
+
+// Candidates in a generated run's answers of which nobody has asked a verdict yet, as jobs.
+Result<std::vector<Job>> OnlyAnswered(const Store& store, const std::string& run, const std::vector<ScoreRow>& rows,
+                                      const std::vector<Job>& jobs) {
+  using Key = std::tuple<std::string, std::string, int64_t>;  // model, problem, sample
+  std::set<Key> known;
+  for (const ScoreRow& row : rows) known.emplace(row.model, row.problem, row.sample.value_or(-1));
+  for (const Job& job : jobs) known.emplace(job.model, job.problem, job.sample);
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationRequest> requests, store.Requests(run));
+  std::map<int64_t, Job> asked;  // by the request's number
+  for (const GenerationRequest& request : requests) {
+    if (known.contains({request.model, request.problem, request.candidate})) continue;
+    Job& job = asked[request.id];
+    job.model = request.model;
+    job.problem = request.problem;
+    job.sample = request.candidate;
+  }
+  if (asked.empty()) return std::vector<Job>();
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.Answers(run));
+  for (const GenerationAnswer& answer : answers) {
+    const auto found = asked.find(answer.request);
+    if (found == asked.end()) continue;
+    found->second.path = "answer." + answer.language;
+    found->second.sha256 = answer.source_sha256;
+  }
+  std::vector<Job> answered;
+  for (auto& [request, job] : asked) {
+    if (!job.sha256.empty()) answered.push_back(std::move(job));
+  }
+  return answered;
 }
 
 std::string SafeName(const std::string& text) {
@@ -130,17 +193,21 @@ Result<std::string> JobSource(const Store& store, const Job& job) {
 // Writes one group and adds what it did to `written`.
 class GroupWriter {
  public:
-  GroupWriter(const Store& store, int level, fs::path directory, WrittenRun* written)
-      : store_(store), level_(level), directory_(std::move(directory)), written_(written) {}
+  GroupWriter(const Store& store, const Group& group, fs::path directory, WrittenRun* written)
+      : store_(store),
+        group_(group),
+        level_(*ParseCount(std::string_view(group[kLevel]).substr(5))),
+        directory_(std::move(directory)),
+        written_(written) {}
 
-  Status Write(const std::string& model, const Entries& entries) {
+  Status Write(const Entries& entries) {
     KB_RETURN_IF_ERROR(MakeDirectory(directory_));
     for (const auto& [place, entry] : entries) {
       KB_RETURN_IF_ERROR(entry.evaluation_id.empty() ? WriteUnfinished(place, entry.job)
                                                      : WriteFinished(place, entry.evaluation_id));
     }
     GenerationConfig config{.level = level_};
-    if (!model.empty()) config.model = model;
+    if (!group_[kModel].empty()) config.model = group_[kModel];
     KB_RETURN_IF_ERROR(WriteFileAtomic(directory_ / "generation_config.yaml", GenerationConfigText(config)));
     KB_RETURN_IF_ERROR(WriteFileAtomic(directory_ / "eval_results.json", EvalResultsText(results_)));
     KB_RETURN_IF_ERROR(WriteFileAtomic(directory_ / "pass_at_k_results.json", PassAtKText(results_)));
@@ -151,7 +218,8 @@ class GroupWriter {
 
  private:
   Status WriteFinished(const std::pair<int, int>& place, const std::string& id) {
-    KB_ASSIGN_OR_RETURN(const json evaluation, store_.Get(id));
+    KB_ASSIGN_OR_RETURN(json evaluation, store_.Get(id));
+    if (json& device = evaluation["device_info"]; !device.contains("name")) device["name"] = group_[kDevice];
     results_.push_back(ToKernelBench(evaluation, place.first, place.second));
     if (results_.back().runtime_ms && evaluation.value("speedup", json()).is_null()) {
       written_->notes.push_back(fmt::format("{}: it has no speedup here, but KernelBench will count its time: {}", id,
@@ -182,6 +250,7 @@ class GroupWriter {
   }
 
   const Store& store_;
+  const Group& group_;
   int level_;
   fs::path directory_;
   WrittenRun* written_;
@@ -202,6 +271,8 @@ Result<WrittenRun> WriteRunDirectory(const Store& store, const std::string& run,
   KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, store.Jobs(run));
   Groups groups = GroupRows(rows, &written.notes);
   AddUnfinished(jobs, &groups, &written.notes);
+  KB_ASSIGN_OR_RETURN(const std::vector<Job> answered, OnlyAnswered(store, run, rows, jobs));
+  AddUnfinished(answered, &groups, &written.notes);
   if (groups.empty()) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("there is no run {} with candidates for problems of KernelBench's levels", run));
@@ -209,8 +280,8 @@ Result<WrittenRun> WriteRunDirectory(const Store& store, const std::string& run,
   const std::map<Group, std::string> names = DirectoryNames(groups);
   for (const auto& [group, entries] : groups) {
     const fs::path place = names.at(group).empty() ? directory : directory / names.at(group);
-    GroupWriter writer(store, *ParseCount(std::string_view(group[kLevel]).substr(5)), place, &written);
-    KB_RETURN_IF_ERROR(writer.Write(group[kModel], entries));
+    GroupWriter writer(store, group, place, &written);
+    KB_RETURN_IF_ERROR(writer.Write(entries));
   }
   return written;
 }

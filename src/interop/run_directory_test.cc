@@ -126,6 +126,57 @@ TEST_F(RunDirectoryTest, LevelsAndSizesAreKeptApart) {
   EXPECT_THAT(Files(Path("out")), UnorderedElementsAre("level1_standard", "level2_standard", "level2_small"));
 }
 
+// Such a candidate has seen no device. Left out, or in a directory of its own, it would make pass@k look better.
+TEST_F(RunDirectoryTest, WhatItsTextAloneRefusedCountsWhereTheOthersWereJudged) {
+  Add(Evaluation("1/19", 0));
+  json rejected = Evaluation("1/19", 1);
+  rejected["device_info"] = json::object();
+  rejected["verdict"] = "static_rejected";
+  rejected["samples"] = json::array();
+  Add(rejected);
+  auto written = WriteRunDirectory(store_, "r", Path("out"));
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_THAT(written->directories, ElementsAre(Path("out")));
+  const auto results = ReadEvalResults(Path("out/eval_results.json"));
+  ASSERT_EQ(results->size(), 2u);
+  EXPECT_EQ(results->at(1).metadata["hardware"], "NVIDIA H200");
+  EXPECT_EQ(json::parse(*ReadFile(Path("out/pass_at_k_results.json")))["averages"]["avg_pass@1"], 0.5);
+
+  json elsewhere = Evaluation("1/19", 0);
+  elsewhere["id"] = "elsewhere";
+  elsewhere["device_info"]["name"] = "NVIDIA H100";
+  Add(elsewhere);
+  json on_cpu = Evaluation("1/19", 0);
+  on_cpu["id"] = "on the cpu";
+  on_cpu["device"] = "cpu";
+  on_cpu["device_info"]["name"] = "a processor";
+  Add(on_cpu);
+  ASSERT_TRUE(WriteRunDirectory(store_, "r", Path("more")));
+  for (const auto& [name, count] : {std::pair("NVIDIA_H200", 2u), {"NVIDIA_H100", 2u}, {"a_processor", 1u}}) {
+    EXPECT_EQ(ReadEvalResults(Path("more") / name / "eval_results.json")->size(), count) << name;
+  }
+}
+
+TEST_F(RunDirectoryTest, AnswersThatNobodyHasJudgedGoAlong) {
+  const auto answer = [&](int sample, const std::optional<std::string>& source) {
+    GenerationRequest request;
+    request.model = "m";
+    request.problem = "1/2";
+    request.sample = request.candidate = sample;
+    const int64_t id = (*store_.ClaimRequest("r", request, OwnerName()).value()).id;
+    ASSERT_TRUE(
+        store_.SettleAnswer(store_.AddAnswer(id, OwnerName(), {}).value(), OwnerName(), source, "cu", "", true));
+  };
+  answer(0, "a kernel");
+  answer(1, std::nullopt);
+  const auto written = WriteRunDirectory(store_, "r", Path("out"));
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(written->candidates, 1);
+  EXPECT_EQ(written->evaluations, 0);
+  EXPECT_THAT(written->notes, ElementsAre("1/2 sample 0 of m: nobody has asked for its verdict"));
+  EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_0_kernel.cu")).value(), "a kernel");
+}
+
 TEST_F(RunDirectoryTest, CandidatesWithoutAVerdictGoAlong) {
   Add(Evaluation("1/1", 0));
   ASSERT_TRUE(WriteFileAtomic(Path("b.py"), "waits"));
