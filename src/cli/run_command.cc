@@ -9,6 +9,7 @@
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "interop/candidates.h"
+#include "judge/gpus.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -73,6 +74,7 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
   }
   KB_ASSIGN_OR_RETURN(const std::filesystem::path directory, ProblemDirectory(flags.selection.problems));
   ProblemFinder finder(directory);
+  std::string left_out;  // why the first one was that has no problem here
   for (RunCandidate& candidate : all) {
     if (flags.limit > 0 && plan->candidates.size() == static_cast<size_t>(flags.limit)) break;
     if (!flags.model.empty() && candidate.model != flags.model) continue;
@@ -83,6 +85,7 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
     const Result<ProblemFile>& problem = finder.Find(candidate.problem);
     if (!problem) {
       plan->notes.push_back(fmt::format("{} is left out: {}", candidate.path.string(), problem.error().message));
+      if (left_out.empty()) left_out = plan->notes.back();
       continue;
     }
     if (restricted && !selected.contains(problem->name)) continue;
@@ -102,7 +105,8 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
   }
   if (!plan->candidates.empty()) return {};
   return Fail(ErrorCode::kUsage,
-              fmt::format("none of the {} candidates of {} is left by these flags", all.size(), flags.source));
+              fmt::format("none of the {} candidates of {} {}", all.size(), flags.source,
+                          left_out.empty() ? "is left by these flags" : "can be judged: " + left_out));
 }
 
 Result<Plan> MakePlan(const RunFlags& flags) {
@@ -113,6 +117,7 @@ Result<Plan> MakePlan(const RunFlags& flags) {
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
   plan.rules = RulesOf(*flags.judge);
   KB_ASSIGN_OR_RETURN(plan.devices, ParseDevices(flags.devices));
+  for (const std::string& device : plan.devices) KB_RETURN_IF_ERROR(GpuOfDevice(device));  // before a job waits for it
   KB_ASSIGN_OR_RETURN(std::vector<RunCandidate> candidates, ReadCandidates(flags.source, &plan.notes));
   KB_RETURN_IF_ERROR(ChooseCandidates(flags, std::move(candidates), &plan));
   return plan;
@@ -157,6 +162,17 @@ Result<std::map<std::string, Job>> StoredJobs(const Store& store, const std::str
   return by_key;
 }
 
+// What an earlier command could not judge is tried again; jobs that this one does not name keep their error.
+Status QueueFailed(const Plan& plan, Store* store) {
+  KB_ASSIGN_OR_RETURN(const auto stored, StoredJobs(*store, plan.run));
+  std::vector<int64_t> failed;
+  for (const Job& planned : plan.jobs) {
+    const Job& job = stored.at(KeyOf(planned));
+    if (job.state == "failed") failed.push_back(job.id);
+  }
+  return store->RetryJobs(failed);
+}
+
 // All of a run's numbers once it has ended, those of earlier commands included.
 int Summarise(const Plan& plan, const RunFlags& flags, const Store& store, const RunProgress& progress) {
   const auto jobs = StoredJobs(store, plan.run);
@@ -183,7 +199,8 @@ int Summarise(const Plan& plan, const RunFlags& flags, const Store& store, const
 
 int JudgeRun(const RunFlags& flags, const Plan& plan, Store* store) {
   if (const auto added = store->AddJobs(plan.run, plan.jobs, flags.again); !added) return Report(added.error());
-  if (const auto released = store->ReleaseJobs(plan.run, true); !released) return Report(released.error());
+  if (const auto released = store->ReleaseJobs(plan.run, false); !released) return Report(released.error());
+  if (const Status queued = QueueFailed(plan, store); !queued) return Report(queued.error());
   const auto stored = StoredJobs(*store, plan.run);
   if (!stored) return Report(stored.error());
   std::map<int64_t, Job> by_id;

@@ -60,6 +60,10 @@ void ApplyPolicy(const std::string& why, Evaluation* evaluation) {
 
 Status Evaluator::FindAuthorship(const Request& request, const json& problem, const Built& built, Rounds* rounds,
                                  Evaluation* evaluation) {
+  if (options_.device == "cpu" && options_.without.contains("freeze")) {
+    ApplyPolicy("a runner that is not stopped cannot be looked at", evaluation);
+    return {};
+  }
   KB_ASSIGN_OR_RETURN(std::string why, options_.device == "cpu"
                                            ? SampleCalls(request, problem, built, rounds, evaluation)
                                            : TraceCall(request, rounds, evaluation));

@@ -69,21 +69,12 @@ GpuBuildFacts GpuFactsOf(const json& device_info) {
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
-  const std::string kind = options.device.substr(0, options.device.find(':'));
-  const std::string number = options.device.substr(std::min(kind.size() + 1, options.device.size()));
-  const bool numbered = !number.empty() && number.find_first_not_of("0123456789") == std::string::npos;
-  if (options.device != "cpu" && options.device != "cuda" && !(kind == "cuda" && numbered)) {
-    return Fail(ErrorCode::kUnavailable,
-                fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", options.device));
-  }
+  KB_ASSIGN_OR_RETURN(const std::optional<Gpu> found, GpuOfDevice(options.device));
+  const Gpu gpu = found.value_or(Gpu());
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
-  Gpu gpu;
-  if (kind == "cuda") {
-    KB_ASSIGN_OR_RETURN(gpu, FindGpu(numbered ? std::atoi(number.c_str()) : 0, ThisMachine()));
-  }
   KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation, options.without, gpu.file));
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
-  evaluator->options_.device = kind;
+  evaluator->options_.device = found ? "cuda" : "cpu";
   evaluator->gpu_ = gpu.name;
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();

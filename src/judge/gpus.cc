@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "base/file.h"
 
@@ -72,8 +74,8 @@ Result<Gpu> FindGpu(int number, const GpuSources& sources) {
   if (all.empty()) {
     if (number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", sources.devices / "nvidia0"};
     return Fail(ErrorCode::kUnavailable,
-                fmt::format("no NVIDIA driver lists its GPUs in {}: only the first can be used, as "
-                            "--device cuda and without CUDA_VISIBLE_DEVICES",
+                fmt::format("no NVIDIA driver lists its GPUs in {}: if there is one, it can be used as the device "
+                            "cuda, without a number and without CUDA_VISIBLE_DEVICES",
                             sources.driver.string()));
   }
   const std::vector<Gpu> gpus = sources.visible ? Chosen(all, *sources.visible) : all;
@@ -90,6 +92,23 @@ Result<Gpu> FindGpu(int number, const GpuSources& sources) {
                 "the NVIDIA driver does not know its GPUs' UUIDs yet; nvidia-smi -pm 1 makes it ask them");
   }
   return gpu;
+}
+
+Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSources& sources) {
+  constexpr std::string_view kFirst = "cuda", kNumbered = "cuda:";
+  if (device == "cpu") return std::optional<Gpu>();
+  int number = 0;
+  if (device != kFirst) {
+    const char* end = device.data() + device.size();
+    const bool numbered = device.starts_with(kNumbered);
+    const auto read = std::from_chars(device.data() + (numbered ? kNumbered.size() : 0), end, number);
+    if (!numbered || read.ec != std::errc() || read.ptr != end || number < 0) {
+      return Fail(ErrorCode::kUsage,
+                  fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", device));
+    }
+  }
+  KB_ASSIGN_OR_RETURN(Gpu gpu, FindGpu(number, sources));
+  return std::optional(std::move(gpu));
 }
 
 }  // namespace kb

@@ -28,6 +28,10 @@ GpuSources ThisMachine();
 // opening it will tell.
 Result<Gpu> FindGpu(int number, const GpuSources& sources);
 
+// The GPU that a device's name ("cuda", "cuda:1") means on this machine, and none for "cpu". Any other name is a usage
+// error.
+Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSources& sources = ThisMachine());
+
 }  // namespace kb
 
 #endif  // JUDGE_GPUS_H_

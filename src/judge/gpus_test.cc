@@ -81,9 +81,21 @@ TEST_F(Gpus, WithoutUuidsAreNoneOfSeveral) {
 TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
   fs::remove_all(sources_.driver);
   EXPECT_EQ(FileOf(0), " nvidia0");
-  EXPECT_THAT(FileOf(1), testing::HasSubstr("only the first can be used"));
+  EXPECT_THAT(FileOf(1), testing::HasSubstr("as the device cuda, without a number"));
   sources_.visible = "1";
-  EXPECT_THAT(FileOf(0), testing::HasSubstr("only the first can be used"));
+  EXPECT_THAT(FileOf(0), testing::HasSubstr("as the device cuda, without a number"));
+}
+
+TEST_F(Gpus, AreNamedByDevices) {
+  EXPECT_FALSE(GpuOfDevice("cpu", sources_).value());
+  EXPECT_EQ(GpuOfDevice("cuda", sources_).value()->name, "GPU-bbbb2222");
+  EXPECT_EQ(GpuOfDevice("cuda:1", sources_).value()->name, "GPU-aaaa1111");
+  EXPECT_EQ(GpuOfDevice("cuda:2", sources_).error().code, ErrorCode::kUnavailable);
+  for (const char* wrong : {"", "tpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cpu:0", "CUDA"}) {
+    const auto found = GpuOfDevice(wrong, sources_);
+    ASSERT_FALSE(found) << wrong;
+    EXPECT_EQ(found.error().code, ErrorCode::kUsage) << wrong;
+  }
 }
 
 }  // namespace

@@ -99,6 +99,8 @@ class Store {
   Status FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation);
   // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other.
   Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
+  // Queues those of these jobs that have failed.
+  Status RetryJobs(std::span<const int64_t> ids);
   // Queues running jobs of owners that do not live any more, and failed ones if `failed`. Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
 

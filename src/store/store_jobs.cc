@@ -200,6 +200,23 @@ Status Store::GiveUpJob(int64_t id, const std::string& owner, const std::string&
   });
 }
 
+Status Store::RetryJobs(std::span<const int64_t> ids) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Status {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement retry(database,
+                            "UPDATE jobs SET state = 'queued', attempts = 0 WHERE id = ?1 AND state = 'failed'");
+    for (const int64_t id : ids) {
+      retry.reset();
+      retry.bind(1, id);
+      retry.exec();
+    }
+    transaction.commit();
+    return {};
+  });
+}
+
 Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {
   KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, Jobs(run));
   std::set<std::string> gone;

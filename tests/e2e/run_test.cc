@@ -1,12 +1,15 @@
 // Many candidates in one command: every one gets its verdict whatever happens to the others, to the engine, or to the
 // machine, and none gets two.
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <set>
 
 #include "harness.h"
+#include "store/store.h"
 
 namespace kb::e2e {
 namespace {
@@ -91,6 +94,10 @@ TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
     }
   }
   EXPECT_EQ(StoredEvaluations(), 1);
+  EXPECT_EQ(Run(Command(directory, {"--samples", "1"})).code, 0);
+  const Job failed = Store::Open(store())->Jobs("test")->at(0);
+  EXPECT_EQ(failed.state, "failed") << "no command has asked for it since";
+  EXPECT_THAT(failed.error, HasSubstr("no such luck"));
   Write("broken.py", kReluProblem);
   const Ended second = Run(Command(directory, {"--json"}));
   EXPECT_EQ(second.code, 0) << second;
@@ -122,6 +129,36 @@ TEST_F(RunTest, AKilledRunGoesOn) {
   }
   EXPECT_EQ(samples.size(), 12u);
   EXPECT_EQ(std::set<int>(samples.begin(), samples.end()).size(), 12u) << "each once";
+}
+
+TEST_F(RunTest, AReaderThatGoesAwayIsAnInterrupt) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 8; ++i) files.emplace_back(std::to_string(i) + ".py", kReluModule);
+  const std::string directory = MakeRun(files);
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  Fd read_end(ends[0]), write_end(ends[1]);
+  Engine engine = StartInto(write_end.get(), Command(directory, {"--json"}));
+  char first = 0;
+  ASSERT_EQ(read(read_end.get(), &first, 1), 1);
+  read_end.Reset();
+  const Ended ended = engine.Wait();
+  EXPECT_EQ(ended.code, 141) << ended;
+  ExpectNoProcessLeft();
+  int done = 0;
+  for (const Job& job : Store::Open(store())->Jobs("test").value()) {
+    EXPECT_TRUE(job.state == "done" || job.state == "queued") << job.state;
+    done += job.state == "done";
+  }
+  EXPECT_LT(done, 8);
+  EXPECT_EQ(Run(Command(directory, {"--json"})).Lines().size(), static_cast<size_t>(8 - done));
+}
+
+TEST_F(RunTest, ADeviceThatIsNotThereLeavesNoJob) {
+  const std::string directory = MakeRun({{"right.py", kReluModule}});
+  EXPECT_EQ(Run(Command(directory, {"--devices", "tpu"})).code, 2);
+  EXPECT_EQ(Run(Command(directory, {"--devices", "cuda:900"})).code, 3);
+  EXPECT_FALSE(fs::exists(store()));
 }
 
 TEST_F(RunTest, TwoCommandsShareARun) {
