@@ -51,16 +51,17 @@ int Doctor(const DoctorFlags& flags) {
   const auto installation = FindInstallation();
   if (!installation) return Report(installation.error());
   const Isolation wanted = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
-  const Diagnosis diagnosis = Diagnose(*installation, wanted, {flags.without.begin(), flags.without.end()},
-                                       std::filesystem::path(DefaultStore()).parent_path());
+  const auto diagnosis = Diagnose(*installation, wanted, {flags.without.begin(), flags.without.end()},
+                                  std::filesystem::path(DefaultStore()).parent_path());
+  if (!diagnosis) return Report(diagnosis.error());
   if (flags.json) {
-    fmt::print("{}", JsonLine(diagnosis.ToJson()));
-    return diagnosis.Healthy() ? kAllCorrect : kEngineFailure;
+    fmt::print("{}", JsonLine(diagnosis->ToJson()));
+    return diagnosis->Healthy() ? kAllCorrect : kEngineFailure;
   }
-  PrintChecks(diagnosis);
-  PrintProbes(diagnosis, flags.verbose);
-  if (diagnosis.Healthy()) {
-    fmt::print("\nEvaluations run here with --isolation={}.\n", diagnosis.isolation);
+  PrintChecks(*diagnosis);
+  PrintProbes(*diagnosis, flags.verbose);
+  if (diagnosis->Healthy()) {
+    fmt::print("\nEvaluations run here with --isolation={}.\n", diagnosis->isolation);
     return kAllCorrect;
   }
   fmt::print("\nSomething is missing: see \"missing\" and \"OPEN\" above.\n");

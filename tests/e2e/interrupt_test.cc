@@ -116,6 +116,17 @@ TEST_F(InterruptTest, WhileLoading) { InterruptAt({SleepsAtImport()}, IsShown, 0
 
 TEST_F(InterruptTest, InTheRounds) { InterruptAt({Right(), NativeSleepsInForward()}, IsShown, 1); }
 
+TEST_F(InterruptTest, WhileTheDoctorLooks) {
+  Engine engine = Start({"doctor"});
+  ASSERT_TRUE(WaitForProcess(engine.pid(), [](const Process&) { return true; })) << engine.Wait();
+  engine.Signal(SIGINT);
+  const Ended ended = engine.Wait(std::chrono::seconds(30));
+  EXPECT_EQ(ended.code, 130) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("interrupted"));
+  EXPECT_EQ(ended.out, "") << "what was seen after Ctrl-C is no diagnosis";
+  ExpectNoProcessLeft();
+}
+
 // Nothing can be told to clean up: the kernel has to end everything.
 TEST_F(InterruptTest, TheEngineIsKilled) {
   Engine engine = Start(Eval({Right(), SleepsInForward()}), OwnCache());

@@ -13,6 +13,7 @@
 #include <map>
 #include <sstream>
 
+#include "base/interrupt.h"
 #include "judge/build/compiler.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
@@ -151,8 +152,8 @@ void CheckPython(const Installation& installation, const Sandbox& sandbox, const
 
 }  // namespace
 
-Diagnosis Diagnose(const Installation& installation, Isolation wanted, const Without& without,
-                   const fs::path& state_directory) {
+Result<Diagnosis> Diagnose(const Installation& installation, Isolation wanted, const Without& without,
+                           const fs::path& state_directory) {
   Diagnosis diagnosis;
   for (Check& check : ResourceChecks(state_directory)) diagnosis.checks.push_back(std::move(check));
   for (Check& check : TimingChecks()) diagnosis.checks.push_back(std::move(check));
@@ -171,6 +172,8 @@ Diagnosis Diagnose(const Installation& installation, Isolation wanted, const Wit
   const int limited = groups ? kRunnerThreads : 0;
   AddProbes("native", ProbeNative(installation, sandbox, lures.Spec(confinement, limited), 1), &diagnosis);
   CheckPython(installation, sandbox, lures, confinement, limited, &diagnosis);
+  // After Ctrl-C every wait fails at once, which says nothing about the machine.
+  if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
   return diagnosis;
 }
 

@@ -39,9 +39,9 @@ struct Diagnosis {
 };
 
 // Takes a few seconds: it builds nothing but starts a sandbox, both kinds of runner and PyTorch. `state_directory` is
-// where results are kept. Errors: none; what cannot be found out is a check.
-Diagnosis Diagnose(const Installation& installation, Isolation wanted, const Without& without,
-                   const std::filesystem::path& state_directory);
+// where results are kept. Errors: kInterrupted; what cannot be found out is a check.
+Result<Diagnosis> Diagnose(const Installation& installation, Isolation wanted, const Without& without,
+                           const std::filesystem::path& state_directory);
 
 // Checks of the machine alone, without starting anything (host_checks.cc).
 std::vector<Check> TimingChecks();
