@@ -11,6 +11,7 @@
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
+#include "cli/number_checks.h"
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
@@ -257,7 +258,7 @@ void AddBaseline(CLI::App* app, int* exit_code) {
   command
       ->add_option("--check", flags->check,
                    "measure so many stored ones again, drawn by --seed, keep nothing, and say which changed")
-      ->check(CLI::PositiveNumber)
+      ->check(AtLeast(1))
       ->excludes(again);
   command->add_flag("--json", flags->json, "one line of JSON for each (docs/baselines.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");

@@ -1,5 +1,7 @@
 #include "cli/generate_flags.h"
 
+#include "cli/number_checks.h"
+
 namespace kb::cli {
 namespace {
 
@@ -28,13 +30,14 @@ void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy) {
 }
 
 void AddCapFlags(CLI::App* command, BudgetCaps* caps) {
-  const auto cap = [&](const char* name, auto* value, const char* help) {
-    command->add_option(name, *value, help)->check(CLI::PositiveNumber)->group("Budget");
+  const auto cap = [&](const char* name, auto* value, const char* help, const CLI::Validator& check) {
+    command->add_option(name, *value, help)->check(check)->group("Budget");
   };
-  cap("--max-usd", &caps->usd, "end the run at this cost in US dollars, earlier commands of the run included");
-  cap("--max-tokens", &caps->tokens, "end it at so many tokens, read and written");
-  cap("--max-evaluations", &caps->evaluations, "end it at so many evaluations");
-  cap("--max-time", &caps->seconds, "ask nothing new after so many seconds of this command");
+  cap("--max-usd", &caps->usd, "end the run at this cost in US dollars, earlier commands of the run included",
+      AboveZero());
+  cap("--max-tokens", &caps->tokens, "end it at so many tokens, read and written", AtLeast(1));
+  cap("--max-evaluations", &caps->evaluations, "end it at so many evaluations", AtLeast(1));
+  cap("--max-time", &caps->seconds, "ask nothing new after so many seconds of this command", AboveZero());
 }
 
 }  // namespace
@@ -71,7 +74,7 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   command
       ->add_option("--expect-output", flags->expect_output,
                    "forecast: tokens of an answer, for models that have answered nothing yet")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command->add_option("--write-run", flags->write_run,
                       "afterwards write the run as KernelBench keeps one, to this directory");
   command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();

@@ -11,6 +11,7 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/generate_plan.h"
+#include "cli/number_checks.h"
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "generate/budget.h"
@@ -299,7 +300,7 @@ void AddModelAudit(CLI::App* app, int* exit_code) {
       ->required();
   command->add_option("--above", flags->above, "audit what is faster than this")->capture_default_str();
   command->add_option("--cap", flags->cap, "larger speedups count as this; 0: no cap")->check(CLI::Range(0.0, 1e9));
-  command->add_option("--max-usd", flags->max_usd, "end it at this cost in US dollars")->check(CLI::PositiveNumber);
+  command->add_option("--max-usd", flags->max_usd, "end it at this cost in US dollars")->check(AboveZero());
   command->add_flag("--again", flags->again, "ask again what was answered");
   command->add_option("--models-file", flags->models_file, "models.toml (docs/models.md)");
   AddProblemsFlag(command, &flags->problems);

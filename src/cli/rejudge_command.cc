@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "report/text.h"
@@ -209,9 +210,7 @@ void AddRejudge(CLI::App* app, int* exit_code) {
       app->add_subcommand("rejudge", "judge some of a run's candidates again: how often do the answers agree?");
   command->add_option("run", flags->run, "the run's name")->required();
   AddProblemsFlag(command, &flags->problems);
-  command->add_option("--count", flags->count, "how many, drawn at random")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command->add_option("--count", flags->count, "how many, drawn at random")->check(AtLeast(1))->capture_default_str();
   command->add_option("--seed", flags->seed, "the same seed, the same candidates")->capture_default_str();
   command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
   command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")

@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "store/store.h"
 
 namespace kb::cli {
@@ -133,7 +134,7 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
   command->add_option("--protocol", flags->protocol, "only this protocol");
   command->add_option("--size", flags->size, "only this size");
   command->add_option("--cap", flags->cap, "in means a speedup above this counts as this; KernelBench's level 3: 50")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero());
   command->add_flag("--audited", flags->audited,
                     "a speedup above 1 counts only if its candidate passed all its audits (kernelbench audit)");
   AddSelectionFlags(command, &flags->selection, "--select");

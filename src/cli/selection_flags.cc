@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "cli/number_checks.h"
 #include "judge/problem/problem_source.h"
 #include "judge/process/device_process.h"
 
@@ -39,8 +40,7 @@ void AddSelectionFlags(CLI::App* command, SelectionFlags* flags, const std::stri
   command->add_option("--family", flags->selection.family, "only this operator family, such as convolution");
   command->add_flag("--scored", flags->selection.scored, "only problems that may count for a score");
   command->add_flag("--without-metr", flags->without_metr, "without the problems that METR's filter removed");
-  command->add_option("--sample", flags->selection.sample, "that many of them, drawn at random")
-      ->check(CLI::PositiveNumber);
+  command->add_option("--sample", flags->selection.sample, "that many of them, drawn at random")->check(AtLeast(1));
   command->add_option("--seed", flags->selection.seed, "of --sample: the same seed, the same problems")
       ->capture_default_str();
   AddProblemsFlag(command, &flags->problems);

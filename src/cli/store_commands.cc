@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "report/html.h"
 #include "report/terminal.h"
 #include "store/store.h"
@@ -82,8 +83,7 @@ std::shared_ptr<StoreFlags> AddFlags(CLI::App* command, bool filtered) {
   if (!filtered) return flags;
   command->add_option("--problem", flags->filter.problem, "only this problem, as in 1/19");
   command->add_option("--verdict", flags->filter.verdict, "only this verdict");
-  command->add_option("--limit", flags->filter.limit, "at most so many, newest first; 0: all")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--limit", flags->filter.limit, "at most so many, newest first; 0: all")->check(AtLeast(0));
   return flags;
 }
 

@@ -177,6 +177,23 @@ TEST_F(CommandTest, ShowListAndReportWhatWasStored) {
   EXPECT_EQ(StoredEvaluations(), 2);
 }
 
+TEST_F(CommandTest, NumbersOutOfRangeAreRefusedInFewWords) {
+  const std::pair<Arguments, const char*> cases[] = {
+      {{"rejudge", "r", "--count", "0"}, "--count: \"0\" is no whole number of at least 1\n"},
+      {{"rejudge", "r", "--count", "abc"}, "--count: \"abc\" is no whole number of at least 1\n"},
+      {{"problems", "list", "--sample", "1.5"}, "--sample: \"1.5\" is no whole number of at least 1\n"},
+      {{"list", "--limit", "-3"}, "--limit: \"-3\" is no whole number of at least 0\n"},
+      {{"score", "--cap", "0"}, "--cap: \"0\" is no number above 0\n"},
+      {{"generate", "--max-usd", "nan"}, "--max-usd: \"nan\" is no number above 0\n"},
+      {{"generate", "--max-tokens", "0"}, "--max-tokens: \"0\" is no whole number of at least 1\n"},
+  };
+  for (const auto& [arguments, said] : cases) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 2) << ended;
+    EXPECT_THAT(ended.err, HasSubstr(said));
+  }
+}
+
 TEST_F(CommandTest, ProblemsAndProtocols) {
   const Ended list = Run({"problems", "list"});
   EXPECT_EQ(list.code, 0) << list;
