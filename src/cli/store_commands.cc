@@ -58,7 +58,7 @@ int List(const StoreFlags& flags) {
   } else if (evaluations->empty()) {
     fmt::print("no evaluations in {}\n", flags.store);
   } else {
-    fmt::print("{}", TerminalTable(*evaluations, {.colour = WantsColour()}));
+    fmt::print("{}", TerminalTable(*evaluations, {.colour = WantsColour(), .ids = true}));
   }
   return kAllCorrect;
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr size_t kOutputTail = 4000;  // bytes of compiler output and the like that Describe shows
 constexpr size_t kCellColumns = 32;
+constexpr size_t kIdColumns = 100;  // one that is cut would not be found
 
 const char* Colour(std::string_view tone) {
   if (tone == "good") return "\x1b[32m";
@@ -50,6 +51,7 @@ struct Column {
 };
 
 const Column kColumns[] = {
+    {"id", false, [](const View& v) { return OneLine(v.id, kIdColumns); }},
     {"problem", false, [](const View& v) { return OneLine(v.problem, kCellColumns); }},
     {"size", false, [](const View& v) { return OneLine(v.size, kCellColumns); }},
     {"candidate", false, [](const View& v) { return OneLine(v.candidate_name, kCellColumns); }},
@@ -60,7 +62,7 @@ const Column kColumns[] = {
     {"candidate", true, [](const View& v) { return FormatTime(v.candidate_us); }},
     {"device / protocol", false, SettingCell},
 };
-constexpr size_t kVerdictColumn = 3;
+constexpr size_t kIdColumn = 0, kVerdictColumn = 4;
 
 void Line(std::string& out, const char* label, const std::string& value) {
   if (!value.empty() && value != kDash) out += fmt::format("  {:<12}{}\n", label, value);
@@ -132,19 +134,20 @@ std::string DescribeSpeedup(const View& view) {
 std::string TerminalTable(const std::vector<json>& evaluations, const TerminalOptions& options) {
   if (evaluations.empty()) return "no evaluations yet\n";
   const std::vector<View> views = Views(evaluations);
-  std::vector<size_t> widths;
+  const size_t first = options.ids ? kIdColumn : kIdColumn + 1;
+  size_t widths[std::size(kColumns)] = {};
   std::string out;
-  for (const Column& column : kColumns) {
-    size_t width = DisplayWidth(column.title);
+  for (size_t i = first; i < std::size(kColumns); ++i) {
+    const Column& column = kColumns[i];
+    size_t& width = widths[i] = DisplayWidth(column.title);
     for (const View& view : views) width = std::max(width, DisplayWidth(column.cell(view)));
-    widths.push_back(width);
     out += Pad(column.title, width, column.right) + "  ";
   }
   out.erase(out.find_last_not_of(' ') + 1);
   out = (options.colour ? "\x1b[1m" + out + "\x1b[0m" : out) + "\n";
   for (const View& view : views) {
     std::string line;
-    for (size_t i = 0; i < std::size(kColumns); ++i) {
+    for (size_t i = first; i < std::size(kColumns); ++i) {
       const std::string cell = Pad(kColumns[i].cell(view), widths[i], kColumns[i].right);
       line += (i == kVerdictColumn ? Paint(cell, FindVerdict(view.verdict).tone, options) : cell) + "  ";
     }

@@ -11,6 +11,7 @@ namespace kb {
 struct TerminalOptions {
   bool colour = false;   // ANSI colours
   size_t columns = 120;  // where reasons and names are cut
+  bool ids = false;      // tables begin with each evaluation's id, whole: the beginnings of ids are alike
 };
 
 // One aligned line an evaluation, in the order given, and below each that is not correct its reason. Works on whole

@@ -47,6 +47,14 @@ TEST(TerminalTest, TableIsAligned) {
   EXPECT_EQ(TerminalTable({}), "no evaluations yet\n");
 }
 
+TEST(TerminalTest, IdsComeFirstIfAsked) {
+  const json evaluation = SampleCorrect("20240501-100000-0123abcd", "1/19", 1.5);
+  EXPECT_THAT(TerminalTable({evaluation}), HasSubstr("\n1/19 "));
+  const std::string table = TerminalTable({evaluation}, {.colour = true, .ids = true});
+  EXPECT_THAT(table, HasSubstr("\n20240501-100000-0123abcd  1/19 "));
+  EXPECT_THAT(table, HasSubstr("\x1b[32mcorrect"));
+}
+
 TEST(TerminalTest, SaysWhoDidTheWork) {
   json evaluation = SampleCorrect("relu", "1/19", 1.5);
   EXPECT_THAT(Describe(evaluation), Not(HasSubstr("authorship")));

@@ -160,7 +160,8 @@ TEST_F(CommandTest, ShowListAndReportWhatWasStored) {
   EXPECT_THAT(listed({"--limit", "1"}), ::testing::ElementsAre(other));
   EXPECT_THAT(listed({"--verdict", "correct"}), ::testing::ElementsAre(id));
   EXPECT_THAT(listed({"--problem", "1/19"}), IsEmpty());
-  EXPECT_THAT(Run({"list"}).out, AllOf(HasSubstr("right.cpp"), HasSubstr("wrong.cpp")));
+  EXPECT_THAT(Run({"list"}).out,
+              AllOf(HasSubstr("right.cpp"), HasSubstr("wrong.cpp"), HasSubstr(id + "  "), HasSubstr(other + "  ")));
 
   const fs::path page = root() / "page.html";
   const Ended report = Run({"report", "-o", page.string()});
