@@ -181,7 +181,9 @@ std::string Describe(const json& evaluation, const TerminalOptions& options) {
   Line(out, "undisturbed", FormatTime(NumberAt(evaluation, "undisturbed_baseline_us")));
   Line(out, "offset", FormatTime(NumberAt(evaluation, "offset_us")));
   const json& device = MemberAt(evaluation, "device_info");
-  Line(out, "device", OneLine(fmt::format("{} ({})", view.device_name, view.device), 100));
+  // A candidate that its text alone decides is judged before the device has a name.
+  const std::string on = view.device_name.empty() ? view.device : fmt::format("{} ({})", view.device_name, view.device);
+  Line(out, "device", OneLine(on, 100));
   for (const char* key : {"torch", "python", "compiler"}) Line(out, key, OneLine(TextAt(device, key), 100));
   Line(out, "protocol",
        text("protocol") +

@@ -103,6 +103,8 @@ TEST_F(CommandTest, AGpuThatCannotBeUsedIsSaidAndNoVerdict) {
   const Ended cpu = Run({"eval", problem, Write("right.cpp", kReluNative), "--device", "cuda", "--json"});
   EXPECT_EQ(cpu.code, 1) << cpu;
   EXPECT_THAT(cpu.out, HasSubstr("\"static_rejected\""));
+  const Ended shown = Run({"show", cpu.Of("right.cpp").value("id", "")});
+  EXPECT_THAT(shown.out, HasSubstr("  device      cuda\n")) << "it was rejected before the device had a name";
 }
 
 TEST_F(CommandTest, AStoreThatIsNotThere) {
