@@ -134,7 +134,8 @@ int Models(const ModelsFlags& flags) {
     return known ? Try(*known, flags) : Report(known.error());
   }
   if (file->models.empty() && !flags.json) {
-    fmt::print("no models.toml: models are named PROVIDER:MODEL (docs/models.md)\n");
+    fmt::print("{}: models are named PROVIDER:MODEL (docs/models.md)\n",
+               file->path.empty() ? "no models.toml" : CleanText(file->path.string()) + " names no models");
   }
   for (const auto& [name, settings] : file->models) {
     const auto known = Know(settings, *table, flags.listed);

@@ -142,6 +142,13 @@ class ReplayProvider : public Provider {
     }
     const fs::path stem = path_ / request.problem / fmt::format("{}.{}", request.sample, request.turn);
     if (is_directory_ && fs::exists(stem.string() + ".txt")) return FromFiles(stem.string());
+    if (request.problem.empty()) {  // kernelbench models --try
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format("{} has no answer to a question that belongs to no problem: only a line without \"problem\" "
+                      "would answer it (docs/models.md)",
+                      path_.string()));
+    }
     return Fail(ErrorCode::kUsage,
                 fmt::format("{} has no answer for problem {}, sample {}, turn {}{}", path_.string(), request.problem,
                             request.sample, request.turn,

@@ -87,12 +87,23 @@ TEST_F(ModelsTest, TriesAModel) {
   EXPECT_THAT(unknown.err, AllOf(HasSubstr("no model \"yours\""), HasSubstr("mine")));
 }
 
+TEST_F(ModelsTest, AFileThatNamesNoModelIsNotAMissingOne) {
+  const std::string file = Write("empty.toml", "");
+  EXPECT_THAT(Run({"models", "--models-file", file}).out, HasSubstr(file + " names no models"));
+  EXPECT_THAT(Run({"models"}, {{"KERNELBENCH_MODELS", file}}).out, HasSubstr(file + " names no models"));
+  EXPECT_THAT(Run({"models"}).out, HasSubstr("no models.toml"));
+}
+
 TEST_F(ModelsTest, AReplayNeedsNoNetworkAndNoLibcurl) {
   const std::string answers = Write("answers.jsonl", R"({"text": "from a file", "usage": {"input": 3, "output": 4}})");
   const Ended ended = Run({"models", "--try", "replay:" + answers}, {{"LD_DEBUG", "libs"}});
   EXPECT_EQ(ended.code, 0) << ended;
   EXPECT_THAT(ended.out, AllOf(HasSubstr("from a file"), HasSubstr("cost: unknown")));
   EXPECT_THAT(ended.err, AllOf(HasSubstr("libsqlite3"), Not(HasSubstr("libcurl"))));
+  const std::string for_problems = Write("problems.jsonl", R"({"problem": "1/19", "text": "a candidate"})");
+  const Ended unanswered = Run({"models", "--try", "replay:" + for_problems});
+  EXPECT_EQ(unanswered.code, 2) << unanswered;
+  EXPECT_THAT(unanswered.err, AllOf(HasSubstr(for_problems), HasSubstr("a line without \"problem\"")));
 }
 
 }  // namespace
