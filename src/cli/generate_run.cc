@@ -135,7 +135,10 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
   } else {
     PrintSummary(plan, ended.counts, *spent, progress);
   }
-  if (!ended.status) return Report(ended.status.error());
+  if (!ended.status) {
+    const int code = Report(ended.status.error());
+    return code == kUsage && ended.counts.failed > 0 ? kEngineFailure : code;  // a model refused its first request
+  }
   if (!flags.write_run.empty()) {
     if (const Status written = WriteRun(plan, flags, *store); !written) return Report(written.error());
   }
