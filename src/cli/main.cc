@@ -33,6 +33,29 @@ std::string DefaultStore() {
 
 bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr; }
 
+namespace {
+
+// CLI11 asks for a command before it says that a word is none.
+std::string FailureText(const CLI::App* app, const CLI::Error& error) {
+  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
+    return CLI::FailureMessage::simple(app, error);
+  }
+  std::string parents;
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    parents += " " + app->get_name();
+  }
+  if (app->get_require_subcommand_min() == 0) return CLI::FailureMessage::simple(app, error);
+  std::string said = "a command is missing";
+  for (const std::string& word : app->remaining()) {
+    if (word.starts_with('-')) continue;
+    said = fmt::format("there is no command \"{}\"", word);
+    break;
+  }
+  return fmt::format("kernelbench: {}; kernelbench{} --help lists them\n", said, parents);
+}
+
+}  // namespace
 }  // namespace kb::cli
 
 int main(int argc, char** argv) {
@@ -41,6 +64,7 @@ int main(int argc, char** argv) {
   CLI::App app{"KernelBench: is this kernel correct, and is it faster?"};
   app.set_version_flag("--version", "kernelbench " KB_VERSION);
   app.require_subcommand(1);
+  app.failure_message(kb::cli::FailureText);
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);

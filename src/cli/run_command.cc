@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "cli/commands.h"
+#include "cli/number_checks.h"
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "interop/candidates.h"
@@ -249,7 +250,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_option("--name", flags->name, "the run's name in the store; default: that of the directory or file");
   command->add_option("--model", flags->model, "only this model's candidates");
   command->add_option("--samples", flags->samples, "only these samples, such as 0,1")->delimiter(',');
-  command->add_option("--limit", flags->limit, "at most so many candidates; 0: all")->check(CLI::NonNegativeNumber);
+  command->add_option("--limit", flags->limit, "at most so many candidates; 0: all")->check(AtLeast(0));
   command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
   AddJudgeFlags(command, flags->judge, true);
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();

@@ -82,6 +82,8 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
     EXPECT_THAT(ended.out, IsEmpty());
   }
   EXPECT_THAT(Run({"protocols", "no_such_protocol"}).err, HasSubstr("quick"));
+  EXPECT_THAT(Run({"judge", "--json"}).err, HasSubstr("no command \"judge\"; kernelbench --help lists them"));
+  EXPECT_THAT(Run({"store", "mend"}).err, HasSubstr("no command \"mend\"; kernelbench store --help lists them"));
   EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 2);
 }
 
