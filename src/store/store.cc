@@ -65,7 +65,7 @@ int64_t AddProblem(SQLite::Database& database, const json& evaluation) {
 int64_t AddDevice(SQLite::Database& database, const json& evaluation) {
   json info = Object(evaluation, "device_info");
   const std::string whole = Dump(info);
-  info.erase("copy_gb_s");  // measured anew each time, so no part of which device it is
+  for (const char* measured : {"copy_gb_s", "rates"}) info.erase(measured);  // anew each time: no part of which it is
   const std::string kind = Text(evaluation, "device");
   return RowId(database,
                "INSERT INTO devices (fingerprint, kind, name, info) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",

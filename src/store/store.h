@@ -79,8 +79,9 @@ class Store {
   // the filter lets through.
   Result<std::vector<nlohmann::json>> Load(const StoreFilter& filter = {}) const;
 
-  // Of each run, model, sample, problem, size, device, protocol and candidate path the newest that the filter lets
-  // through, in the order in which they were stored; the first `limit` of those.
+  // Of each run, model, sample, problem, size, device (kind and name), protocol (with what flags changed of it) and
+  // candidate path the newest that the filter lets through, in the order in which they were stored; the first `limit`
+  // of those.
   Result<std::vector<ScoreRow>> Scores(const StoreFilter& filter = {}) const;
 
   // Names of all runs, oldest first.

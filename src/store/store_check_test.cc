@@ -23,6 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
+using ::testing::UnorderedElementsAreArray;
 
 json OldEvaluation(const std::string& id, const std::string& created = "2020-01-01T10:00:00Z") {
   const std::string source = "class ModelNew: pass  # " + id;
@@ -209,12 +210,36 @@ TEST_F(MaintenanceTest, OldEvaluationsGoWithAllThatOnlyTheyUsed) {
   EXPECT_THAT(Wrong(), IsEmpty());
 }
 
+// Of one candidate on one device, of which two sessions may say different things.
+json OfSession(const std::string& id, const std::string& created, const std::string& session) {
+  json evaluation = OldEvaluation(id, created);
+  evaluation["device_info"] = {{"name", "CPU"}, {"python", session}};
+  return evaluation;
+}
+
 TEST_F(MaintenanceTest, TheNewestOfEachCandidateMayStay) {
-  Fill({OldEvaluation("first", "2020-01-01T10:00:00Z"), OldEvaluation("second", "2020-01-02T10:00:00Z")});
-  Damage("UPDATE evaluations SET device_id = 1");  // both of one candidate on one device
+  json other = OldEvaluation("other device");
+  json changed = OfSession("fp16", "2020-01-01T10:00:00Z", "3.12");
+  changed["protocol_keys"] = {{"precision", "fp16"}};
+  changed["protocol_changed"] = {"precision"};
+  Fill({OfSession("first", "2020-01-01T10:00:00Z", "3.11"), OfSession("second", "2020-01-02T10:00:00Z", "3.12"), other,
+        changed});
+  EXPECT_EQ(Open().Check()->rows.at("devices"), 3);
   EXPECT_EQ(Collect({.older_than_days = 1, .keep_newest = true}).rows.at("evaluations"), 1);
-  EXPECT_THAT(Ids(), ElementsAre("second"));
-  EXPECT_EQ(Collect({.older_than_days = 1}).rows.at("evaluations"), 1);
+  EXPECT_THAT(Ids(), ElementsAre("fp16", "other device", "second"));
+  std::vector<std::string> scored;
+  const auto rows = Open().Scores().value();
+  for (const ScoreRow& row : rows) scored.push_back(row.id);
+  EXPECT_THAT(scored, UnorderedElementsAreArray(Ids())) << "what scores count";
+  EXPECT_EQ(Collect({.older_than_days = 1}).rows.at("evaluations"), 3);
+}
+
+TEST_F(MaintenanceTest, TheNewestOfARunsJobStaysUnderEachRule) {
+  json changed = OfRun(OldEvaluation("fp16"), 0);
+  changed["protocol_keys"] = {{"precision", "fp16"}};
+  changed["protocol_changed"] = {"precision"};
+  Fill({changed, OfRun(OldEvaluation("plain", "2020-01-02T10:00:00Z"), 0)});
+  EXPECT_EQ(Collect({.older_than_days = 1}).rows.at("evaluations"), 0);
 }
 
 TEST_F(MaintenanceTest, WhatARunNeedsStaysHoweverOld) {

@@ -10,10 +10,12 @@ namespace {
 // references are looked up below, all at once.
 constexpr char kOld[] =
     "DELETE FROM evaluations WHERE sequence IN (SELECT sequence FROM (SELECT sequence, id, created, run_id, "
-    "row_number() OVER (PARTITION BY run_id, model, problem, size, sample, device, protocol "
+    "row_number() OVER (PARTITION BY run_id, model, problem, size, sample, device, rules "
     "ORDER BY created DESC, sequence DESC) AS age_of_job, "
-    "row_number() OVER (PARTITION BY run_id, model, sample, problem, size, device_id, protocol, candidate_path "
-    "ORDER BY created DESC, sequence DESC) AS age FROM evaluations) "
+    "row_number() OVER (PARTITION BY run_id, model, sample, problem, size, device, device_name, rules, candidate_path "
+    "ORDER BY created DESC, sequence DESC) AS age FROM (SELECT e.sequence, e.id, e.created, e.run_id, e.model, "
+    "e.sample, e.problem, e.size, e.device, d.name AS device_name, iif(e.rules = '', e.protocol, e.rules) AS rules, "
+    "e.candidate_path FROM evaluations e LEFT JOIN devices d ON d.id = e.device_id)) "
     "WHERE created < strftime('%Y-%m-%dT%H:%M:%SZ', 'now', ?1) AND NOT (run_id IS NOT NULL AND age_of_job = 1) "
     "AND NOT (?2 AND age = 1) AND id NOT IN (SELECT evaluation_id FROM jobs WHERE evaluation_id IS NOT NULL))";
 

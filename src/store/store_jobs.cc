@@ -86,7 +86,7 @@ ScoreRow ReadScoreRow(SQLite::Statement& query, const NamesOf& runs, const Names
 
 // In C++ rather than as a window in SQL, which sorts and takes five times as long over a hundred thousand rows.
 std::string SampleKey(SQLite::Statement& query, const ScoreRow& row) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", query.getColumn(0).getInt64(), query.getColumn(1).getInt64(),
+  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", query.getColumn(0).getInt64(), row.device, row.device_name,
                      row.sample ? std::to_string(*row.sample) : "", row.model, row.problem, row.size, row.protocol,
                      row.path);
 }

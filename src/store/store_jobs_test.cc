@@ -133,6 +133,7 @@ TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   again["created"] = "2026-01-02T10:00:00Z";
   again["verdict"] = "incorrect";
   again["speedup"] = nullptr;
+  again["device_info"]["python"] = "of a later session";
   ASSERT_TRUE(store.Add(again));
   const auto rows = store.Scores({.run = "r"}).value();
   ASSERT_EQ(rows.size(), 2u);

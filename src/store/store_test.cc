@@ -176,8 +176,10 @@ TEST_F(StoreTest, LoadGivesTheNewestOfEach) {
   ASSERT_TRUE(store.Add(other));
   json newest = Evaluation("new", "2024-05-03T10:00:00Z");
   newest["device_info"]["copy_gb_s"] = 21.25;
+  newest["device_info"]["rates"] = {{"fp32", 0.3}};
   newest["verdict"] = "crashed";
   ASSERT_TRUE(store.Add(newest));
+  EXPECT_EQ(store.Check()->rows.at("devices"), 1) << "what a session measures makes no other device of it";
   const auto all = store.Load().value();
   ASSERT_EQ(all.size(), 2u);
   EXPECT_EQ(all[0], newest);
