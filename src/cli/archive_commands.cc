@@ -15,7 +15,7 @@ struct ArchiveFlags {
 };
 
 Result<Store> OpenFilled(const std::string& path) {
-  if (std::filesystem::exists(path)) return Store::Open(path);
+  if (std::filesystem::exists(path)) return Store::Open(path, {.create = false});
   return Fail(ErrorCode::kUsage, "the store " + path + " does not exist yet; kernelbench run and eval fill it");
 }
 

@@ -46,7 +46,7 @@ std::string TextOrDash(const json& value) { return value.is_string() ? OneLine(v
 
 Result<std::vector<json>> Stored(const FileFlags& flags) {
   if (!std::filesystem::exists(flags.store)) return std::vector<json>();  // reading must not create it
-  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(std::vector<json> baselines, store.Baselines(flags.filter));
   std::erase_if(baselines, [&](const json& each) {
     return !flags.hardware.empty() && each.at("device_info").at("name") != flags.hardware;

@@ -246,7 +246,7 @@ int AuditRun(const ModelAuditFlags& flags) {
   }
   const auto installation = FindInstallation();
   if (!installation) return Report(installation.error());
-  auto store = Store::Open(flags.store);
+  auto store = Store::Open(flags.store, {.create = false});
   if (!store) return Report(store.error());
   const auto auditors = OpenAuditors(flags, *installation);
   if (!auditors) return Report(auditors.error());

@@ -94,7 +94,7 @@ int Original(OriginalFlags flags) {
   if (!original) return Report(original.error());
   std::vector<ScoreRow> rows;
   if (std::filesystem::exists(flags.store)) {
-    const auto store = Store::Open(flags.store);
+    const auto store = Store::Open(flags.store, {.create = false});
     if (!store) return Report(store.error());
     auto read = store->Scores({.run = flags.run});
     if (!read) return Report(read.error());

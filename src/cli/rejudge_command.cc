@@ -167,7 +167,7 @@ int Rejudge(const RejudgeFlags& flags) {
   if (!std::filesystem::exists(flags.store)) {
     return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist; kernelbench run fills it"});
   }
-  const auto store = Store::Open(flags.store);
+  const auto store = Store::Open(flags.store, {.create = false});
   if (!store) return Report(store.error());
   auto pairs = Draw(flags, devices->front().substr(0, devices->front().find(':')), *store);
   if (!pairs) return Report(pairs.error());

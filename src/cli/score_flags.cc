@@ -153,7 +153,7 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
     KB_RETURN_IF_ERROR(CheckRuns(flags, {}));
     return input;
   }
-  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(const std::vector<std::string> runs, store.Runs());
   KB_RETURN_IF_ERROR(CheckRuns(flags, runs));
   StoreFilter rows;

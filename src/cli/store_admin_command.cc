@@ -23,7 +23,7 @@ Result<Store> OpenThere(const std::string& path) {
   if (!std::filesystem::exists(path)) {
     return Fail(ErrorCode::kUsage, "the store " + path + " does not exist; --store names another");
   }
-  return Store::Open(path);
+  return Store::Open(path, {.create = false});
 }
 
 int CheckStore(const AdminFlags& flags) {

@@ -24,7 +24,7 @@ struct StoreFlags {
 // A store that does not exist yet holds nothing; reading must not create it.
 Result<std::optional<Store>> OpenExisting(const std::string& path) {
   if (!std::filesystem::exists(path)) return std::optional<Store>();
-  KB_ASSIGN_OR_RETURN(Store store, Store::Open(path));
+  KB_ASSIGN_OR_RETURN(Store store, Store::Open(path, {.create = false}));
   return std::optional<Store>(std::move(store));
 }
 

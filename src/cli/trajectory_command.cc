@@ -86,7 +86,7 @@ Status ShowTrajectory(const TrajectoryFlags& flags) {
   if (!std::filesystem::exists(flags.store)) {
     return Fail(ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store));
   }
-  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(std::vector<GenerationRequest> requests, store.Requests(flags.run));
   KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.Answers(flags.run));
   KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));

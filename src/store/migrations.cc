@@ -231,6 +231,10 @@ int Pragma(SQLite::Database& database, const char* name) {
 
 std::span<const char* const> Migrations() { return kMigrations; }
 
+bool IsEmpty(SQLite::Database& database) {
+  return database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
+}
+
 Status Migrate(SQLite::Database& database, std::span<const char* const> steps) {
   const int wanted = static_cast<int>(steps.size());
   for (;;) {
@@ -238,8 +242,7 @@ Status Migrate(SQLite::Database& database, std::span<const char* const> steps) {
     // The write lock first, then the version again: another process may be migrating the same file.
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     const int version = Pragma(database, "user_version");
-    const bool empty = database.execAndGet("SELECT count(*) FROM sqlite_schema").getInt() == 0;
-    if (Pragma(database, "application_id") != kApplicationId && !empty) {
+    if (Pragma(database, "application_id") != kApplicationId && !IsEmpty(database)) {
       return Fail(ErrorCode::kStore,
                   fmt::format("{} is a database of another program: choose another file", database.getFilename()));
     }

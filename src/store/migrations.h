@@ -19,6 +19,9 @@ inline constexpr int kApplicationId = 0x4b426368;
 // Step i leads from version i to i + 1. Steps are only ever added.
 std::span<const char* const> Migrations();
 
+// Is there not one table? A file of no bytes is such a database too. May throw SQLite::Exception.
+bool IsEmpty(SQLite::Database& database);
+
 // Brings the database to version steps.size(), each step in a transaction of its own: a kill leaves the version before
 // or after it. Several processes may do this at once. kStore when the database is newer than the steps, or not a store.
 // May throw SQLite::Exception.

@@ -274,8 +274,11 @@ Store& Store::operator=(Store&&) noexcept = default;
 Store::~Store() = default;
 
 Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
-  std::error_code error;
-  if (path.has_parent_path()) fs::create_directories(path.parent_path(), error);
+  std::error_code error, ignored;
+  if (!options.create && fs::status(path, ignored).type() == fs::file_type::not_found) {
+    return Fail(ErrorCode::kUsage, fmt::format("the store {} does not exist", path.string()));
+  }
+  if (options.create && path.has_parent_path()) fs::create_directories(path.parent_path(), error);
   if (error) {
     return Fail(ErrorCode::kStore, fmt::format("cannot make the directory {} for the store: {}",
                                                path.parent_path().string(), error.message()));
@@ -285,7 +288,7 @@ Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
   }
   std::unique_ptr<Impl> impl;
   try {
-    impl = std::make_unique<Impl>(path.string(), options.busy_timeout_ms);
+    impl = std::make_unique<Impl>(path.string(), options);
   } catch (const SQLite::Exception& exception) {
     return tl::make_unexpected(StoreError(exception.getExtendedErrorCode(), path.string(), exception.what()));
   }
@@ -297,6 +300,9 @@ Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
     }
     database.exec("PRAGMA foreign_keys = ON");
     database.exec("PRAGMA synchronous = NORMAL");
+    if (!options.create && IsEmpty(database)) {
+      return Fail(ErrorCode::kUsage, fmt::format("the file {} is empty and no store: name another", path.string()));
+    }
     KB_RETURN_IF_ERROR(Migrate(database, Migrations()));
     EnterWal(database, options.busy_timeout_ms);
     return {};

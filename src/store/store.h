@@ -36,6 +36,7 @@ struct BaselineFilter {
 
 struct StoreOptions {
   int busy_timeout_ms = 10'000;  // how long a call waits for another process's lock before it fails
+  bool create = true;            // where there is no store; else that is kUsage, and an empty file stays empty
 };
 
 struct Exported {

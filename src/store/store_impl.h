@@ -16,8 +16,8 @@
 namespace kb {
 
 struct Store::Impl {
-  Impl(const std::string& path, int busy_timeout_ms)
-      : database(path, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, busy_timeout_ms) {}
+  Impl(const std::string& path, const StoreOptions& options)
+      : database(path, SQLite::OPEN_READWRITE | (options.create ? SQLite::OPEN_CREATE : 0), options.busy_timeout_ms) {}
 
   mutable std::mutex mutex;
   mutable SQLite::Database database;

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -56,6 +57,26 @@ class StoreTest : public ::testing::Test {
   TempDir directory_;
   std::filesystem::path path_;
 };
+
+TEST_F(StoreTest, NoneIsMadeWhereNoneMayBe) {
+  const auto error = [&] { return Store::Open(path_, {.create = false}).error(); };
+  EXPECT_EQ(error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(std::filesystem::exists(path_.parent_path()));
+
+  std::filesystem::create_directories(path_.parent_path());
+  std::ofstream(path_).close();
+  EXPECT_EQ(error().code, ErrorCode::kUsage);
+  EXPECT_THAT(error().message, HasSubstr("is empty"));
+  EXPECT_EQ(std::filesystem::file_size(path_), 0u);
+
+  SQLite::Database(path_.string(), SQLite::OPEN_READWRITE).exec("VACUUM");
+  const auto size = std::filesystem::file_size(path_);
+  EXPECT_EQ(error().code, ErrorCode::kUsage) << "of another program's, which made no table yet";
+  EXPECT_EQ(std::filesystem::file_size(path_), size);
+
+  ASSERT_TRUE(Open().Add(Evaluation("a")));
+  EXPECT_EQ(Store::Open(path_, {.create = false})->List()->size(), 1u);
+}
 
 TEST_F(StoreTest, SeveralThreadsUseOneObject) {
   Store store = Open();

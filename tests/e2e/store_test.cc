@@ -91,6 +91,33 @@ TEST_F(StoreFailureTest, StoresThatCannotBeOpened) {
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(again), {}), garbage) << "it was written to";
 }
 
+TEST_F(StoreFailureTest, WhatOnlyReadsLeavesAnEmptyFileEmpty) {
+  const std::string where = Write("empty.sqlite", "");
+  const Arguments kReading[] = {{"store", "check"},
+                                {"store", "gc", "--dry-run"},
+                                {"store", "gc"},
+                                {"list"},
+                                {"list", "--json"},
+                                {"show", "20"},
+                                {"report", "-o", (root() / "report.html").string()},
+                                {"score"},
+                                {"compare", "a", "b"},
+                                {"export", "r"},
+                                {"rejudge", "r"},
+                                {"trajectory", "r"},
+                                {"baseline", "list"},
+                                {"baseline", "export", "-o", (root() / "b.json").string()}};
+  for (Arguments arguments : kReading) {
+    arguments.insert(arguments.end(), {"--store", where});
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 2) << arguments[0] << ": " << ended;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr(where), HasSubstr("is empty"))) << arguments[0];
+    EXPECT_EQ(fs::file_size(where), 0u) << arguments[0] << " wrote to it";
+  }
+  EXPECT_EQ(Run(Eval(where)).code, 0) << "what stores may make one of it";
+  EXPECT_EQ(Run({"store", "check", "--store", where}).code, 0);
+}
+
 TEST_F(StoreFailureTest, AReadOnlyStore) {
   const SmallDisk disk(root() / "disk");
   if (!disk.problem().empty()) GTEST_SKIP() << disk.problem();
