@@ -38,8 +38,9 @@ struct FileFlags {
 bool Imported(const json& baseline) { return baseline.at("origin") != "measured"; }
 
 // An imported one has no median.
+bool HasMedian(const json& baseline) { return !baseline.at("median_us").is_null(); }
 double TypicalUs(const json& baseline) {
-  return baseline.at(baseline.at("median_us").is_null() ? "mean_us" : "median_us").get<double>();
+  return baseline.at(HasMedian(baseline) ? "median_us" : "mean_us").get<double>();
 }
 
 std::string TextOrDash(const json& value) { return value.is_string() ? OneLine(value.get<std::string>(), 60) : "-"; }
@@ -206,7 +207,7 @@ int Import(const FileFlags& flags) {
 }  // namespace
 
 std::string BaselineHeading() {
-  return fmt::format("{:<8} {:<9} {:<24} {:>10} {:>21} {:>6} {:>9}  {}\n", "problem", "size", "kind", "median",
+  return fmt::format("{:<8} {:<9} {:<24} {:>12} {:>21} {:>6} {:>9}  {}\n", "problem", "size", "kind", "median",
                      "interval, us", "calls", "compile", "notes");
 }
 
@@ -216,9 +217,10 @@ std::string BaselineLine(const json& baseline) {
   for (const json& note : baseline.at("notes")) notes += (notes.empty() ? "" : "; ") + note.get<std::string>();
   const std::string bounds =
       interval.is_array() ? fmt::format("[{:.1f}, {:.1f}]", interval[0].get<double>(), interval[1].get<double>()) : "-";
-  return fmt::format("{:<8} {:<9} {:<24} {:>10} {:>21} {:>6} {:>9}  {}\n", TextOrDash(baseline.at("problem")),
-                     TextOrDash(baseline.at("size")), TextOrDash(baseline.at("kind")), FormatTime(TypicalUs(baseline)),
-                     bounds, baseline.at("trials").get<int64_t>(),
+  const std::string time = (HasMedian(baseline) ? "" : "mean ") + FormatTime(TypicalUs(baseline));
+  return fmt::format("{:<8} {:<9} {:<24} {:>12} {:>21} {:>6} {:>9}  {}\n", TextOrDash(baseline.at("problem")),
+                     TextOrDash(baseline.at("size")), TextOrDash(baseline.at("kind")), time, bounds,
+                     baseline.at("trials").get<int64_t>(),
                      compile.is_number() ? fmt::format("{:.1f} s", compile.get<double>()) : "-", OneLine(notes, 200));
 }
 

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "harness.h"
 
@@ -163,6 +164,11 @@ TEST_F(BaselineTest, KernelBenchsFilesComeAndGo) {
   ASSERT_THAT(both, SizeIs(4)) << "imported ones stand beside measured ones";
   EXPECT_EQ(
       std::count_if(both.begin(), both.end(), [](const json& each) { return each.at("origin") == "kernelbench"; }), 2);
+  std::istringstream table(Run({"baseline", "list"}).out);
+  for (std::string line; std::getline(table, line);) {
+    if (!line.starts_with("1/")) continue;
+    EXPECT_EQ(line.find(" mean ") != std::string::npos, line.find("imported") != std::string::npos) << line;
+  }
   const Environment other = {{"KERNELBENCH_STORE", (root() / "other.sqlite").string()}};
   ASSERT_EQ(Run({"baseline", "import", file, "--size", "small"}, other).code, 0);
   EXPECT_THAT(Run({"baseline", "1/19", "--size", "small"}, other).out, HasSubstr("1 measured, 0 known"));
