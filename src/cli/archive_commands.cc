@@ -56,6 +56,13 @@ int Import(const ArchiveFlags& flags) {
     fmt::print("{}: run {}, {} evaluations ({} were here already), {} jobs ({} were here already)\n", CleanText(file),
                CleanText(imported->run), imported->evaluations, imported->known_evaluations, imported->jobs,
                imported->known_jobs);
+    for (const auto& [run, evaluations] : imported->elsewhere) {
+      fmt::print("  {} more evaluations are here already, in {}, and stay there\n", evaluations,
+                 run.empty() ? "no run" : "the run " + CleanText(run));
+    }
+    if (imported->jobs_elsewhere > 0) {
+      fmt::print("  {} jobs were not imported, since their evaluations are in another run\n", imported->jobs_elsewhere);
+    }
     std::fflush(stdout);
   }
   return kAllCorrect;

@@ -5,6 +5,7 @@
 #define STORE_STORE_H_
 
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -47,7 +48,9 @@ struct Exported {
 struct Imported {
   std::string run;
   int64_t evaluations = 0, jobs = 0;              // that are new here
-  int64_t known_evaluations = 0, known_jobs = 0;  // that were here already and stay as they were
+  int64_t known_evaluations = 0, known_jobs = 0;  // that were in that run already and stay as they were
+  std::map<std::string, int64_t> elsewhere;       // evaluations that are in another run here and stay there, by run
+  int64_t jobs_elsewhere = 0;                     // done with one of those, so not imported
 };
 
 class Store {
@@ -148,8 +151,9 @@ class Store {
   // run are queued in it. kUsage if there is no such run.
   Result<Exported> ExportRun(const std::string& run, const std::filesystem::path& archive) const;
   // Merges an archive into the store, in one transaction, under its own run name or `as`. Evaluations that are here, by
-  // their id, stay; so do jobs, except that one with an evaluation there and none here is done now. Archives may come
-  // from anywhere: kUsage for anything that ExportRun() does not write.
+  // their id, stay, and in the run that they are in; so do jobs, except that one with an evaluation there and none here
+  // is done now. kUsage if all evaluations are in other runs and no job is left for this one. Archives may come from
+  // anywhere: kUsage for anything that ExportRun() does not write.
   Result<Imported> ImportRun(const std::filesystem::path& archive, const std::string& as = "");
   // A candidate's source by the hash of its bytes. kUsage if it is not there.
   Result<std::string> Source(const std::string& sha256) const;

@@ -2,6 +2,7 @@
 // letter, so that it holds no trigger and no view, and each evaluation goes through AddEvaluation() like a new one.
 
 #include <algorithm>
+#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -159,6 +160,27 @@ Result<Store> OpenArchive(const fs::path& archive, const fs::path& unpacked) {
   return Store::Open(unpacked);
 }
 
+// The run that an evaluation is in, "" for none; absent if it is not here.
+std::optional<std::string> RunOf(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement query(database,
+                          "SELECT r.name FROM evaluations e LEFT JOIN runs r ON r.id = e.run_id WHERE e.id = ?");
+  query.bind(1, id);
+  if (!query.executeStep()) return std::nullopt;
+  return query.getColumn(0).getString();
+}
+
+bool IsOfJob(SQLite::Database& database, const Job& job) {
+  SQLite::Statement query(database,
+                          "SELECT model = ?2 AND problem = ?3 AND size = ?4 AND sample IS ?5 FROM evaluations "
+                          "WHERE id = ?1");
+  int column = 0;
+  for (const std::string* text : {&job.evaluation_id, &job.model, &job.problem, &job.size}) {
+    query.bind(++column, ToUtf8(*text));
+  }
+  query.bind(5, job.sample);
+  return query.executeStep() && query.getColumn(0).getInt() == 1;
+}
+
 constexpr char kMergeJob[] =
     "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, attempts, error, "
     "evaluation_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
@@ -182,6 +204,22 @@ int MergeJob(SQLite::Database& database, int64_t run_id, const Job& job) {
   return merge.exec();
 }
 
+// Evaluations must be here already. One is in one run, and a job's is in the job's own.
+Status MergeJobs(SQLite::Database& database, int64_t run_id, const std::vector<Job>& jobs, Imported* imported) {
+  for (const Job& job : jobs) {
+    const auto run = RunOf(database, job.evaluation_id);
+    if (run && *run != imported->run) {
+      ++imported->jobs_elsewhere;
+      continue;
+    }
+    if (run && !IsOfJob(database, job)) {
+      return Fail(ErrorCode::kUsage, "its evaluation " + job.evaluation_id + " is of something else");
+    }
+    ++(MergeJob(database, run_id, job) == 1 ? imported->jobs : imported->known_jobs);
+  }
+  return {};
+}
+
 Status MergeEvaluation(SQLite::Database& database, SQLite::Database& archive, const std::string& id,
                        const std::string& run) {
   auto evaluation = Guard(archive, [&] { return WholeEvaluation(archive, id, kMaxRecord); });
@@ -202,6 +240,21 @@ Status MergeSources(SQLite::Database& database, SQLite::Database& archive) {
     AddSource(database, nlohmann::json::object(), source);
   }
   return {};
+}
+
+// Better than a run without anything in it.
+tl::unexpected<Error> NothingLeft(const fs::path& archive, const Imported& imported) {
+  int64_t all = 0;
+  std::vector<std::string> runs;
+  for (const auto& [run, evaluations] : imported.elsewhere) {
+    all += evaluations;
+    runs.push_back(run.empty() ? "no run" : "the run " + run);
+  }
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format("{} cannot be imported as {}: an evaluation is in one run, and all {} of it are here already, "
+                  "in {}; name that run with --as to merge the rest into it",
+                  archive.string(), imported.run, all, fmt::join(runs, " and ")));
 }
 
 }  // namespace
@@ -235,7 +288,7 @@ Result<Imported> Store::ImportRun(const fs::path& archive, const std::string& as
   KB_ASSIGN_OR_RETURN(const std::vector<std::string> runs, opened.Runs());
   KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, opened.Jobs(runs.at(0)));
   Imported imported;
-  imported.run = as.empty() ? runs.at(0) : as;
+  imported.run = ToUtf8(as.empty() ? runs.at(0) : as);  // as evaluations name it
   const auto fail = [&](const std::string& what, const Error& error) {
     return Fail(error.code, fmt::format("{} cannot be imported: {}: {}", archive.string(), what, error.message));
   };
@@ -245,20 +298,19 @@ Result<Imported> Store::ImportRun(const fs::path& archive, const std::string& as
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     const int64_t run_id = RunId(database, imported.run, source.execAndGet("SELECT created FROM runs").getString());
     for (const std::string& id : Column(source, "SELECT id FROM evaluations ORDER BY sequence")) {
-      const bool known = Stored(database, id);
-      ++(known ? imported.known_evaluations : imported.evaluations);
-      if (known) continue;
+      const auto run = RunOf(database, id);
+      ++(!run ? imported.evaluations : *run == imported.run ? imported.known_evaluations : imported.elsewhere[*run]);
+      if (run) continue;
       if (const Status merged = MergeEvaluation(database, source, id, imported.run); !merged) {
         return fail("the evaluation " + id, merged.error());
       }
     }
     const Status sources = Guard(source, [&] { return MergeSources(database, source); });
     if (!sources) return fail("sources of candidates", sources.error());
-    for (const Job& job : jobs) {
-      const auto merged = Guard(database, [&]() -> Result<int> { return MergeJob(database, run_id, job); });
-      if (!merged) return fail("a job", merged.error());
-      ++(*merged == 1 ? imported.jobs : imported.known_jobs);
-    }
+    const Status merged_jobs = Guard(database, [&] { return MergeJobs(database, run_id, jobs, &imported); });
+    if (!merged_jobs) return fail("a job", merged_jobs.error());
+    const int64_t here = imported.evaluations + imported.known_evaluations + imported.jobs + imported.known_jobs;
+    if (here == 0 && !imported.elsewhere.empty()) return NothingLeft(archive, imported);
     const Status generation = Guard(source, [&] { return MergeGeneration(database, source, run_id); });
     if (!generation) return fail("what models answered", generation.error());
     transaction.commit();

@@ -19,6 +19,8 @@ using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 
 class ArchiveTest : public ::testing::Test {
  protected:
@@ -121,6 +123,54 @@ TEST_F(ArchiveTest, AnotherName) {
   EXPECT_THAT(States(store, "renamed"), ElementsAre("done"));
 }
 
+TEST_F(ArchiveTest, WhatIsInAnotherRunStaysThere) {
+  Store store = Open("here");
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
+  Finish(store, "r", 0, "a");
+  Finish(store, "r", 1, "b");
+  ASSERT_TRUE(store.ExportRun("r", Path("judged.kbrun")));
+  for (const char* as : {"second", "\xff"}) {
+    const auto all = store.ImportRun(Path("judged.kbrun"), as);
+    ASSERT_FALSE(all);
+    EXPECT_EQ(all.error().code, ErrorCode::kUsage);
+    EXPECT_THAT(all.error().message, AllOf(HasSubstr("judged.kbrun"), HasSubstr("all 2"), HasSubstr("in the run r")));
+    EXPECT_THAT(store.Runs().value(), ElementsAre("r"));
+  }
+
+  Store there = Open("there");
+  ASSERT_TRUE(there.ImportRun(Path("judged.kbrun")));
+  ASSERT_TRUE(there.AddJobs("r", std::vector<Job>{RunJob(2), RunJob(3)}));
+  Finish(there, "r", 2, "c");
+  ASSERT_TRUE(there.ExportRun("r", Path("more.kbrun")));
+  for (const bool again : {false, true}) {
+    const auto imported = store.ImportRun(Path("more.kbrun"), "second");
+    ASSERT_TRUE(imported) << imported.error().message;
+    EXPECT_EQ(imported->evaluations, again ? 0 : 1);
+    EXPECT_EQ(imported->known_evaluations, again ? 1 : 0);
+    EXPECT_THAT(imported->elsewhere, ElementsAre(Pair("r", 2)));
+    EXPECT_EQ(imported->jobs, again ? 0 : 2);
+    EXPECT_EQ(imported->known_jobs, again ? 2 : 0);
+    EXPECT_EQ(imported->jobs_elsewhere, 2);
+  }
+  EXPECT_THAT(States(store, "r"), ElementsAre("done", "done"));
+  EXPECT_THAT(States(store, "second"), ElementsAre("done", "queued"));
+  EXPECT_THAT(store.Check()->wrong, IsEmpty());
+
+  const auto home = store.ImportRun(Path("more.kbrun"));
+  ASSERT_TRUE(home) << home.error().message;
+  EXPECT_THAT(home->elsewhere, ElementsAre(Pair("second", 1)));
+  EXPECT_THAT(States(store, "r"), ElementsAre("done", "done", "queued"));
+  EXPECT_THAT(store.Check()->wrong, IsEmpty());
+}
+
+TEST_F(ArchiveTest, ARunsNameThatIsNotUtf8) {
+  WriteGood();
+  Store store = Open("to");
+  ASSERT_TRUE(store.ImportRun(Path("good.kbrun"), "\xff"));
+  EXPECT_THAT(store.Runs().value(), ElementsAre("\xef\xbf\xbd"));
+  EXPECT_THAT(store.Check()->wrong, IsEmpty());
+}
+
 TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
   const std::vector<Job> jobs = {RunJob(0), RunJob(1), RunJob(2), RunJob(3, "edited there")};
   Store here = Open("here"), there = Open("there");
@@ -180,6 +230,7 @@ TEST_F(ArchiveTest, HostileArchivesChangeNothing) {
       {"UPDATE evaluations SET json = x'00'", "the evaluation e"},
       {"UPDATE samples SET data = zeroblob(100)", "the evaluation e"},
       {"UPDATE jobs SET evaluation_id = 'nowhere'", "a job"},
+      {"UPDATE jobs SET sample = 7", "is of something else"},
       {"INSERT INTO candidates VALUES ('abc', '', '', 1, x'00')", "sources"},
   };
   for (const auto& [sql, said] : kCases) {

@@ -77,6 +77,50 @@ TEST_F(InteropTest, ARunGoesToAnotherMachine) {
   EXPECT_EQ(List(other), before);
 }
 
+TEST_F(InteropTest, ASecondNameMakesNoSecondRun) {
+  JudgeRun();
+  const std::string archive = (root() / "r.kbrun").string();
+  const Arguments as_other = {"import", archive, "--as", "other", "--store", store().string()};
+  const auto add_job = [&](const json& evaluation, const std::string& owner) {
+    Store stored = Store::Open(store()).value();
+    Job job;
+    job.model = "google/m";
+    job.problem = evaluation.at("problem");
+    job.size = evaluation.at("size");
+    job.device = "cpu";
+    job.protocol = "quick";
+    job.sample = owner.empty() ? 8 : 7;
+    job.sha256 = "s";
+    const int64_t id = stored.AddJob("r", job)->id;
+    if (owner.empty()) return;
+    ASSERT_TRUE(stored.ClaimJob(id, owner).value());
+    json done = evaluation;
+    done["id"] = "of-a-job";
+    done["run"] = "r";
+    done["sample"] = 7;
+    ASSERT_TRUE(stored.FinishJob(id, owner, done));
+  };
+  const json evaluation = Store::Open(store())->Load({.limit = 1})->at(0);
+  add_job(evaluation, "me");
+  ASSERT_EQ(Run({"export", "r", "-o", archive, "--store", store().string()}).code, 0);
+  const std::string before = List(store());
+  const Ended refused = Run(as_other);
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("all 4 of it are here already, in the run r"), HasSubstr("--as")));
+  EXPECT_EQ(List(store()), before);
+
+  add_job(evaluation, "");
+  ASSERT_EQ(Run({"export", "r", "-o", archive, "--store", store().string()}).code, 0);
+  const Ended imported = Run(as_other);
+  EXPECT_EQ(imported.code, 0) << imported;
+  EXPECT_THAT(imported.out, AllOf(HasSubstr("run other, 0 evaluations (0 were here already), 1 jobs"),
+                                  HasSubstr("4 more evaluations are here already, in the run r"),
+                                  HasSubstr("1 jobs were not imported")));
+  EXPECT_EQ(List(store()), before);
+  const Ended check = Run({"store", "check", "--store", store().string()});
+  EXPECT_EQ(check.code, 0) << check;
+}
+
 TEST_F(InteropTest, ARunGoesToKernelBenchAndBack) {
   JudgeRun();
   const fs::path directory = root() / "runs" / "mine";
