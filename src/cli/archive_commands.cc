@@ -48,6 +48,11 @@ int Export(const ArchiveFlags& flags) {
 }
 
 int Import(const ArchiveFlags& flags) {
+  for (const std::string& file : flags.files) {
+    if (!std::filesystem::is_directory(file)) continue;
+    return Report({ErrorCode::kUsage, CleanText(file) + " is a directory; import takes what export wrote (.kbrun), and "
+                                                        "kernelbench run a directory of candidates"});
+  }
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());
   for (const std::string& file : flags.files) {

@@ -74,6 +74,7 @@ TEST_F(InteropTest, ARunGoesToAnotherMachine) {
   EXPECT_EQ(refused.code, 2) << refused;
   EXPECT_THAT(refused.err, AllOf(HasSubstr("damaged.kbrun"), HasSubstr("cannot be imported")));
   EXPECT_EQ(Run({"import", (root() / "nowhere.kbrun").string(), "--store", other}).code, 2);
+  EXPECT_THAT(Run({"import", root().string(), "--store", other}).err, HasSubstr("is a directory"));
   EXPECT_EQ(List(other), before);
 }
 
