@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <span>
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
@@ -43,20 +44,22 @@ ssize_t WriteOrDrop(void* cookie, const char* data, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-void Guard(int fd, int buffering, FILE** stream) {
+// `buffer`: what it holds goes out at once, so that whoever has read enough of a short text does not fail the command.
+void Guard(int fd, int buffering, std::span<char> buffer, FILE** stream) {
   cookie_io_functions_t functions = {};
   functions.write = WriteOrDrop;
   FILE* guarded = fopencookie(reinterpret_cast<void*>(static_cast<intptr_t>(fd)), "w", functions);
   if (guarded == nullptr) return;  // then it throws, as ever
-  setvbuf(guarded, nullptr, buffering, BUFSIZ);
+  setvbuf(guarded, buffer.data(), buffering, buffer.size());
   *stream = guarded;
 }
 
 }  // namespace
 
 void GuardOutput() {
-  Guard(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, &stdout);
-  Guard(STDERR_FILENO, _IONBF, &stderr);
+  static char buffer[64 << 10];  // what a pipe holds
+  Guard(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, buffer, &stdout);
+  Guard(STDERR_FILENO, _IONBF, {}, &stderr);
 }
 
 int FinishOutput(int exit_code) {

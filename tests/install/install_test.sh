@@ -32,7 +32,8 @@ cd /
 problems=$(env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" problems list)
 grep -q '^1/19 ' <<<"$problems" || fail "problems list does not know 1/19: $problems"
 env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" protocols strict >/dev/null || fail "protocols strict failed"
-env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" prompt 1/19 | grep -q '^## Example 1' || fail "prompt shows no example"
+prompt=$(env -i PATH=/usr/bin:/bin "$tree/bin/kernelbench" prompt 1/19)
+grep -q '^## Example 1' <<<"$prompt" || fail "prompt shows no example"
 
 # A model is called over the carried libcurl: nobody listens on port 1, and saying so takes all that a call takes.
 call=$(env -i PATH=/usr/bin:/bin HOME=/ LD_DEBUG=libs "$tree/bin/kernelbench" models --models-file "$work/models.toml" --try nobody 2>&1 || true)
