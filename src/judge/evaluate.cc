@@ -19,10 +19,13 @@ namespace {
 
 using nlohmann::json;
 
-// A GPU's offset is longer than many kernels; for calls of this length and more it matters as little as on the CPU.
-// There a runner's first calls take longer than those of rounds will (bench/results/aa_cuda.md): they settle it.
-constexpr int kOffsetCalls = 5, kExactOffsetCalls = 11;
-constexpr int kSettlingCalls = 2, kExactSettlingCalls = 5;
+// How many empty calls make an offset, and how many before them only settle the runner, whose first ones on a GPU take
+// longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels; for long
+// calls it matters as little as on the CPU, and a native candidate's, without an interpreter, is steady.
+struct OffsetCalls {
+  int settling, counted;
+};
+constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfModules = {1, 5}, kOfNative = {1, 3};
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;
@@ -344,13 +347,13 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
   const bool gpu = options_.device != "cpu";
   const bool exact = gpu && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
   if (gpu && !exact && !watch) quiet.reset();
-  const int settling = !gpu ? 0 : exact ? kExactSettlingCalls : kSettlingCalls;
-  const int calls = exact ? kExactOffsetCalls : kOffsetCalls;
+  const bool module = request.candidate.kind == CandidateKind::kModule;
+  const OffsetCalls calls = !gpu ? kOnCpu : exact ? kOfShortCalls : module ? kOfModules : kOfNative;
   std::vector<double> offset;
-  for (int i = 0; i < settling + calls; ++i) {
+  for (int i = 0; i < calls.settling + calls.counted; ++i) {
     KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));
     // A runner of ours that was stopped in the middle of starting may still have had work on the device at first, too.
-    if (i < settling) continue;
+    if (i < calls.settling) continue;
     evaluation->device_shared |= empty.used && quiet;
     offset.push_back(empty.us);
   }
