@@ -236,7 +236,7 @@ def open_device(library, cupti):
     torch.cuda.synchronize()
     del x
     torch.cuda.empty_cache()
-    library.kbr_trace_prepare(cupti.encode())  # traced() says why it cannot be
+    library.kbr_trace_load(cupti.encode())
     return ""
 
 
