@@ -72,7 +72,15 @@ GpuSources ThisMachine() {
 Result<Gpu> FindGpu(int number, const GpuSources& sources) {
   const std::vector<Gpu> all = AllGpus(sources);
   if (all.empty()) {
-    if (number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", sources.devices / "nvidia0"};
+    const std::filesystem::path first = sources.devices / "nvidia0";
+    const bool file = std::filesystem::exists(first);
+    if (file && number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", first};
+    if (!file) {
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("there is no NVIDIA GPU on this machine: {} lists none and {} is not there; nvidia-smi "
+                              "shows what the driver sees",
+                              sources.driver.string(), first.string()));
+    }
     return Fail(ErrorCode::kUnavailable,
                 fmt::format("no NVIDIA driver lists its GPUs in {}: if there is one, it can be used as the device "
                             "cuda, without a number and without CUDA_VISIBLE_DEVICES",

@@ -80,6 +80,8 @@ TEST_F(Gpus, WithoutUuidsAreNoneOfSeveral) {
 
 TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
   fs::remove_all(sources_.driver);
+  EXPECT_THAT(FileOf(0), testing::HasSubstr("there is no NVIDIA GPU on this machine"));
+  std::ofstream(sources_.devices / "nvidia0");
   EXPECT_EQ(FileOf(0), " nvidia0");
   EXPECT_THAT(FileOf(1), testing::HasSubstr("as the device cuda, without a number"));
   sources_.visible = "1";
