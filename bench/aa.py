@@ -2,15 +2,43 @@
 """A/A: the reference as its own candidate. How often does the 95% interval, systematic floor included, contain 1?
 
     bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda]
+    bench/aa.py --native [--runs 10] [--protocol quick]
 
-A problem may name its own size behind an @.
+A problem may name its own size behind an @. --native: kernels of the examples on a GPU, each against itself in other runners: by how
+much do two evaluations' times of one kernel differ?
 """
 
 import argparse
+import itertools
 import statistics
 import tempfile
 
-from common import evaluate, heading, problem_files, self_candidate
+from common import ROOT, evaluate, heading, problem_files, self_candidate
+
+NATIVE = {"1/19@small": "tests/gpu/correct/1_19_relu.cu", "1/88": "examples/1_88_new_gelu/fused.cu",
+          "1/95": "examples/1_95_cross_entropy/fused.cu", "1/40": "examples/1_40_layer_norm/fused.cu",
+          "1/99": "examples/1_99_triplet/fused.cu", "1/89": "examples/1_89_cumsum/scan.cu",
+          "1/36": "examples/1_36_rmsnorm/fused.cu"}
+
+
+def against_itself(arguments):
+    """Times of native kernels, each judged several times: their ratios for all pairs of evaluations."""
+    rows, first = [], None
+    for entry, path in NATIVE.items():
+        name, _, size = entry.partition("@")
+        results = evaluate(name, [ROOT / path] * arguments.runs, "--size", size or "standard", "--protocol", arguments.protocol, "--device", "cuda")
+        first = first or results[0]
+        wrong = [r for r in results if r["verdict"] != "correct"]
+        if wrong:
+            raise SystemExit(f"{path}: {wrong[0]['verdict']}: {wrong[0]['reason']}")
+        us = [r["candidate_us"] for r in results]
+        off = [abs(a / b - 1) for a, b in itertools.permutations(us, 2)]
+        rows.append((path, size or "standard", statistics.median(us), min(us), max(us), statistics.median(off), statistics.median(r["offset_us"] for r in results)))
+    print(heading(f"Native kernels against themselves on {first['device']}, protocol {arguments.protocol}, {arguments.runs} evaluations each", first))
+    print("| kernel | size | median us | least | largest | ratio of two: median distance from 1 | offset us |")
+    print("|---|---|---|---|---|---|---|")
+    for path, size, us, least, largest, off, offset in rows:
+        print(f"| {path} | {size} | {us:.1f} | {least:.1f} | {largest:.1f} | {100 * off:.2f}% | {offset:.0f} |")
 
 
 def main():
@@ -21,7 +49,10 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", default="0", help="cores for either side; 0: all")
     parser.add_argument("--problems", default="1/1,1/23,1/36,2/40,3/43")
+    parser.add_argument("--native", action="store_true", help="kernels of the examples on a GPU, each against itself")
     arguments = parser.parse_args()
+    if arguments.native:
+        return against_itself(arguments)
     files = problem_files()
     rows, inside, total, first = [], 0, 0, None
     with tempfile.TemporaryDirectory() as directory:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
@@ -25,6 +26,8 @@ constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
 // On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.
 constexpr int kSlowerInARow = 5;
+// Rounds on stressed inputs after which an interval of 95% can be told: below that slower ones prove nothing.
+constexpr int kStressedRounds = 6;
 
 double FloorOf(const Evaluation& evaluation) {
   if (evaluation.device != "cpu") return kCudaFloor;
@@ -43,33 +46,40 @@ class Planner {
     for (const json& name : problem.at("distributions")) stress_.push_back(name);
   }
 
-  // Warm-up is where precision that was traded away shows first: its rounds are stressed.
-  RoundPlan WarmUp(int number) {
-    const bool stressed = protocol_.comparison == "anchored" && !stress_.empty();
-    return Plan(stressed ? stress_[static_cast<size_t>(number) % stress_.size()] : "natural", false);
+  // Warm-up is where precision that was traded away shows first: its rounds are stressed. The last of them has the
+  // problem's first distribution, for its time is looked at too (Course::LookElsewhere).
+  RoundPlan WarmUp(int number, int of) {
+    const size_t used = protocol_.comparison == "anchored" ? Stresses() : 0;
+    return Plan(used > 0 ? stress_[static_cast<size_t>(of - 1 - number) % used] : "natural", false);
   }
   RoundPlan Natural() {
     RoundPlan plan = Plan("natural", true);
     ++natural_;
     return plan;
   }
-  // A void round is run again with new inputs and the same weights.
-  void Repeat() { --natural_; }
+  // A void round is run again with new inputs of the same distribution and the same weights.
+  void Repeat(const RoundPlan& plan) { --(plan.distribution == "natural" ? natural_ : stressed_); }
   bool StressIsDue() const {
     return protocol_.stress_every > 0 && !stress_.empty() && natural_ > 0 && natural_ % protocol_.stress_every == 0;
   }
   RoundPlan Stress() { return Plan(stress_[static_cast<size_t>(stressed_++) % stress_.size()], true); }
+  RoundPlan Stress(const std::string& distribution) {
+    ++stressed_;
+    return Plan(distribution, true);
+  }
 
   // Distributions that rounds of this protocol will use.
   std::vector<std::string> Distributions() const {
     std::vector<std::string> names = {"natural"};
-    const size_t warm = std::min(stress_.size(), static_cast<size_t>(protocol_.warmup_rounds));
-    const size_t used = protocol_.stress_every > 0 ? stress_.size() : warm;
-    names.insert(names.end(), stress_.begin(), stress_.begin() + static_cast<long>(used));
+    names.insert(names.end(), stress_.begin(), stress_.begin() + static_cast<long>(Stresses()));
     return names;
   }
 
  private:
+  size_t Stresses() const {
+    const size_t warm = std::min(stress_.size(), static_cast<size_t>(protocol_.warmup_rounds));
+    return protocol_.stress_every > 0 ? stress_.size() : warm;
+  }
   RoundPlan Plan(const std::string& distribution, bool scored) {
     RoundPlan plan;
     plan.index = index_++;
@@ -135,7 +145,7 @@ void ChooseHeadline(Evaluation* evaluation) {
   if (!others.empty()) others.push_back("stressed");
   for (const std::string& name : others) {
     const Speedup other = EstimateFor(*evaluation, name);
-    if (other.rounds < 6 || other.high >= evaluation->speedup->low) continue;
+    if (other.rounds < kStressedRounds || other.high >= evaluation->speedup->low) continue;
     evaluation->notes.push_back(
         fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
                     "which therefore count",
@@ -216,6 +226,89 @@ Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPla
   return std::optional<Finding>();
 }
 
+// The rounds that are to count.
+class Course {
+ public:
+  Course(const Protocol& protocol, Rounds* rounds, Planner* planner, Evaluation* evaluation)
+      : protocol_(protocol), rounds_(rounds), planner_(planner), evaluation_(evaluation) {}
+
+  Result<std::optional<Finding>> Natural() {
+    return Count([this] { return planner_->Natural(); });
+  }
+  Result<std::optional<Finding>> Stressed() {
+    return Count([this] { return planner_->Stress(); });
+  }
+
+  // So many stressed rounds that one may conclude from them: by turns, or, where the protocol has none, of the last
+  // warm-up's distribution, if that round was slower than natural ones are. They end with the first that is not.
+  Result<std::optional<Finding>> LookElsewhere() {
+    const Round* warm_up = nullptr;
+    int stressed = 0;
+    for (const Round& round : evaluation_->rounds) {
+      if (!round.plan.scored) warm_up = &round;
+      stressed += round.plan.scored && round.plan.distribution != "natural" && round.void_reason.empty();
+    }
+    if (protocol_.stress_every > 0 && stressed > 0) {
+      for (; stressed < kStressedRounds; ++stressed) {
+        KB_ASSIGN_OR_RETURN(auto finding, Stressed());
+        if (finding) return finding;
+      }
+    }
+    if (protocol_.stress_every > 0 || warm_up == nullptr || warm_up->plan.distribution == "natural") return Nothing();
+    const std::string distribution = warm_up->plan.distribution;
+    const double natural = EstimateFor(*evaluation_, "natural").low;
+    for (bool slower = IsSlower(*warm_up, natural); slower && stressed < kStressedRounds; ++stressed) {
+      KB_ASSIGN_OR_RETURN(auto finding, Count([&] { return planner_->Stress(distribution); }));
+      if (finding) return finding;
+      slower = IsSlower(evaluation_->rounds.back(), natural);
+    }
+    return Nothing();
+  }
+
+ private:
+  static Result<std::optional<Finding>> Nothing() { return std::optional<Finding>(); }
+
+  // Against the quicker of its own and the undisturbed baseline: the candidate may have slowed the former.
+  bool IsSlower(const Round& round, double speedup) const {
+    const double undisturbed_us = evaluation_->undisturbed_us;
+    const double baseline_us = undisturbed_us > 0 ? std::min(round.baseline_us, undisturbed_us) : round.baseline_us;
+    return baseline_us / evaluation_->CandidateUs(round) * (1 + FloorOf(*evaluation_)) < speedup;
+  }
+
+  // Runs rounds until one counts. Void ones are repeated; if disturbances do not go away, they count.
+  Result<std::optional<Finding>> Count(const std::function<RoundPlan()>& next) {
+    const int most_voids = std::max(10, protocol_.round_checks.front());
+    for (;;) {
+      const RoundPlan plan = next();
+      KB_ASSIGN_OR_RETURN(auto finding, RunRound(protocol_, plan, rounds_, evaluation_));
+      if (finding) return finding;
+      const std::string& reason = evaluation_->rounds.back().void_reason;
+      slower_ = reason == kBaselineSlower && evaluation_->device != "cpu" ? slower_ + 1 : 0;
+      const bool slow = !reason.empty() && SlowThroughout(*evaluation_);
+      const bool stays = voids_ == most_voids || slower_ >= kSlowerInARow || slow;
+      if (!reason.empty() && !stays) {
+        ++voids_;
+        planner_->Repeat(plan);
+        continue;
+      }
+      if (stays) {
+        if (auto early = StartedEarly(*evaluation_)) {
+          evaluation_->started_early = true;
+          return std::optional(std::move(*early));
+        }
+        AdmitVoidRounds(voids_ < most_voids && !slow, evaluation_);
+      }
+      return Nothing();
+    }
+  }
+
+  const Protocol& protocol_;
+  Rounds* rounds_;
+  Planner* planner_;
+  Evaluation* evaluation_;
+  int voids_ = 0, slower_ = 0;  // the last of them in a row
+};
+
 }  // namespace
 
 Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
@@ -256,11 +349,10 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   const Protocol& protocol = request.protocol;
   Planner planner(protocol, Planned(problem));
   std::optional<Finding> finding;
-  const auto run = [&](const RoundPlan& plan) { return RunRound(protocol, plan, rounds, evaluation); };
   const int warm_up =
       protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
   for (int i = 0; i < warm_up; ++i) {
-    KB_ASSIGN_OR_RETURN(finding, run(planner.WarmUp(i)));
+    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner.WarmUp(i, warm_up), rounds, evaluation));
     if (finding) return finding;
     if (i == 0 && protocol.repeat_bitwise) {
       KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());
@@ -270,34 +362,17 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   if (!protocol.measure) return finding;
 
   const Quiet quiet(this);
-  int done = 0, voids = 0, slower = 0;  // the last of them in a row
+  Course course(protocol, rounds, &planner, evaluation);
   bool surely_slow = false;
-  const int most_voids = std::max(10, protocol.round_checks.front());
+  int done = 0;
   for (const int check : protocol.round_checks) {
     const int target =
         check == protocol.round_checks.front() ? std::max(check, protocol.correct_trials - warm_up) : check;
-    while (done < target) {
-      KB_ASSIGN_OR_RETURN(finding, run(planner.Natural()));
+    for (; done < target; ++done) {
+      KB_ASSIGN_OR_RETURN(finding, course.Natural());
       if (finding) return finding;
-      const std::string& reason = evaluation->rounds.back().void_reason;
-      slower = reason == kBaselineSlower && evaluation->device != "cpu" ? slower + 1 : 0;
-      const bool slow = !reason.empty() && SlowThroughout(*evaluation);
-      const bool stays = voids == most_voids || slower >= kSlowerInARow || slow;
-      if (!reason.empty() && !stays) {
-        ++voids;
-        planner.Repeat();
-        continue;
-      }
-      if (stays) {
-        if (auto early = StartedEarly(*evaluation)) {
-          evaluation->started_early = true;
-          return std::optional(std::move(*early));
-        }
-        AdmitVoidRounds(voids < most_voids && !slow, evaluation);
-      }
-      ++done;
       if (!planner.StressIsDue()) continue;
-      KB_ASSIGN_OR_RETURN(finding, run(planner.Stress()));
+      KB_ASSIGN_OR_RETURN(finding, course.Stressed());
       if (finding) return finding;
     }
     const Speedup so_far = EstimateFor(*evaluation, "natural");
@@ -305,6 +380,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     surely_slow = so_far.high < protocol.slow_below && check != protocol.round_checks.back();
     if (surely_slow) break;
   }
+  KB_ASSIGN_OR_RETURN(finding, course.LookElsewhere());
+  if (finding) return finding;
   ChooseHeadline(evaluation);
   HedgeAgainstLoad(evaluation);
   HedgeAgainstSlowerMachine(evaluation);

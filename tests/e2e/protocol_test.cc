@@ -169,6 +169,38 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   EXPECT_NE(wrong["mismatch"].value("distribution", ""), "natural");
 }
 
+// Right everywhere, and slower where an input is negative, which none of get_inputs() is. The second one crowds the
+// cores as well, so that those rounds look disturbed.
+TEST_F(ProtocolTest, WhatIsSlowerOnOtherInputsGetsTheirTime) {
+  const auto native = [&](const std::string& name, const std::string& elsewhere) {
+    std::string text = kReluNative;
+    text.insert(text.find("  const float* x"), R"(  const float* seen = static_cast<const float*>(call->inputs[0].data);
+  bool natural = true;
+  for (int64_t i = 0; i < 4096; ++i) natural &= seen[i] >= 0;
+  if (!natural) )" + elsewhere + ";\n");
+    return Write(name, "#include <unistd.h>\n#include <chrono>\n#include <thread>\n#include <vector>\n" + text);
+  };
+  const std::string sleeps = native("sleeps.cpp", "usleep(40000)");
+  const std::string crowds = native("crowds.cpp", R"({
+    std::vector<std::thread> crowd;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(40);
+    for (int i = 0; i < 16; ++i) crowd.emplace_back([=] { while (std::chrono::steady_clock::now() < end) {} });
+    for (std::thread& one : crowd) one.join();
+  })");
+  std::string wide = kReluProblem;  // of milliseconds
+  wide.replace(wide.find("N = 64"), 6, "N = 2048");
+  for (const char* protocol : {"quick", "strict"}) {
+    const Ended ended = Judge(protocol, {sleeps, crowds}, {}, wide);
+    EXPECT_EQ(ended.code, 0) << ended;
+    for (const char* name : {"sleeps.cpp", "crowds.cpp"}) {
+      SCOPED_TRACE(std::string(protocol) + " " + name);
+      const json evaluation = ended.Of(name);
+      EXPECT_NE(evaluation["headline"], "natural") << evaluation["samples"];
+      EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith("slower_elsewhere: ")));
+    }
+  }
+}
+
 TEST_F(ProtocolTest, WeakerIsolationIsByNameOnlyAndSaid) {
   const Ended process =
       Judge("quick", {Right(), Write("right.py", kReluModule)}, {"--isolation=process", "--measure", "false"});
