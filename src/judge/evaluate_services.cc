@@ -156,7 +156,8 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
   const json spec = {{"source", request.candidate.source},
                      {"init_values", PlainValues(problem.at("init"))},
                      {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
-  KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(request.protocol.load_timeout_s)));
+  const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
+  KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(timeout_s)));
   return ReadCapture(captured);
 }
 

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "judge/build/build_cache.h"
 #include "judge/build/compiler.h"
+#include "judge/sandbox/cgroup.h"
 
 namespace kb {
 namespace {
@@ -114,6 +115,22 @@ TEST_P(CompileTest, SeesNoEnvironmentAndInASandboxNoOtherFiles) {
   const auto network = Run({"sh", "-c", "cat /proc/net/route >a.o"});
   ASSERT_TRUE(network && network->ok);
   EXPECT_EQ(std::count(network->output.begin(), network->output.end(), '\n'), 1);  // the heading alone: no route
+}
+
+// Flags of a source may start any program instead of the compiler (-wrapper).
+TEST_P(CompileTest, MakesNoNamespacesAndNoEndOfProcesses) {
+  if (GetParam() == Isolation::kNamespaces) {
+    const auto nested =
+        Run({"sh", "-c", "unshare --user --map-root-user true && echo nested >a.o || echo refused >a.o"});
+    ASSERT_TRUE(nested && nested->ok);
+    EXPECT_EQ(nested->output, "refused\n") << nested->log;
+  }
+  if (!CgroupsOffered()) return;
+  const std::string many = "i=0; while [ $i -lt 1500 ]; do sleep 60 & i=$((i+1)); done; echo all >a.o";
+  const auto crowd = Run({"sh", "-c", many});
+  ASSERT_TRUE(crowd) << crowd.error().message;
+  EXPECT_FALSE(crowd->ok);
+  EXPECT_THAT(crowd->log, HasSubstr("fork"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Isolations, CompileTest, testing::Values(Isolation::kNamespaces, Isolation::kProcess),

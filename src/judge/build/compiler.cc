@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "judge/sandbox/cgroup.h"
 
 namespace kb {
 namespace {
@@ -102,8 +103,14 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   spec.tmp_bytes = 2 * job.limits.output_bytes + (uint64_t{256} << 20);
   spec.memory_limit = job.limits.memory_bytes;
   spec.file_limit = job.limits.output_bytes;
+  spec.makes_namespaces = false;
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(sandbox.Wrap(spec), job.limits.timeout, size_t{4} << 20));
+  // A source's flags may start any program (-wrapper), and any number of them.
+  const auto group = sandbox.without().contains("cgroup") ? std::nullopt : Cgroup::Create(0, kRunnerThreads);
+  const std::vector<Fd> doors = group ? group->Doors() : std::vector<Fd>();
+  SpawnOptions wrapped = sandbox.Wrap(spec);
+  for (const Fd& door : doors) wrapped.join.push_back(door.get());
+  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(std::move(wrapped), job.limits.timeout, size_t{4} << 20));
   Compiled compiled;
   compiled.seconds = static_cast<double>(NowNs() - start) / 1e9;
   compiled.timed_out = done.timed_out;

@@ -79,6 +79,11 @@ Result<std::string> Zygote::ResultOf(const char* op, const json& spec, milliseco
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
   KB_ASSIGN_OR_RETURN(auto worker, Fork(op, spec, result.get()));
   KB_RETURN_IF_ERROR(worker->Arrive());
+  const json& confinement = spec.at("confinement");
+  if (!confinement.at("programs") && !confinement.at("without").get<Without>().contains("cgroup")) {
+    worker->Limit(Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, kRunnerThreads));
+    worker->Limited();
+  }
   const bool ended = worker->WaitForEnd(timeout);
   if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);

@@ -1,5 +1,6 @@
 #include "judge/sandbox/cgroup.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -99,7 +100,8 @@ std::optional<Cgroup> Cgroup::Create(uint64_t memory_bytes, int threads) {
   const fs::path& memory = group.directories_.front();
   const fs::path& pids = group.directories_.back();
   const char* limit = hierarchy.version2 ? "memory.max" : "memory.limit_in_bytes";
-  if (!Put(memory / limit, std::to_string(memory_bytes)) || !Put(pids / "pids.max", std::to_string(threads))) {
+  if ((memory_bytes > 0 && !Put(memory / limit, std::to_string(memory_bytes))) ||
+      !Put(pids / "pids.max", std::to_string(threads))) {
     return std::nullopt;
   }
   return group;
@@ -118,6 +120,15 @@ bool Cgroup::Attach(pid_t pid) const {
   bool attached = true;
   for (const fs::path& directory : directories_) attached &= Put(directory / "cgroup.procs", std::to_string(pid));
   return attached;
+}
+
+std::vector<Fd> Cgroup::Doors() const {
+  std::vector<Fd> doors;
+  for (const fs::path& directory : directories_) {
+    doors.emplace_back(open((directory / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
+    if (!doors.back().valid()) return {};
+  }
+  return doors;
 }
 
 bool Cgroup::RanOutOfMemory() const {

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/fd.h"
+
 namespace kb {
 
 constexpr int kRunnerThreads = 1024;  // enough for any pool, and no load on the machine
@@ -18,10 +20,11 @@ constexpr uint64_t kGroupSlack = uint64_t{768}
 // True if memory and number of threads can be limited by control groups here. Found out once, by making one.
 bool CgroupsOffered();
 
-// A group of one runner, removed with this object. Groups left behind by a killed engine are removed by the next one.
+// A group of one runner or compiler, removed with this object. Groups left behind by a killed engine are removed by the
+// next one.
 class Cgroup {
  public:
-  // Nothing where they are not offered.
+  // Nothing where they are not offered. No limit of memory if `memory_bytes` is 0.
   static std::optional<Cgroup> Create(uint64_t memory_bytes, int threads);
   Cgroup(const Cgroup&) = delete;  // owns directories
   Cgroup& operator=(const Cgroup&) = delete;
@@ -31,6 +34,8 @@ class Cgroup {
 
   // Puts a process and its future threads into the group.
   bool Attach(pid_t pid) const;
+  // For SpawnOptions::join: a child that is in the group before it does anything. Empty if that cannot be.
+  std::vector<Fd> Doors() const;
   // Whether the kernel has killed something in it for want of memory.
   bool RanOutOfMemory() const;
 

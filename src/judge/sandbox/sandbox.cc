@@ -79,7 +79,12 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
     Sandbox sandbox(keeper, *program, isolation, without, gpu);
     SandboxSpec probe;
     probe.argv = {"/bin/sh", "-c", ":"};
-    const auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+    probe.makes_namespaces = false;
+    auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+    if (tried && !tried->status.ok()) {
+      sandbox.forbids_namespaces_ = false;
+      tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+    }
     if (tried && tried->status.ok()) return sandbox;
     if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
     refusal = tried ? tried->output.substr(0, 300) : tried.error().message;
@@ -147,6 +152,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
   argv.insert(argv.end(), {bwrap_, "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent",
                            "--new-session", "--cap-drop", "ALL"});
+  if (!spec.makes_namespaces && forbids_namespaces_) argv.emplace_back("--disable-userns");
   const auto with = [&](const char* barrier) { return !missing_.contains(barrier); };
   // bubblewrap's own first process would be neither frozen nor filtered.
   if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});

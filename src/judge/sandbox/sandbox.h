@@ -31,6 +31,7 @@ struct SandboxSpec {
   int stdout_fd = -1, stderr_fd = -1;
   uint64_t tmp_bytes = uint64_t{512} << 20;
   uint64_t memory_limit = 0, file_limit = 0;  // see SpawnOptions
+  bool makes_namespaces = true;               // whether what runs inside may; below namespaces it has every capability
 };
 
 class Sandbox {
@@ -61,6 +62,7 @@ class Sandbox {
   Without without_;                   // what was asked to be missing
   Without missing_;                   // that, and what this device cannot have
   std::vector<std::string> devices_;  // files under /dev
+  bool forbids_namespaces_ = true;    // bubblewrap can, since 0.8
 };
 
 }  // namespace kb
