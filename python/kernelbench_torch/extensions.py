@@ -72,7 +72,7 @@ def capture(library, spec, result_fd):
     cpp_extension.load_inline = recording
     module = module_runner.new_module(spec["source"])
     try:
-        exec(compile(spec["source"], module.__file__, "exec"), module.__dict__)
+        module_runner.run_module(module, spec["source"])
         module.ModelNew(*spec["init_values"])  # some candidates build in their constructor
     except NotBuilt:
         pass

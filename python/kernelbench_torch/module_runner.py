@@ -61,10 +61,19 @@ def extent(base, specs):
     return (base, base + max((s["offset"] + s["bytes"] for s in specs), default=0))
 
 
+def run_module(module, source):
+    """Executes the candidate as its module. As from a file, a byte order mark is no part of the text."""
+    try:
+        code = compile(source.removeprefix("\ufeff"), module.__file__, "exec")
+    except MemoryError:  # of the parser, whose own stack is small; nothing has run yet
+        raise SyntaxError("it is nested too deeply for Python") from None
+    exec(code, module.__dict__)
+
+
 def load_class(source):
     """Imports the candidate. From here on nothing in this process is trusted."""
     module = new_module(source)
-    exec(compile(source, module.__file__, "exec"), module.__dict__)
+    run_module(module, source)
     model_class = module.__dict__.get("ModelNew")
     if model_class is None:
         raise TypeError("the candidate defines no class ModelNew")

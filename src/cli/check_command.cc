@@ -8,6 +8,7 @@
 #include "judge/candidate/candidate.h"
 #include "judge/protocol/protocol.h"
 #include "judge/static/candidate_check.h"
+#include "report/text.h"
 
 namespace kb::cli {
 namespace {
@@ -57,9 +58,10 @@ int CheckFiles(const CheckFlags& flags) {
       fmt::print("{}", JsonLine(line));
       continue;
     }
-    if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", file, candidate->rejection);
+    const std::string name = OneLine(file, file.size());
+    if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", name, candidate->rejection);
     for (const StaticFinding& each : findings) {
-      fmt::print("{}:{}:{}: {}: {}: {}\n", file, each.line, each.column, SeverityName(each.severity), each.rule,
+      fmt::print("{}:{}:{}: {}: {}: {}\n", name, each.line, each.column, SeverityName(each.severity), each.rule,
                  each.reason);
     }
   }

@@ -7,6 +7,7 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
+#include "report/text.h"
 
 namespace kb::cli {
 
@@ -15,7 +16,7 @@ int Report(const Error& error) {
     fmt::print(stderr, "kernelbench: interrupted; what was finished is stored\n");
     return kInterrupted;
   }
-  fmt::print(stderr, "kernelbench: {}\n", error.message);
+  fmt::print(stderr, "kernelbench: {}\n", CleanText(error.message));
   return error.code == ErrorCode::kUsage ? kUsage : kEngineFailure;
 }
 

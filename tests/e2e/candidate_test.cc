@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "harness.h"
 #include "schema.h"
@@ -87,6 +88,10 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   refused(Write("kernel.rs", "fn main() {}\n"), ".cpp or .cu file (kb_forward)");
   fs::create_directory(root() / "directory.py");
   refused((root() / "directory.py").string(), "directory");
+  ASSERT_EQ(mkfifo((root() / "pipe.py").c_str(), 0600), 0);
+  refused((root() / "pipe.py").string(), "no regular file");
+  const Ended escapes = Run({"eval", problem, (root() / "\x1b[31mred.py").string()});
+  EXPECT_THAT(escapes.err, ::testing::Not(HasSubstr("\x1b")));
   EXPECT_EQ(StoredEvaluations(), 0);
 
   const Verdicts rejected = {"static_rejected"};
@@ -112,6 +117,8 @@ TEST_F(CandidateTest, ModulesThatAreWrong) {
   const Ended ended = Judge(
       {{Write("mentions.py", "# ModelNew is not here\n"), load, "ModelNew"},
        {Write("syntax.py", Module("def broken(:")), load, "SyntaxError"},
+       {Write("deep.py", Module("x = " + std::string(5000, '(') + std::string(5000, ')'))), load, "SyntaxError"},
+       {Write("mark.py", "\xef\xbb\xbf" + std::string(kReluModule)), {"correct"}, ""},
        {Write("import.py", Module("import no_such_package_here")), load, "no_such_package_here"},
        {Write("import_raises.py", Module("raise ValueError('not today')")), load, "not today"},
        {Write("import_loops.py", Module("while True: pass")), time, "3 s"},

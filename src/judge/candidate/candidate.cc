@@ -73,6 +73,9 @@ Result<Candidate> ReadCandidate(const fs::path& path, const std::string& device)
   const auto kind = KindOf(path);
   if (!kind && !there) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
   if (!kind) return tl::make_unexpected(kind.error());
+  if (there && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {  // a pipe would be waited for
+    return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: it is no regular file", path.string()));
+  }
   if (there && S_ISREG(info.st_mode) && static_cast<size_t>(info.st_size) > kMaxCandidateBytes) {
     Candidate candidate;
     candidate.path = path;
