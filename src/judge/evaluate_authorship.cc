@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
+#include "judge/hedges.h"
 
 namespace kb {
 namespace {
@@ -26,14 +27,6 @@ double IntervalUs(const std::vector<Round>& rounds) {
   for (const Round& round : rounds) times.push_back(round.candidate_us);
   const double call = times.empty() ? 0 : Median(times);
   return std::max(std::clamp(call / 4, 20.0, 300.0), call / 100);
-}
-
-// How long the runner may take to copy a module's outputs into shared memory, which torch does for it: generously, as
-// it is stopped in between.
-double CopyUs(const json& problem, double copy_gb_s) {
-  double bytes = 0;
-  for (const json& tensor : problem.at("outputs")) bytes += tensor.at("bytes").get<double>();
-  return copy_gb_s > 0 ? 100 + 1.5 * 2 * bytes / (copy_gb_s * 1e3) : 0;
 }
 
 // Compilers of torch (oneDNN) leave their code in memory without a file. So does what a module loads by ctypes.
@@ -84,7 +77,7 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const json& p
   if (request.candidate.kind == CandidateKind::kNative) {
     settings["custom"][built.kernel.filename().string()] = "kernel.so";
   } else {
-    settings["tail_us"] = CopyUs(problem, evaluation->device_info.value("copy_gb_s", 0.0));
+    settings["tail_us"] = CopyUs(problem, *evaluation);
   }
   for (const auto& [key, name, file] : built.extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";

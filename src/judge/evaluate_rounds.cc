@@ -386,6 +386,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   HedgeAgainstLoad(evaluation);
   HedgeAgainstSlowerMachine(evaluation);
   HedgeAgainstHiddenLaunches(evaluation);
+  HedgeAgainstLeftOutCopy(problem, evaluation);
   AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;

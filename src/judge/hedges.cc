@@ -46,4 +46,18 @@ void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
   speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs + (module ? kCudaModuleUs : 0));
 }
 
+double CopyUs(const nlohmann::json& problem, const Evaluation& evaluation) {
+  double bytes = 0;
+  for (const nlohmann::json& tensor : problem.at("outputs")) bytes += tensor.at("bytes").get<double>();
+  const double copy_gb_s = evaluation.device_info.value("copy_gb_s", 0.0);
+  return copy_gb_s > 0 ? 100 + 1.5 * 2 * bytes / (copy_gb_s * 1e3) : 0;
+}
+
+void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation) {
+  Speedup& speedup = *evaluation->speedup;
+  if (evaluation->device != "cpu" || evaluation->candidate.at("kind") != "module" || !(speedup.candidate_us > 0))
+    return;
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + CopyUs(problem, *evaluation));
+}
+
 }  // namespace kb

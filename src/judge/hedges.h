@@ -21,6 +21,12 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation);
 // On a GPU: who hid its launches, or left out our code, takes longer than it seems, and that is no merit. Nothing tells
 // it from one that is quick, so the interval reaches down.
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
+// On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
+void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation);
+
+// How long a runner on the CPU may take to copy a module's outputs into shared memory, generously. `problem`: with
+// "outputs" as the device process describes them.
+double CopyUs(const nlohmann::json& problem, const Evaluation& evaluation);
 
 }  // namespace kb
 

@@ -81,5 +81,22 @@ TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
   EXPECT_EQ(cpu.speedup->low, 0.95);
 }
 
+TEST(Hedges, AModuleMayLeaveOutItsCopyOnACpuAlone) {
+  const nlohmann::json problem = {{"outputs", {{{"bytes", 1'000'000}}}}};
+  Evaluation module = Even();
+  module.device_info = {{"copy_gb_s", 10.0}};
+  module.candidate["kind"] = "module";
+  HedgeAgainstLeftOutCopy(problem, &module);
+  EXPECT_EQ(module.speedup->low, 0.95) << "on a GPU outputs are not copied";
+  module.device = "cpu";
+  HedgeAgainstLeftOutCopy(problem, &module);
+  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'400);  // 100 us, and 300 for 3 MB
+  Evaluation native = module;
+  native.candidate["kind"] = "native";
+  native.speedup->low = 0.95;
+  HedgeAgainstLeftOutCopy(problem, &native);
+  EXPECT_EQ(native.speedup->low, 0.95);
+}
+
 }  // namespace
 }  // namespace kb
