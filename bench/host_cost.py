@@ -7,11 +7,10 @@ A kind is words joined by +:
     plain     as the device process runs it
     confine   with a runner's seccomp filter and limits
     pool      outputs come from the arena (output_arena.py)
-    loaded    CUPTI is loaded, and asked nothing, as in a runner
     cupti     CUPTI has callbacks, and traces nothing
 
-Told is the median over calls of each kind's time divided by that of two plain processes in the same turn. A host that is slower from
-one moment to the next is so for all of them: the second plain process says how much of that is left.
+Told is the median over calls of each process's time divided by that of the first two, plain ones, in the same turn. A host that is slower
+from one moment to the next is so for all of them. Processes of one kind differ too, so ask for several of each.
 """
 
 import argparse
@@ -26,7 +25,7 @@ import time
 from common import BINARY, problem_files
 
 TREE = BINARY.resolve().parent.parent
-KINDS = "plain,plain,confine,pool,loaded,cupti,confine+pool+loaded"
+KINDS = "plain,plain,plain,confine,pool,confine+pool,cupti,cupti,cupti"
 PROBLEMS = "1/36@small,2/40@small,3/43@small,3/9@standard,3/15@standard"
 
 
@@ -54,8 +53,6 @@ def serve(kind, core, files):
         torch.cuda.init()
     else:
         device_facts.start_cuda()
-    if "loaded" in kind:
-        library.kbr_trace_load(cupti.encode())
     if "cupti" in kind:
         callback = ctypes.CFUNCTYPE(None)(lambda: None)  # never called, for nothing is traced
         ctypes.CDLL(cupti).cuptiActivityRegisterCallbacks(callback, callback)

@@ -233,7 +233,7 @@ class Mailbox:
         self._library.kbr_answer(self._mailbox)
 
 
-def open_device(library, cupti):
+def open_device(library):
     """In a confined process: the driver starts threads. What most modules need at their first call is loaded here, where it costs
     nobody anything: cuBLAS and cuDNN take longer than most evaluations."""
     problem = (library.kbr_open_gpu() or b"").decode()
@@ -245,7 +245,6 @@ def open_device(library, cupti):
     torch.cuda.synchronize()
     del x
     torch.cuda.empty_cache()
-    library.kbr_trace_load(cupti.encode())
     return ""
 
 
@@ -259,7 +258,7 @@ def serve(library, own, engine):
     arena = None if on_cpu else output_arena.OutputArena(library)
     problem = runner_library.confine(library, own)
     if not problem and not on_cpu:
-        problem = open_device(library, own["profiler"])
+        problem = open_device(library)
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125

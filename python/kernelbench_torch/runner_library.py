@@ -11,7 +11,6 @@ _SIGNATURES = {
     "kbr_open_gpu": (_TEXT, []),
     "kbr_map_gpu": (_POINTER, [_INT]),
     "kbr_arena_open": (None, [_POINTER, _U64]),
-    "kbr_trace_load": (None, [_TEXT]),
     "kbr_trace_start": (_TEXT, [_TEXT]),
     "kbr_trace_stop": (_TEXT, []),
     "kbr_map": (_POINTER, [_INT]),

@@ -118,7 +118,7 @@ Result<Plan> MakePlan(const RunFlags& flags) {
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
   plan.rules = RulesOf(*flags.judge);
   KB_ASSIGN_OR_RETURN(plan.devices, ParseDevices(flags.devices));
-  for (const std::string& device : plan.devices) KB_RETURN_IF_ERROR(GpuOfDevice(device));  // before a job waits for it
+  for (const std::string& device : plan.devices) KB_RETURN_IF_ERROR(CheckDevice(device));
   KB_ASSIGN_OR_RETURN(std::vector<RunCandidate> candidates, ReadCandidates(flags.source, &plan.notes));
   KB_RETURN_IF_ERROR(ChooseCandidates(flags, std::move(candidates), &plan));
   return plan;

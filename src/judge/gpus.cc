@@ -72,15 +72,7 @@ GpuSources ThisMachine() {
 Result<Gpu> FindGpu(int number, const GpuSources& sources) {
   const std::vector<Gpu> all = AllGpus(sources);
   if (all.empty()) {
-    const std::filesystem::path first = sources.devices / "nvidia0";
-    const bool file = std::filesystem::exists(first);
-    if (file && number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", first};
-    if (!file) {
-      return Fail(ErrorCode::kUnavailable,
-                  fmt::format("there is no NVIDIA GPU on this machine: {} lists none and {} is not there; nvidia-smi "
-                              "shows what the driver sees",
-                              sources.driver.string(), first.string()));
-    }
+    if (number == 0 && sources.visible.value_or("0") == "0") return Gpu{"", sources.devices / "nvidia0"};
     return Fail(ErrorCode::kUnavailable,
                 fmt::format("no NVIDIA driver lists its GPUs in {}: if there is one, it can be used as the device "
                             "cuda, without a number and without CUDA_VISIBLE_DEVICES",
@@ -117,6 +109,15 @@ Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSourc
   }
   KB_ASSIGN_OR_RETURN(Gpu gpu, FindGpu(number, sources));
   return std::optional(std::move(gpu));
+}
+
+Status CheckDevice(const std::string& device, const GpuSources& sources) {
+  KB_ASSIGN_OR_RETURN(const std::optional<Gpu> gpu, GpuOfDevice(device, sources));
+  if (!gpu || std::filesystem::exists(gpu->file)) return {};
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("there is no NVIDIA GPU on this machine: {} lists none and {} is not there; nvidia-smi shows "
+                          "what the driver sees",
+                          sources.driver.string(), std::string(gpu->file)));
 }
 
 }  // namespace kb

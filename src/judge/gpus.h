@@ -32,6 +32,9 @@ Result<Gpu> FindGpu(int number, const GpuSources& sources);
 // error.
 Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSources& sources = ThisMachine());
 
+// Before work waits for a device: an error if its name means nothing, or a GPU whose file is not here either.
+Status CheckDevice(const std::string& device, const GpuSources& sources = ThisMachine());
+
 }  // namespace kb
 
 #endif  // JUDGE_GPUS_H_

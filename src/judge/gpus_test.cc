@@ -79,10 +79,12 @@ TEST_F(Gpus, WithoutUuidsAreNoneOfSeveral) {
 }
 
 TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
+  EXPECT_TRUE(CheckDevice("cuda", sources_));
   fs::remove_all(sources_.driver);
-  EXPECT_THAT(FileOf(0), testing::HasSubstr("there is no NVIDIA GPU on this machine"));
-  std::ofstream(sources_.devices / "nvidia0");
   EXPECT_EQ(FileOf(0), " nvidia0");
+  EXPECT_THAT(CheckDevice("cuda", sources_).error().message, testing::HasSubstr("there is no NVIDIA GPU"));
+  std::ofstream(sources_.devices / "nvidia0");
+  EXPECT_TRUE(CheckDevice("cuda", sources_) && CheckDevice("cpu", sources_));
   EXPECT_THAT(FileOf(1), testing::HasSubstr("as the device cuda, without a number"));
   sources_.visible = "1";
   EXPECT_THAT(FileOf(0), testing::HasSubstr("as the device cuda, without a number"));

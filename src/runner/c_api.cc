@@ -96,8 +96,6 @@ void kbr_arena_free(void* memory, size_t, int, void*) {
   if (!arena->Give(reinterpret_cast<uint64_t>(memory))) gpu->Free(memory);
 }
 
-void kbr_trace_load(const char* cupti) { KernelTrace::Load(cupti); }
-
 const char* kbr_trace_start(const char* cupti) {
   static std::string message;
   auto started = KernelTrace::Start(cupti);

@@ -32,7 +32,6 @@ KBR_EXPORT void kbr_arena_free(void* memory, size_t bytes, int device, void* str
 
 // Traces the GPU's kernels (kernel_trace.h) until the second call, after the device was synchronized: what ran is part
 // of the next report. Null, or a message that lives until the next call.
-KBR_EXPORT void kbr_trace_load(const char* cupti);  // the library alone, beforehand: it takes long
 KBR_EXPORT const char* kbr_trace_start(const char* cupti);
 KBR_EXPORT const char* kbr_trace_stop();
 

@@ -147,11 +147,12 @@ Status KernelTrace::Check(int code, const char* what) const {
               fmt::format("CUPTI: {}: {}", what, text != nullptr ? std::string(text) : std::to_string(code)));
 }
 
-void KernelTrace::Load(const std::string& library) {
-  if (!library.empty()) dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+Status KernelTrace::Prepare(const std::string& library) {
+  KB_RETURN_IF_ERROR(Prepared(library));
+  return {};
 }
 
-Result<KernelTrace> KernelTrace::Start(const std::string& library) {
+Result<KernelTrace> KernelTrace::Prepared(const std::string& library) {
   if (library.empty()) {
     return Fail(ErrorCode::kUnavailable,
                 "CUPTI was found neither beside PyTorch (nvidia-cuda-cupti) nor in a CUDA toolkit");
@@ -182,7 +183,13 @@ Result<KernelTrace> KernelTrace::Start(const std::string& library) {
   }
   const KernelTrace trace(functions);
   KB_RETURN_IF_ERROR(trace.Check(functions.cuptiActivityRegisterCallbacks(Requested, Completed), "callbacks"));
-  KB_RETURN_IF_ERROR(trace.Check(functions.cuptiActivityEnable(kCuptiConcurrentKernel), "tracing kernels"));
+  return trace;
+}
+
+// Callbacks are handed over once more: the candidate may have used CUPTI with others.
+Result<KernelTrace> KernelTrace::Start(const std::string& library) {
+  KB_ASSIGN_OR_RETURN(const KernelTrace trace, Prepared(library));
+  KB_RETURN_IF_ERROR(trace.Check(trace.functions_.cuptiActivityEnable(kCuptiConcurrentKernel), "tracing kernels"));
   return trace;
 }
 

@@ -68,10 +68,10 @@ TracedKernels AddUp(const std::vector<KernelLaunch>& launches);
 // Tracing on and off. At most one trace at a time in a process, for CUPTI has one set of callbacks.
 class KernelTrace {
  public:
-  // Loads CUPTI from `library`, which takes long, and asks nothing of it: once it has callbacks every launch takes
-  // longer (bench/results/host_cost.md). What is missing Start() says.
-  static void Load(const std::string& library);
-  // Starts to record. An error says what is missing.
+  // Loads CUPTI from `library` and hands it callbacks: what takes long. An error says what is missing. Afterwards every
+  // launch takes longer, which only shows where there are hundreds (bench/results/host_cost.md): not for modules.
+  static Status Prepare(const std::string& library);
+  // Prepares if need be, and starts to record.
   static Result<KernelTrace> Start(const std::string& library);
   // After the device has been synchronized: ends the recording.
   Result<TracedKernels> Stop() const;
@@ -87,6 +87,8 @@ class KernelTrace {
     int (*cuptiActivityGetNextRecord)(uint8_t* buffer, size_t valid, void** record);
     int (*cuptiGetResultString)(int code, const char** text);
   };
+
+  static Result<KernelTrace> Prepared(const std::string& library);
 
   explicit KernelTrace(const Functions& functions) : functions_(functions) {}
   Status Check(int code, const char* what) const;

@@ -228,7 +228,7 @@ int Serve(int control, const json& self) {
     auto opened = Gpu::Open();
     if (!opened) return Stop(opened.error());
     gpu.emplace(*opened);
-    KernelTrace::Load(self.value("profiler", ""));
+    (void)KernelTrace::Prepare(self.value("profiler", ""));  // Profile() says why it cannot be
   }
   const std::optional<ChannelMessage> task = AwaitTask(control);
   if (!task) return 0;
