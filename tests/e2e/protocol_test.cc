@@ -164,6 +164,12 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   if (!Disturbed(evaluation)) {
     EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
   }
+  // However soon it ends, one may conclude from what it saw.
+  const json shortest = Judge("strict", {Right()}, {"--round-checks", "10"}).Of("right.cpp");
+  const auto stressed = [](const json& sample) {
+    return sample["scored"] == true && sample["distribution"] != "natural" && sample["void"].is_null();
+  };
+  EXPECT_GE(std::count_if(shortest["samples"].begin(), shortest["samples"].end(), stressed), 6);
   const json wrong = ended.Of("shifted.cpp");
   EXPECT_EQ(wrong["verdict"], "incorrect") << wrong["reason"];
   EXPECT_NE(wrong["mismatch"].value("distribution", ""), "natural");
