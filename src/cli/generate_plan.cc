@@ -181,7 +181,7 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
-  KB_ASSIGN_OR_RETURN(plan.devices, ParseDevices(flags.devices));
+  KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
   KB_ASSIGN_OR_RETURN(plan.target, MakeTarget(plan.backend, plan.devices.front()));
   KB_RETURN_IF_ERROR(PlanModels(flags, installation, open, &plan));
   KB_RETURN_IF_ERROR(PlanProblems(flags, installation, &plan));

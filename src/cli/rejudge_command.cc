@@ -162,7 +162,7 @@ int Tell(const RejudgeFlags& flags, const std::vector<Pair>& pairs) {
 }
 
 int Rejudge(const RejudgeFlags& flags) {
-  const auto devices = ParseDevices(flags.devices);
+  const auto devices = FindDevices(flags.devices);
   if (!devices) return Report(devices.error());
   if (!std::filesystem::exists(flags.store)) {
     return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist; kernelbench run fills it"});

@@ -10,7 +10,6 @@
 #include "cli/run_tasks.h"
 #include "cli/selection_flags.h"
 #include "interop/candidates.h"
-#include "judge/gpus.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -117,8 +116,7 @@ Result<Plan> MakePlan(const RunFlags& flags) {
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
   plan.rules = RulesOf(*flags.judge);
-  KB_ASSIGN_OR_RETURN(plan.devices, ParseDevices(flags.devices));
-  for (const std::string& device : plan.devices) KB_RETURN_IF_ERROR(CheckDevice(device));
+  KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
   KB_ASSIGN_OR_RETURN(std::vector<RunCandidate> candidates, ReadCandidates(flags.source, &plan.notes));
   KB_RETURN_IF_ERROR(ChooseCandidates(flags, std::move(candidates), &plan));
   return plan;

@@ -9,6 +9,7 @@
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "judge/gpus.h"
 
 namespace kb::cli {
 namespace {
@@ -34,7 +35,7 @@ Result<int> NumberOf(const std::string& text, const std::string& whole) {
 
 }  // namespace
 
-Result<std::vector<std::string>> ParseDevices(const std::string& text) {
+Result<std::vector<std::string>> FindDevices(const std::string& text) {
   std::vector<std::string> devices;
   std::istringstream stream(text);
   for (std::string part; std::getline(stream, part, ',');) {
@@ -58,6 +59,7 @@ Result<std::vector<std::string>> ParseDevices(const std::string& text) {
                                                "each once",
                                                text));
   }
+  for (const std::string& device : devices) KB_RETURN_IF_ERROR(CheckDevice(device));
   return devices;
 }
 

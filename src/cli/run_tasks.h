@@ -39,8 +39,9 @@ struct JobEnds {
 Status KeepEnd(const JobEnds& ends, const Job& job, const TaskEnd& end,
                const nlohmann::json& told = nlohmann::json::object());
 
-// "cpu", "cuda", "cuda:0,cuda:1" or "cuda:0-3" as a list; a usage error if it mixes CPU and GPUs or names one twice.
-Result<std::vector<std::string>> ParseDevices(const std::string& text);
+// "cpu", "cuda", "cuda:0,cuda:1" or "cuda:0-3" as a list; a usage error if it mixes CPU and GPUs or names one twice,
+// and an error if one is not on this machine, before anything waits for it or a model is paid.
+Result<std::vector<std::string>> FindDevices(const std::string& text);
 
 // Finds each problem once.
 class ProblemFinder {

