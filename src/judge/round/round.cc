@@ -122,7 +122,6 @@ Result<uint64_t> Rounds::SetWeights(int index) {
 }
 
 Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {
-  natural_ = plan.distribution == "natural";
   json draw = {{"op", "draw"}, {"distribution", plan.distribution}};
   if (plan.input_seed) draw["seed"] = *plan.input_seed;
   KB_ASSIGN_OR_RETURN(const json drawn, Step("draw", draw, protocol_.reference_timeout_s));
@@ -210,12 +209,8 @@ Status Rounds::DrawForProfile() {
 
 Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
   const auto prepare = [&]() -> Result<uint64_t> {
-    if (natural_) {
-      KB_RETURN_IF_ERROR(Step("profile", {{"op", "flush"}}, kStepTimeout));
-    } else {
-      KB_RETURN_IF_ERROR(DrawForProfile());
-      KB_RETURN_IF_ERROR(Present("profile"));
-    }
+    KB_RETURN_IF_ERROR(DrawForProfile());
+    KB_RETURN_IF_ERROR(Present("profile"));
     return rng_seed_;
   };
   return Ring(CallKind::kProfile, prepare, 2 * protocol_.call_timeout_s);

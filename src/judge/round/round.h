@@ -86,8 +86,8 @@ class Rounds {
   // kbd_profile in device/c_api.h.
   Result<nlohmann::json> ProfileCall(bool fresh, const nlohmann::json& settings);
 
-  // One more call on the last round's inputs, or on fresh ones if those were not natural, from flushed caches and not
-  // compared, in which the runner traces the GPU's kernels; its report names them.
+  // One more call, presented like any other and not compared, in which the runner traces the GPU's kernels; its report
+  // names them.
   Result<std::variant<Answer, Finding>> TraceCall();
 
   // One call of the reference alone at the cadence of a round: {"us", "launch_us", "event_us", "gap_us", "waited_us"}.
@@ -107,7 +107,6 @@ class Rounds {
   const Protocol& protocol_;
   StepTimes* times_;
   uint64_t rng_seed_ = 0;  // of the last draw
-  bool natural_ = false;   // which was of natural inputs
 };
 
 }  // namespace kb
