@@ -10,7 +10,7 @@
 #include "cli/sanitize.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
-#include "judge/process/sanitizer_process.h"
+#include "judge/sanitize/sanitizer_output.h"
 #include "report/terminal.h"
 #include "store/store.h"
 

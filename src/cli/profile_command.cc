@@ -17,7 +17,7 @@ using nlohmann::json;
 struct ProfileFlags {
   std::string problem, problems, candidate, size = "standard", precision = "fp32";
   int threads = 0;
-  bool json = false, quiet = false;
+  bool no_counters = false, json = false, quiet = false;
 };
 
 // Compared in two rounds, since the profile of a wrong candidate is of no use, and timed in none.
@@ -36,8 +36,8 @@ Result<Request> MakeRequest(const ProfileFlags& flags) {
 }
 
 // {"schema", "problem", "size", "candidate", "device_info", "verdict", "reason", "notes", "profile": null or an object}
-json ProfileJson(const json& evaluation, const json& figures) {
-  json out = {{"profile", KernelProfile(evaluation, figures)}};
+json ProfileJson(const json& evaluation, json profile) {
+  json out = {{"profile", std::move(profile)}};
   for (const char* key : {"schema", "problem", "size", "candidate", "device_info", "verdict", "reason", "notes"}) {
     out[key] = evaluation.at(key);
   }
@@ -67,11 +67,17 @@ int Profile(const ProfileFlags& flags) {
   const auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
   const auto evaluated = (*evaluator)->Evaluate(*request);
-  progress.Clear();
-  if (!evaluated) return Report(evaluated.error());
+  if (!evaluated) return progress.Clear(), Report(evaluated.error());
   const json evaluation = evaluated->ToJson();
-  const json profile =
-      ProfileJson(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
+  json kernels =
+      KernelProfile(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
+  if (kernels.is_object() && !flags.no_counters) {
+    const auto counters = (*evaluator)->ReadCounters(*request, kernels.at("kernels"));
+    if (!counters) return progress.Clear(), Report(counters.error());
+    AddCounters(*counters, evaluation.at("device_info"), &kernels);
+  }
+  progress.Clear();
+  const json profile = ProfileJson(evaluation, std::move(kernels));
   if (flags.json) {
     fmt::print("{}", JsonLine(profile));
   } else {
@@ -92,6 +98,7 @@ void AddProfile(CLI::App* app, int* exit_code) {
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  command->add_flag("--no-counters", flags->no_counters, "do not read the GPU's counters (ncu), which takes seconds");
   command->add_flag("--json", flags->json, "one line of JSON (docs/gpu.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Profile(*flags); });

@@ -38,6 +38,8 @@ namespace {
   X(cuEventRecord)            \
   X(cuEventSynchronize)       \
   X(cuEventElapsedTime)       \
+  X(cuProfilerStart)          \
+  X(cuProfilerStop)           \
   X(cuIpcGetMemHandle)        \
   X(cuIpcOpenMemHandle_v2)    \
   X(cuIpcCloseMemHandle)      \

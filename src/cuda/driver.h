@@ -57,6 +57,8 @@ struct Functions {
   int (*cuEventRecord)(void* event, Stream stream);
   int (*cuEventSynchronize)(void* event);
   int (*cuEventElapsedTime)(float* milliseconds, void* start, void* end);
+  int (*cuProfilerStart)();
+  int (*cuProfilerStop)();
   int (*cuIpcGetMemHandle)(IpcHandle* handle, Address address);
   int (*cuIpcOpenMemHandle_v2)(Address* address, IpcHandle handle, unsigned flags);
   int (*cuIpcCloseMemHandle)(Address address);

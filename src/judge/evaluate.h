@@ -17,6 +17,7 @@
 #include "judge/problem/problem_catalog.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
+#include "judge/process/tool_process.h"
 #include "judge/process/zygote.h"
 #include "judge/protocol/protocol.h"
 #include "judge/round/round.h"
@@ -88,6 +89,9 @@ class Evaluator {
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
   // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
+  // What the GPU's counters tell of the candidate's `kernels` (rows of a profile) in another call, by Nsight Compute:
+  // {"kernels": as in profile/counters.h, "why": there are none; or ""}. The candidate should have been judged.
+  Result<nlohmann::json> ReadCounters(const Request& request, const nlohmann::json& kernels);
   // What the device process told about its device; it is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
 
@@ -124,6 +128,8 @@ class Evaluator {
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
 
   Result<Evaluation> EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead);
+  // What a tool is to run; or the build that failed.
+  Result<std::optional<Built>> FillIn(const Request& request, ToolRun* run);
   Status CanTime(const Protocol& protocol) const;
   // Starts what does not run: the device process, and for modules the zygote.
   Status EnsureServices(bool needs_zygote);

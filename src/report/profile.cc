@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "report/text.h"
 #include "report/view.h"
 
@@ -37,6 +41,40 @@ std::string KernelRow(const json& kernel) {
                      name.empty() ? "(other kernels)" : OneLine(name, kKernelColumns));
 }
 
+// What a warp does most of its time, "selected" left out, for then it issues.
+std::string LongestWaits(const json& stalls) {
+  constexpr size_t kMost = 3;
+  std::vector<std::pair<double, std::string>> waits;
+  if (!stalls.is_object()) return kDash;
+  for (const auto& [reason, share] : stalls.items()) {
+    if (share.is_number() && reason != "selected") waits.emplace_back(share.get<double>(), reason);
+  }
+  std::sort(waits.rbegin(), waits.rend());
+  std::vector<std::string> words;
+  for (size_t i = 0; i < std::min(kMost, waits.size()); ++i) {
+    words.push_back(fmt::format("{} {:.0f}%", OneLine(waits[i].second, 30), 100 * waits[i].first));
+  }
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string CountersRow(const json& kernel) {
+  const json& counters = MemberAt(kernel, "counters");
+  if (!counters.is_object()) return "";
+  return fmt::format("{:>7} {:>5} {:>5} {:>6} {:>6} {:>6}  {:<58} {}\n", Percent(counters, "occupancy"),
+                     Percent(counters, "dram"), Percent(counters, "sm"), Percent(counters, "issue"),
+                     Percent(counters, "l1_hits"), Percent(counters, "l2_hits"),
+                     LongestWaits(MemberAt(counters, "stalls")), OneLine(TextAt(kernel, "name"), kKernelColumns));
+}
+
+std::string CountersTable(const json& profile) {
+  std::string rows;
+  for (const json& kernel : MemberAt(profile, "kernels")) rows += CountersRow(kernel);
+  if (rows.empty()) return "";
+  return fmt::format("\n{:>7} {:>5} {:>5} {:>6} {:>6} {:>6}  {:<58} {}\n", "reached", "dram", "sm", "issue", "L1 hit",
+                     "L2 hit", "what warps wait for", "kernel") +
+         rows;
+}
+
 }  // namespace
 
 std::string DescribeProfile(const json& profile) {
@@ -54,9 +92,14 @@ std::string DescribeProfile(const json& profile) {
   out += fmt::format("\n{:>5} {:>10} {:>6} {:>14} {:>10} {:>5} {:>8} {:>6} {:<14} {:<8} {}\n", "share", "us", "calls",
                      "grid", "block", "regs", "shared", "occup.", "limited by", "whose", "kernel");
   for (const json& kernel : MemberAt(profile, "kernels")) out += KernelRow(kernel);
-  out += "\n";
+  const std::string counters = CountersTable(profile);
+  out += counters + "\n";
   for (const json& hint : MemberAt(profile, "hints")) out += "  " + OneLine(hint.get<std::string>(), 1000) + "\n";
-  return out + "one call from cold caches; occupancy is what fits, not what was reached; stalls are not measured\n";
+  out += "one call from cold caches; occupancy is what fits\n";
+  if (counters.empty()) return out + fmt::format("no counters: {}\n", OneLine(TextAt(profile, "no_counters"), 1000));
+  return out +
+         "counters are of another call, on made-up inputs, as Nsight Compute reads them: shares of what the device "
+         "can do, and of a warp's time\n";
 }
 
 }  // namespace kb

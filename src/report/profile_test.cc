@@ -36,6 +36,24 @@ TEST(DescribeProfile, OneLineAKernelAndTheHints) {
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
+TEST(DescribeProfile, CountersAreATableOfTheirOwn) {
+  json counted = Kernel("relu<float>");
+  counted["counters"] = {{"occupancy", 0.71},
+                         {"dram", 0.46},
+                         {"sm", 0.33},
+                         {"issue", 0.17},
+                         {"l1_hits", 0.5},
+                         {"l2_hits", 0.6},
+                         {"stalls", {{"long_scoreboard", 0.8}, {"wait", 0.05}, {"selected", 0.15}}}};
+  const json kernels = {counted, Kernel("uncounted")};
+  const std::string text = DescribeProfile({{"kernels", kernels}, {"hints", json::array()}, {"no_counters", ""}});
+  EXPECT_THAT(text, HasSubstr("    71%   46%   33%    17%    50%    60%  long_scoreboard 80%, wait 5%"));
+  EXPECT_THAT(text, HasSubstr("as Nsight Compute reads them"));
+  EXPECT_THAT(
+      DescribeProfile({{"kernels", {Kernel("relu")}}, {"hints", json::array()}, {"no_counters", "no ncu\nhere"}}),
+      HasSubstr("no counters: no ncu here"));
+}
+
 TEST(DescribeProfile, WhatIsNotKnownIsLeftOut) {
   const std::string text = DescribeProfile({{"span_us", 1},
                                             {"gb_s", nullptr},

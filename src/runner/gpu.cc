@@ -62,4 +62,6 @@ uint64_t Gpu::ElapsedNs() const {
   return static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 
+void Gpu::Profile(bool on) const { on ? driver_->cuProfilerStart() : driver_->cuProfilerStop(); }
+
 }  // namespace kb::runner

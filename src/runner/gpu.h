@@ -36,6 +36,8 @@ class Gpu {
   void Start() const;
   void End() const;
   uint64_t ElapsedNs() const;
+  // Tells a profiler, if one is there, that what counts starts now, or has ended.
+  void Profile(bool on) const;
 
  private:
   explicit Gpu(const cuda::Functions& driver) : driver_(&driver) {}

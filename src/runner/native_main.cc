@@ -268,9 +268,9 @@ int Serve(int control, const json& self) {
   }
 }
 
-// One call on made-up inputs, each tensor in memory of its own, under NVIDIA's compute-sanitizer. Its parts in this
-// process connect to it when the GPU is opened, so that comes before confinement here.
-int ServeSanitizer(const char* path) {
+// One call on made-up inputs, each tensor in memory of its own, under a tool of NVIDIA's, and for a profiler a second
+// one. The tool's parts in this process connect to it when the GPU is opened, so that comes before confinement here.
+int ServeTool(const char* path) {
   const auto text = ReadFile(path);
   if (!text) return Stop(text.error());
   json spec = json::parse(*text);
@@ -286,13 +286,18 @@ int ServeSanitizer(const char* path) {
   Report report = candidate.Load(spec.at("kernel"));
   if (report.status == ReportStatus::kOk) report = candidate.Prepare();
   if (report.status == ReportStatus::kOk) report = candidate.Forward().value_or(report);
+  if (report.status == ReportStatus::kOk && spec.at("profiled")) {
+    gpu->Profile(true);
+    report = candidate.Forward().value_or(report);
+    gpu->Profile(false);
+  }
   if (report.status == ReportStatus::kOk) return 0;
   std::fprintf(stderr, "kernelbench: %s\n", report.text.c_str());
   return 1;
 }
 
 int Main(int argc, char** argv) {
-  if (argc == 3 && std::string_view(argv[1]) == "--sanitize") return ServeSanitizer(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == "--under-tool") return ServeTool(argv[2]);
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
   const auto has = [&](std::initializer_list<const char*> names) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a module runner and the sanitizer's driver do on a GPU, as far as it can be tried without one.
+"""What a module runner and what calls it under a tool do on a GPU, as far as it can be tried without one.
 
     tracing_test.py RUNNER_LIBRARY FAKE_CUPTI
 """
@@ -13,7 +13,7 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from kernelbench_torch import device_facts, module_runner, runner_library, sanitize, trees  # noqa: E402
+from kernelbench_torch import device_facts, module_runner, runner_library, trees, under_tool  # noqa: E402
 
 LIBRARY, CUPTI = sys.argv[1], sys.argv[2]
 SOURCE = """
@@ -67,16 +67,22 @@ class FindCupti(unittest.TestCase):
                     self.assertIn(folder, device_facts.find_cupti().removeprefix(place))
 
 
-class Sanitize(unittest.TestCase):
+class UnderTool(unittest.TestCase):
     def test_calls_a_module_on_inputs_of_the_problems_form(self):
         tensors = []
         structure = trees.flatten([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], tensors, "inputs")
         spec = {"source": SOURCE, "init": trees.flatten([4], [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
                 "precision": "fp32", "inputs": trees.layout(tensors)[0]}
-        with mock.patch.object(torch.cuda, "synchronize") as synchronize:
-            sanitize.call(spec)
-        synchronize.assert_called_once()
-        self.assertEqual(sys.modules["candidate"].seen[0].shape, (3, 2))
+        for profiled, calls in ((False, 1), (True, 2)):
+            happened = mock.Mock()
+            with mock.patch.object(torch.cuda, "synchronize", happened.synchronize), \
+                    mock.patch.object(torch.cuda, "cudart", return_value=happened):
+                under_tool.call({**spec, "profiled": profiled})
+            seen = sys.modules["candidate"].seen
+            self.assertEqual([tensor.shape for tensor in seen], calls * [(3, 2)])
+            self.assertEqual([call[0] for call in happened.mock_calls],
+                             ["synchronize"] + profiled * ["cudaProfilerStart", "synchronize", "cudaProfilerStop"])
+
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ constexpr size_t kObjectsShown = 8;
 constexpr std::string_view kLibraryBeginnings[] = {
     // PyTorch
     "at::", "at_cuda_detail::", "c10::", "caffe2::", "torch::", "pytorch_flash::", "PyTorchMemEffAttention::",
-    "fmha_cutlass",
+    "fmha_cutlass", "softmax_warp_forward", "softmax_warp_backward",
     // what torch.compile writes
     "triton_poi_fused", "triton_red_fused", "triton_per_fused", "triton_for_fused", "triton_tem_fused",
     "triton_unk_fused",

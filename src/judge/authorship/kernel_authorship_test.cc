@@ -11,6 +11,7 @@ TEST(KernelOrigin, KnowsLibrariesByTheNamesOfTheirKernels) {
   const char* const libraries[] = {
       "at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >",
       "at::native::(anonymous namespace)::cunn_SoftMaxForward<4, float, float, float>",
+      "(anonymous namespace)::softmax_warp_forward<float, float, float, 9, false, false>",
       "at_cuda_detail::cub::DeviceReduceSingleTileKernel<at_cuda_detail::cub::DeviceReducePolicy<int> >",
       "cub::CUB_200700_900_NS::DeviceScanKernel<int>",
       "thrust::cuda_cub::core::_kernel_agent<int>",

@@ -46,6 +46,7 @@ TEST(KernelProfile, FiguresOfTheWholeAndOfEachKernel) {
   EXPECT_DOUBLE_EQ(relu["waves"], 1);
   EXPECT_TRUE(got["kernels"][1]["occupancy"].is_null());
   EXPECT_TRUE(got["stalls"].is_null());
+  EXPECT_EQ(got["no_counters"], "not asked for");
   EXPECT_THAT(All(got["hints"]), HasSubstr("5.0 times as long"));
 }
 
@@ -66,6 +67,53 @@ TEST(KernelProfile, HintsNameWhatToDo) {
   EXPECT_THAT(hints, testing::Not(HasSubstr("little")));
   EXPECT_TRUE(got["speed_of_light"].is_null());
   EXPECT_TRUE(got["gb_s"].is_null());
+}
+
+json Counted(const char* name, std::vector<int> block, json stalls) {
+  return {{"name", name},     {"grid", {1056, 1, 1}}, {"block", block},    {"launches", 2},
+          {"occupancy", 0.5}, {"dram", 0.9},          {"sm", 0.1},         {"issue", nullptr},
+          {"l1_hits", 0.5},   {"l2_hits", 0.5},       {"dram_bytes", 1e6}, {"stalls", stalls}};
+}
+
+TEST(KernelProfile, CountersBelongToTheKernelsThatWereTraced) {
+  json few_fit = Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1});
+  few_fit["registers"] = 255;
+  const json trace = Traced(
+      {few_fit, Row("add", 20, 0.2, {1056, 1, 1}, {256, 1, 1}), Row("uncounted", 20, 0.2, {1056, 1, 1}, {256, 1, 1})},
+      100);
+  json got = KernelProfile(trace, json::object());
+  EXPECT_THAT(All(got["hints"]), HasSubstr("relu: occupancy of at most 12%"));
+  AddCounters({{"why", ""},
+               {"kernels",
+                {Counted("relu", {256, 1, 1}, {{"long_scoreboard", 0.8}, {"selected", 0.2}}),
+                 Counted("add", {256, 1, 1}, {{"barrier", 0.4}, {"selected", 0.6}}),
+                 Counted("uncounted", {128, 1, 1}, {{"wait", 1.0}})}}},
+              trace["device_info"], &got);
+  EXPECT_EQ(got["no_counters"], "");
+  EXPECT_EQ(got["kernels"][0]["counters"]["dram"], 0.9);
+  EXPECT_FALSE(got["kernels"][0]["counters"].contains("name"));
+  EXPECT_TRUE(got["kernels"][2]["counters"].is_null()) << "another configuration was counted";
+  EXPECT_DOUBLE_EQ(got["stalls"]["long_scoreboard"], 0.6);
+  EXPECT_DOUBLE_EQ(got["stalls"]["barrier"], 0.1);
+  EXPECT_DOUBLE_EQ(got["stalls"]["selected"], 0.3);
+  const std::string hints = All(got["hints"]);
+  EXPECT_THAT(hints, HasSubstr("relu: a warp waits 80% of its time for data from global or local memory"));
+  EXPECT_THAT(hints, HasSubstr("add: a warp waits 40% of its time for other warps at a barrier"));
+  EXPECT_THAT(hints, HasSubstr("relu: at 90% of the peak of the device's memory"));
+  EXPECT_THAT(hints, HasSubstr("add: occupancy of 50% where 100% fits"));
+  EXPECT_THAT(hints, testing::Not(HasSubstr("occupancy of at most"))) << "at the peak more warps would not help";
+  EXPECT_THAT(hints, testing::Not(HasSubstr("uncounted: a warp")));
+}
+
+TEST(KernelProfile, WhyThereAreNoCounters) {
+  const json trace = Traced({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}, 100);
+  json got = KernelProfile(trace, json::object());
+  AddCounters({{"why", "ERR_NVGPUCTRPERM"}, {"kernels", json::array()}}, trace["device_info"], &got);
+  EXPECT_EQ(got["no_counters"], "ERR_NVGPUCTRPERM");
+  EXPECT_TRUE(got["stalls"].is_null());
+  got = KernelProfile(trace, json::object());
+  AddCounters({{"why", ""}, {"kernels", {Counted("other", {256, 1, 1}, json::object())}}}, trace["device_info"], &got);
+  EXPECT_THAT(got["no_counters"], HasSubstr("other kernels"));
 }
 
 TEST(KernelProfile, NothingTraced) {

@@ -172,6 +172,20 @@ void ForEachLine(std::string_view text, Visit visit) {
 
 }  // namespace
 
+const std::vector<std::string>& SanitizerTools() {
+  static const std::vector<std::string> kTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
+  return kTools;
+}
+
+std::vector<std::string> SanitizerOptions(const std::string& tool) {
+  std::vector<std::string> options = {"--tool", tool, "--target-processes", "all", "--print-limit", "100"};
+  if (tool == "memcheck") {
+    // What lies behind a tensor is nobody's; what libraries try and handle themselves is no error of the candidate.
+    options.insert(options.end(), {"--padding", "512", "--report-api-errors", "no"});
+  }
+  return options;
+}
+
 std::string SanitizerFinding::ToText() const {
   std::string text = what + PlaceText(place);
   if (other) text += " and" + PlaceText(*other);

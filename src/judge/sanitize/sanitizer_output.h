@@ -1,4 +1,5 @@
-// The text of NVIDIA's compute-sanitizer as data. A candidate can print the same lines: this is advice, no verdict.
+// How NVIDIA's compute-sanitizer is asked, and its text as data. A candidate can print the same lines: this is advice,
+// no verdict.
 #ifndef JUDGE_SANITIZE_SANITIZER_OUTPUT_H_
 #define JUDGE_SANITIZE_SANITIZER_OUTPUT_H_
 
@@ -10,6 +11,11 @@
 #include <vector>
 
 namespace kb {
+
+// memcheck, racecheck, initcheck, synccheck.
+const std::vector<std::string>& SanitizerTools();
+// The command line before the program to check.
+std::vector<std::string> SanitizerOptions(const std::string& tool);
 
 // Where in the device's code: all of it as far as it is known.
 struct DevicePlace {

@@ -1,4 +1,4 @@
-#include "judge/process/sanitizer_process.h"
+#include "judge/process/tool_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -49,78 +49,74 @@ class Files {
   std::vector<Fd> fds_;
 };
 
-std::vector<std::string> ToolArguments(const SanitizedRun& run) {
-  std::vector<std::string> argv = {run.sanitizer, "--tool",        run.tool, "--target-processes",
-                                   "all",         "--print-limit", "100"};
-  if (run.tool == "memcheck") {
-    // What lies behind a tensor is nobody's; what libraries try and handle themselves is no error of the candidate.
-    argv.insert(argv.end(), {"--padding", "512", "--report-api-errors", "no"});
+// The tool's own folder and what a script in a toolkit's bin/ starts: folders beside it, not what else lies there.
+void ShowTool(const fs::path& program, SandboxSpec* box) {
+  std::error_code ignored;
+  for (const fs::path& tool : {program, fs::canonical(program, ignored)}) {
+    const fs::path folder = tool.parent_path();
+    if (folder.has_relative_path()) box->read_only.push_back(folder);
+    if (folder.filename() != "bin") continue;
+    for (const fs::directory_entry& beside : fs::directory_iterator(folder.parent_path(), ignored)) {
+      const std::string name = beside.path().filename();
+      const bool belongs = name == "compute-sanitizer" || name.starts_with("nsight-compute");
+      if (belongs && beside.is_directory(ignored)) box->read_only.push_back(beside.path());
+    }
   }
-  return argv;
 }
 
-// The tool's own folder and, beside a bin/, the one that it is started from; not what lies around them.
-void ShowTool(const fs::path& sanitizer, SandboxSpec* box) {
-  std::error_code ignored;
-  for (const fs::path& tool : {sanitizer, fs::canonical(sanitizer, ignored)}) {
-    const fs::path folder = tool.parent_path(), beside = folder.parent_path() / "compute-sanitizer";
-    if (folder.has_relative_path()) box->read_only.push_back(folder);
-    if (folder.filename() == "bin" && fs::is_directory(beside, ignored)) box->read_only.push_back(beside);
+Result<fs::path> FindTool(const std::string& name, const char* named_by) {
+  std::vector<fs::path> places;
+  const auto variable = [](const char* key) {
+    const char* value = std::getenv(key);
+    return std::string(value != nullptr ? value : "");
+  };
+  if (const std::string set = variable(named_by); !set.empty()) {
+    places.emplace_back(set);
+  } else {
+    if (const std::string home = variable("CUDA_HOME"); !home.empty()) places.push_back(fs::path(home) / "bin" / name);
+    std::string path = variable("PATH");
+    while (!path.empty()) {
+      const size_t end = std::min(path.find(':'), path.size());
+      if (end > 0) places.push_back(fs::path(path.substr(0, end)) / name);
+      path.erase(0, end + 1);
+    }
+    places.push_back(fs::path("/usr/local/cuda/bin") / name);
+    places.push_back(fs::path("/usr/local/cuda") / name / name);
   }
+  for (const fs::path& place : places) {
+    if (access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place)) return place;
+  }
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("{} was not found: it comes with the CUDA toolkit (in PATH, under CUDA_HOME or "
+                          "/usr/local/cuda); {} may name it",
+                          name, named_by));
 }
 
 }  // namespace
 
-const std::vector<std::string>& SanitizerTools() {
-  static const std::vector<std::string> kTools = {"memcheck", "racecheck", "initcheck", "synccheck"};
-  return kTools;
-}
+Result<fs::path> FindSanitizer() { return FindTool("compute-sanitizer", "KERNELBENCH_SANITIZER"); }
 
-Result<fs::path> FindSanitizer() {
-  constexpr const char* kName = "compute-sanitizer";
-  std::vector<fs::path> places;
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value != nullptr ? value : "");
-  };
-  if (const std::string set = variable("KERNELBENCH_SANITIZER"); !set.empty()) {
-    places.emplace_back(set);
-  } else {
-    if (const std::string home = variable("CUDA_HOME"); !home.empty()) places.push_back(fs::path(home) / "bin" / kName);
-    std::string path = variable("PATH");
-    while (!path.empty()) {
-      const size_t end = std::min(path.find(':'), path.size());
-      if (end > 0) places.push_back(fs::path(path.substr(0, end)) / kName);
-      path.erase(0, end + 1);
-    }
-    places.push_back(fs::path("/usr/local/cuda/bin") / kName);
-    places.push_back(fs::path("/usr/local/cuda/compute-sanitizer") / kName);
-  }
-  for (const fs::path& place : places) {
-    if (access(place.c_str(), X_OK) == 0) return place;
-  }
-  return Fail(ErrorCode::kUnavailable,
-              "compute-sanitizer was not found: it comes with the CUDA toolkit (in PATH, under CUDA_HOME or "
-              "/usr/local/cuda); KERNELBENCH_SANITIZER may name it");
-}
+Result<fs::path> FindProfiler() { return FindTool("ncu", "KERNELBENCH_NCU"); }
 
-Result<Completed> RunSanitized(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                               SanitizedRun run, std::chrono::milliseconds timeout) {
+Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                               ToolRun run, std::chrono::milliseconds timeout) {
   if (sandbox.isolation() != Isolation::kNamespaces) {
-    return Fail(ErrorCode::kUsage,
-                "--sanitize needs --isolation namespaces: the sandbox is what holds the candidate there");
+    return Fail(ErrorCode::kUsage, run.tool.filename().string() +
+                                       " needs --isolation namespaces: the sandbox is what holds the candidate there");
   }
   SandboxSpec box;
   Files files(&box);
   box.tmp_bytes = kTmpBytes;
-  ShowTool(run.sanitizer, &box);
+  ShowTool(run.tool, &box);
   box.read_only.push_back(installation.libexec);
   box.environment = TensorEnvironment(installation, "cuda", "", run.threads);
-  box.argv = ToolArguments(run);
+  box.argv = {run.tool};
+  box.argv.insert(box.argv.end(), run.options.begin(), run.options.end());
+  run.spec["profiled"] = run.profiled;
   if (!run.kernel.empty()) {
     KB_ASSIGN_OR_RETURN(run.spec["kernel"], files.Add(run.kernel, "candidate.so"));
     KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(run.spec.dump(), "spec.json"));
-    box.argv.insert(box.argv.end(), {installation.libexec / "kb-runner", "--sanitize", spec});
+    box.argv.insert(box.argv.end(), {installation.libexec / "kb-runner", "--under-tool", spec});
   } else {
     run.spec["extension_files"] = json::array();
     for (const fs::path& extension : run.extensions) {
@@ -135,8 +131,8 @@ Result<Completed> RunSanitized(const Installation& installation, const Sandbox& 
     KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(run.spec.dump(), "spec.json"));
     box.read_only.insert(box.read_only.end(), python.paths.begin(), python.paths.end());
     box.read_only.push_back(installation.python);
-    box.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");  // each tensor is an allocation of its own
-    box.argv.insert(box.argv.end(), {python.executable, "-m", "kernelbench_torch.sanitize", spec,
+    if (!run.profiled) box.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");
+    box.argv.insert(box.argv.end(), {python.executable, "-m", "kernelbench_torch.under_tool", spec,
                                      installation.libexec / "libkernelbench_runner.so"});
   }
   return RunToEnd(sandbox.Wrap(box), timeout, kMostOutput);

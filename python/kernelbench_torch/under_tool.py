@@ -1,8 +1,9 @@
-"""One call of a module under NVIDIA's compute-sanitizer: `python -m kernelbench_torch.sanitize SPEC LIBRARY`.
+"""A module under a tool of NVIDIA's: `python -m kernelbench_torch.under_tool SPEC LIBRARY`.
 
-Started inside the sandbox, by the checker; measured and judged by nobody. SPEC is a JSON file: what a runner is told
-(module_runner.py), with paths in "extension_files" and "compiled_file" instead of descriptors. The GPU is opened before this
-process is confined, because the checker connects to its own parts then.
+Started inside the sandbox, by the tool; measured and judged by nobody. SPEC is a JSON file: what a runner is told
+(module_runner.py), with paths in "extension_files" and "compiled_file" instead of descriptors, and "profiled": whether a second
+call follows, of which a profiler is told. The GPU is opened before this process is confined, because the tool connects to its own
+parts then.
 """
 
 import json
@@ -22,6 +23,11 @@ def call(spec):
     seed_generators(1, spec["device"])
     model(*inputs)
     torch.cuda.synchronize()
+    if spec["profiled"]:
+        torch.cuda.cudart().cudaProfilerStart()
+        model(*inputs)
+        torch.cuda.synchronize()
+        torch.cuda.cudart().cudaProfilerStop()
 
 
 def main():

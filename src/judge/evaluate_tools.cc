@@ -1,0 +1,127 @@
+// A candidate under NVIDIA's tools, in runs that are neither timed nor judged: Evaluator::Sanitize() and
+// Evaluator::ReadCounters().
+
+#include <fmt/format.h>
+
+#include "judge/evaluate.h"
+#include "judge/process/tool_process.h"
+#include "judge/profile/counters.h"
+#include "judge/sanitize/sanitizer_output.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr double kSlowdown = 20;  // of a call under a tool, at the least
+constexpr size_t kMostText = 16'000;
+
+std::string End(std::string text) {
+  if (text.size() > kMostText) text.erase(0, text.size() - kMostText);
+  return text;
+}
+
+// What the tool said of a run. `clean` is null where it did not come to say.
+json Described(const Completed& completed) {
+  const SanitizerOutput said = ReadSanitizerOutput(completed.output);
+  json out = {{"clean", nullptr},
+              {"errors", nullptr},
+              {"findings", json::array()},
+              {"reason", ""},
+              {"output", End(WithoutSanitizerLines(completed.output))}};
+  for (const SanitizerFinding& finding : said.findings) out["findings"].push_back(finding.ToJson());
+  if (said.errors >= 0) out["errors"] = said.errors;
+  if (completed.timed_out) {
+    out["reason"] = "the run did not end in time; use a smaller --size";
+  } else if (!said.findings.empty() || said.errors > 0) {
+    out["clean"] = false;
+  } else if (!said.complaint.empty()) {
+    out["reason"] = said.complaint;
+  } else if (said.errors < 0) {
+    out["reason"] = "compute-sanitizer printed no summary: " + completed.status.Describe();
+  } else if (!completed.status.ok()) {
+    out["reason"] = "nothing was found, but the call did not end well: " + completed.status.Describe();
+  } else {
+    out["clean"] = true;
+  }
+  return out;
+}
+
+std::chrono::milliseconds Patience(const Protocol& protocol) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kSlowdown * protocol.call_timeout_s)));
+}
+
+}  // namespace
+
+Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request, ToolRun* run) {
+  StepTimes times;
+  KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
+  KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
+  KB_ASSIGN_OR_RETURN(Built built, Build(request, problem));
+  if (!built.ok) return std::optional(std::move(built));
+  run->spec = CandidateSpec(request, problem);
+  run->spec["events"] = false;
+  run->spec["source"] = request.candidate.source;
+  run->spec["extensions"] = json::array();
+  for (const auto& [key, name, file] : built.extensions) {
+    run->spec["extensions"].push_back({key, name});
+    run->extensions.push_back(file);
+  }
+  run->kernel = built.kernel;
+  run->first_call = built.first_call;
+  return std::optional<Built>();
+}
+
+Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool) {
+  if (options_.device != "cuda") {
+    return Fail(ErrorCode::kUsage,
+                "--sanitize checks code of an NVIDIA GPU: add --device cuda, on a machine that has one");
+  }
+  KB_ASSIGN_OR_RETURN(const std::filesystem::path sanitizer, FindSanitizer());
+  json out = {{"schema", 1},
+              {"problem", request.problem.name},
+              {"size", request.size},
+              {"tool", tool},
+              {"candidate", request.candidate.path.string()},
+              {"clean", nullptr},
+              {"errors", nullptr},
+              {"findings", json::array()},
+              {"reason", request.candidate.rejection},
+              {"output", ""}};
+  if (!request.candidate.rejection.empty()) return out;
+  ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool), .threads = options_.threads};
+  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
+  if (unbuilt) {
+    out["reason"] = unbuilt->timed_out ? "the build did not end in time" : "the compiler refused it";
+    out["output"] = End(unbuilt->log);
+    return out;
+  }
+  Say(fmt::format("{}: {}", request.candidate.path.filename().string(), tool));
+  KB_ASSIGN_OR_RETURN(const Completed completed,
+                      RunUnderTool(installation_, sandbox_, *python_, std::move(run), Patience(request.protocol)));
+  out.update(Described(completed));
+  return out;
+}
+
+Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels) {
+  const auto nothing = [](const std::string& why) { return json{{"kernels", json::array()}, {"why", why}}; };
+  const auto profiler = FindProfiler();
+  if (!profiler) return nothing(profiler.error().message);
+  if (sandbox_.isolation() != Isolation::kNamespaces) return nothing("counters are read with --isolation namespaces");
+  const std::vector<std::string> functions = FunctionsOf(kernels);
+  if (functions.empty()) return nothing("no kernel of note has a name to ask for");
+  ToolRun run{.tool = *profiler, .options = CounterOptions(functions), .threads = options_.threads, .profiled = true};
+  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
+  if (unbuilt) return nothing("it could not be built again");
+  Say(fmt::format("{}: counters", request.candidate.path.filename().string()));
+  KB_ASSIGN_OR_RETURN(const Completed completed,
+                      RunUnderTool(installation_, sandbox_, *python_, std::move(run), Patience(request.protocol)));
+  Counters counters = CountersIn(completed.output);
+  if (!counters.kernels.empty()) return json{{"kernels", std::move(counters.kernels)}, {"why", ""}};
+  if (completed.timed_out) return nothing("ncu did not end in time; use a smaller --size");
+  return nothing(counters.complaint.empty() ? "ncu told of no kernel: " + completed.status.Describe()
+                                            : counters.complaint);
+}
+
+}  // namespace kb

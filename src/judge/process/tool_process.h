@@ -1,0 +1,44 @@
+// A candidate under one of NVIDIA's tools, in a sandbox like a runner's: a process that calls it on made-up inputs of
+// the problem's form, with no memory of ours in it.
+#ifndef JUDGE_PROCESS_TOOL_PROCESS_H_
+#define JUDGE_PROCESS_TOOL_PROCESS_H_
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "judge/process/device_process.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace kb {
+
+// KERNELBENCH_SANITIZER, else compute-sanitizer of CUDA_HOME, of PATH, or of /usr/local/cuda.
+Result<std::filesystem::path> FindSanitizer();
+// KERNELBENCH_NCU, else ncu (Nsight Compute) of the same places.
+Result<std::filesystem::path> FindProfiler();
+
+struct ToolRun {
+  std::filesystem::path tool;
+  std::vector<std::string> options;               // the tool's
+  nlohmann::json spec;                            // what a runner is told
+  std::filesystem::path kernel;                   // native; empty: a module, run by `python`
+  std::vector<std::filesystem::path> extensions;  // in the order of spec["extensions"]
+  std::filesystem::path first_call;               // what a module's first call compiled; empty: nothing
+  int threads = 1;
+  // Whether a second call follows, around which the driver is told to start and stop profiling. The first one then
+  // loads what is loaded once, and a module's tensors come from PyTorch's cache; otherwise each is an allocation of its
+  // own.
+  bool profiled = false;
+};
+
+// Runs it to its end and returns all that was printed. Needs namespaces: what is confined here is confined late.
+Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
+                               ToolRun run, std::chrono::milliseconds timeout);
+
+}  // namespace kb
+
+#endif  // JUDGE_PROCESS_TOOL_PROCESS_H_
