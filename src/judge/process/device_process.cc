@@ -94,6 +94,8 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, con
     // Bound, the judge and the runner would spin on the same core. And asking torch for a GPU must not start CUDA,
     // which does not survive the zygote's forks.
     environment.emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK=1");
+    // Of NVML, which a confined process does not reach, it wants no more than the number of devices.
+    environment.emplace_back("PYTHONWARNINGS=ignore:Can't initialize NVML");
     environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
     if (!gpu.empty()) environment.push_back("CUDA_VISIBLE_DEVICES=" + gpu);
   }
