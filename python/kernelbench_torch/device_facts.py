@@ -58,7 +58,7 @@ def build_facts():
     standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
     return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
             "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
-            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc()}
+            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc(), "libraries": find_libraries()}
 
 
 def find_nvrtc():
@@ -74,3 +74,23 @@ def find_cupti():
     found = [path for place in places for path in sorted(glob.glob(f"{place}/libcupti.so.1?"))]
     same = [path for path in found if path.endswith(f".{(torch.version.cuda or '').split('.')[0]}")]
     return (same + found + [""])[0]
+
+
+def find_libraries():
+    """What .cu candidates may be linked with: {name: {"include": folder, "files": [path]}}. PyTorch's own first, which the reference
+    uses, else the toolkit's; CUTLASS, which is headers alone, where KERNELBENCH_CUTLASS or CUTLASS_PATH says, or as a package."""
+    major = (torch.version.cuda or "").split(".")[0]
+    home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+    roots = [root for place in sys.path for root in sorted(glob.glob(f"{place}/nvidia/*"), reverse=True)] + [home]
+    wanted = {"cublas": ("cublas_v2.h", [f"libcublas.so.{major}", f"libcublasLt.so.{major}"]), "cudnn": ("cudnn.h", ["libcudnn.so.9"])}
+    found = {}
+    for name, (header, files) in wanted.items():
+        include = next((f"{root}/include" for root in roots if os.path.exists(f"{root}/include/{header}")), None)
+        folder = next((f"{root}/{lib}" for root in roots for lib in ("lib", "lib64")
+                       if all(os.path.exists(f"{root}/{lib}/{file}") for file in files)), None)
+        if major and include and folder:
+            found[name] = {"include": include, "files": [f"{folder}/{file}" for file in files]}
+    named = [os.environ[key] for key in ("KERNELBENCH_CUTLASS", "CUTLASS_PATH") if os.environ.get(key)]
+    places = [f"{root}/include" for root in named + [f"{place}/cutlass_library/source" for place in sys.path]]
+    cutlass = next((place for place in places if os.path.exists(f"{place}/cutlass/cutlass.h")), None)
+    return {**found, **({"cutlass": {"include": cutlass, "files": []}} if cutlass else {})}

@@ -73,8 +73,11 @@ int Profile(const ProfileFlags& flags) {
       KernelProfile(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
   if (kernels.is_object() && !flags.no_counters) {
     const auto counters = (*evaluator)->ReadCounters(*request, kernels.at("kernels"));
-    if (!counters) return progress.Clear(), Report(counters.error());
-    AddCounters(*counters, evaluation.at("device_info"), &kernels);
+    if (!counters && counters.error().code == ErrorCode::kInterrupted) {
+      return progress.Clear(), Report(counters.error());
+    }
+    const json none = {{"kernels", json::array()}, {"why", counters ? "" : counters.error().message}};
+    AddCounters(counters ? *counters : none, evaluation.at("device_info"), &kernels);
   }
   progress.Clear();
   const json profile = ProfileJson(evaluation, std::move(kernels));

@@ -51,8 +51,11 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds
   json spec = WorkerSpec(needs.memory_gb);
   const std::string profiler = device_->info().value("profiler", "");
   spec["profiler"] = profiler;
-  if (json& readable = spec["confinement"]["readable"]; !readable.empty() && !profiler.empty()) {
-    readable.push_back(std::filesystem::path(profiler).parent_path().string());
+  // Folders that a runner must see: of the profiler, and of libraries that a native candidate is linked with.
+  spec["folders"] = FoldersOf(CudaLibrariesOf(device_->info().at("build").at("libraries")));
+  if (!profiler.empty()) spec["folders"].push_back(std::filesystem::path(profiler).parent_path().string());
+  if (json& readable = spec["confinement"]["readable"]; !readable.empty()) {
+    readable.insert(readable.end(), spec["folders"].begin(), spec["folders"].end());
   }
   if (needs.kind == CandidateKind::kModule) return zygote_->StartRunner(spec);
   return StartNativeRunner(installation_, sandbox_, spec, options_.threads);

@@ -1,6 +1,7 @@
 // What an evaluator keeps warm: sandbox, device process, zygote, builder; and the builds of a candidate.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -63,7 +64,19 @@ TorchBuildFacts BuildFactsOf(const json& device_info) {
 }
 
 GpuBuildFacts GpuFactsOf(const json& device_info) {
-  return {device_info.value("compute_capability", ""), device_info.at("build").value("nvrtc", "")};
+  const json& facts = device_info.at("build");
+  return {device_info.value("compute_capability", ""), facts.at("nvrtc").get<std::string>(),
+          CudaLibrariesOf(facts.at("libraries"))};
+}
+
+// What a library does is not a candidate's own, and some protocols count nothing else. Empty: nothing to object to.
+std::string RefusedLibraries(const Request& request) {
+  const std::vector<std::string>& accepted = request.protocol.accept_authorship;
+  const bool own_alone = accepted == std::vector<std::string>{"custom"};
+  const std::vector<std::string> included = LibrariesIncludedBy(request.candidate.source);
+  if (!own_alone || included.empty() || included == std::vector<std::string>{"cutlass"}) return "";
+  return fmt::format("{} is not linked: the protocol accepts custom work alone (accept_authorship)\n",
+                     fmt::join(included, " and "));
 }
 
 }  // namespace
@@ -165,6 +178,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   Built built;
   const CompileLimits limits = LimitsOf(request.protocol);
   if (request.candidate.kind == CandidateKind::kNative) {
+    if (built.log = RefusedLibraries(request); !built.log.empty()) return built;
     KB_ASSIGN_OR_RETURN(const BuildResult result,
                         builder_->BuildNative(request.candidate, GpuFactsOf(device_->info()), limits));
     Built native{result.ok, result.timed_out, result.log, result.artifact, {}};

@@ -47,6 +47,14 @@ json Described(const Completed& completed) {
   return out;
 }
 
+std::string LastLine(const std::string& text) {
+  constexpr size_t kMost = 300;
+  const size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return "nothing was printed";
+  const size_t begin = text.rfind('\n', end) + 1;  // 0 where there is no other
+  return text.substr(begin, std::min(end - begin + 1, kMost));
+}
+
 std::chrono::milliseconds Patience(const Protocol& protocol) {
   return std::chrono::milliseconds(
       static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kSlowdown * protocol.call_timeout_s)));
@@ -62,12 +70,13 @@ Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request
   if (!built.ok) return std::optional(std::move(built));
   run->spec = CandidateSpec(request, problem);
   run->spec["events"] = false;
-  run->spec["source"] = request.candidate.source;
+  if (request.candidate.kind == CandidateKind::kModule) run->spec["source"] = request.candidate.source;
   run->spec["extensions"] = json::array();
   for (const auto& [key, name, file] : built.extensions) {
     run->spec["extensions"].push_back({key, name});
     run->extensions.push_back(file);
   }
+  run->folders = FoldersOf(CudaLibrariesOf(device_->info().at("build").at("libraries")));
   run->kernel = built.kernel;
   run->first_call = built.first_call;
   return std::optional<Built>();
@@ -118,10 +127,17 @@ Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels
   KB_ASSIGN_OR_RETURN(const Completed completed,
                       RunUnderTool(installation_, sandbox_, *python_, std::move(run), Patience(request.protocol)));
   Counters counters = CountersIn(completed.output);
-  if (!counters.kernels.empty()) return json{{"kernels", std::move(counters.kernels)}, {"why", ""}};
-  if (completed.timed_out) return nothing("ncu did not end in time; use a smaller --size");
-  return nothing(counters.complaint.empty() ? "ncu told of no kernel: " + completed.status.Describe()
-                                            : counters.complaint);
+  if (counters.kernels.empty()) {
+    if (completed.timed_out) return nothing("ncu did not end in time; use a smaller --size");
+    if (!counters.complaint.empty()) return nothing(counters.complaint);
+    return nothing(
+        fmt::format("ncu told of no kernel ({}): {}", completed.status.Describe(), LastLine(completed.output)));
+  }
+  std::vector<std::string> names;
+  for (const json& kernel : counters.kernels) names.push_back(kernel.at("name"));
+  KB_ASSIGN_OR_RETURN(names, ReadableNames(installation_, sandbox_, std::move(names)));
+  for (size_t i = 0; i < names.size(); ++i) counters.kernels[i]["name"] = names[i];
+  return json{{"kernels", std::move(counters.kernels)}, {"why", ""}};
 }
 
 }  // namespace kb

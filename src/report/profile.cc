@@ -31,14 +31,18 @@ std::string Percent(const json& object, const char* key) {
   return share ? fmt::format("{:.0f}%", 100 * *share) : kDash;
 }
 
+std::string KernelName(const json& kernel) {
+  const std::string name = TextAt(kernel, "name");
+  return name.empty() ? "(other kernels)" : OneLine(name, kKernelColumns);
+}
+
 std::string KernelRow(const json& kernel) {
   const auto number = [&](const char* key) { return NumberAt(kernel, key).value_or(0); };
-  const std::string name = TextAt(kernel, "name");
   return fmt::format("{:>5} {:>10.1f} {:>6.0f} {:>14} {:>10} {:>5.0f} {:>8.0f} {:>6} {:<14} {:<8} {}\n",
                      Percent(kernel, "share"), number("us"), number("calls"), Extents(kernel, "grid"),
                      Extents(kernel, "block"), number("registers"), number("static_shared") + number("dynamic_shared"),
                      Percent(kernel, "occupancy"), TextAt(kernel, "occupancy_limit"), TextAt(kernel, "origin"),
-                     name.empty() ? "(other kernels)" : OneLine(name, kKernelColumns));
+                     KernelName(kernel));
 }
 
 // What a warp does most of its time, "selected" left out, for then it issues.
@@ -63,7 +67,7 @@ std::string CountersRow(const json& kernel) {
   return fmt::format("{:>7} {:>5} {:>5} {:>6} {:>6} {:>6}  {:<58} {}\n", Percent(counters, "occupancy"),
                      Percent(counters, "dram"), Percent(counters, "sm"), Percent(counters, "issue"),
                      Percent(counters, "l1_hits"), Percent(counters, "l2_hits"),
-                     LongestWaits(MemberAt(counters, "stalls")), OneLine(TextAt(kernel, "name"), kKernelColumns));
+                     LongestWaits(MemberAt(counters, "stalls")), KernelName(kernel));
 }
 
 std::string CountersTable(const json& profile) {

@@ -49,6 +49,7 @@ TEST(DescribeProfile, CountersAreATableOfTheirOwn) {
   const std::string text = DescribeProfile({{"kernels", kernels}, {"hints", json::array()}, {"no_counters", ""}});
   EXPECT_THAT(text, HasSubstr("    71%   46%   33%    17%    50%    60%  long_scoreboard 80%, wait 5%"));
   EXPECT_THAT(text, HasSubstr("as Nsight Compute reads them"));
+  EXPECT_EQ(text.find("uncounted"), text.rfind("uncounted")) << "in the table of kernels alone";
   EXPECT_THAT(
       DescribeProfile({{"kernels", {Kernel("relu")}}, {"hints", json::array()}, {"no_counters", "no ncu\nhere"}}),
       HasSubstr("no counters: no ncu here"));

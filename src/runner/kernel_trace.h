@@ -59,6 +59,9 @@ struct TracedKernels {
   uint64_t span_ns = 0;            // from the start of the first to the end of the last
 };
 
+// "void relu<float>(float*)" of "_Z4reluIfEvPT_", without what stands before and behind: "relu<float>". At most
+// kMaxKernelName bytes. What is not mangled stays as it is.
+std::string ReadableName(const std::string& mangled);
 // Launches added up by name and configuration.
 TracedKernels AddUp(const std::vector<KernelLaunch>& launches);
 

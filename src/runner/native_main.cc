@@ -16,6 +16,7 @@
 #include <new>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -296,8 +297,18 @@ int ServeTool(const char* path) {
   return 1;
 }
 
+// Names of kernels, a line each, as people write them.
+int ServeNames(const char* path) {
+  const auto text = ReadFile(path);
+  if (!text) return Stop(text.error());
+  std::istringstream lines(*text);
+  for (std::string name; std::getline(lines, name);) std::printf("%s\n", ReadableName(name).c_str());
+  return 0;
+}
+
 int Main(int argc, char** argv) {
   if (argc == 3 && std::string_view(argv[1]) == "--under-tool") return ServeTool(argv[2]);
+  if (argc == 3 && std::string_view(argv[1]) == "--names") return ServeNames(argv[2]);
   std::map<std::string, int> fds;
   for (int i = 1; i + 1 < argc; i += 2) fds[argv[i] + 2] = std::atoi(argv[i + 1]);
   const auto has = [&](std::initializer_list<const char*> names) {

@@ -110,6 +110,22 @@ TEST_F(AuthorshipTest, AProtocolMayAcceptOnlySome) {
   EXPECT_THAT(blind.err, HasSubstr("needs profile"));
 }
 
+TEST_F(AuthorshipTest, WhereOnlyCustomWorkCountsNoLibraryIsLinked) {
+  const std::string calls = "#include <cublas_v2.h>\n" + *ReadFile(Example("1_1_matmul/naive.cpp"));
+  const std::string file = Write("calls.cpp", calls);
+  const Arguments judged = {"eval", "1/1", file, "--size=small", "--protocol=quick", "--json"};
+  const auto judge = [&](Arguments more) {
+    more.insert(more.begin(), judged.begin(), judged.end());
+    return Run(more).Of("calls.cpp");
+  };
+  const json refused = judge({"--accept-authorship=custom"});
+  EXPECT_EQ(refused["verdict"], "build_failed");
+  EXPECT_THAT(refused["evidence"]["compiler_output"].get<std::string>(), HasSubstr("cublas is not linked"));
+  const json tried = judge({});
+  EXPECT_EQ(tried["verdict"], "build_failed");
+  EXPECT_THAT(tried["evidence"]["compiler_output"].get<std::string>(), HasSubstr("cublas_v2.h: No such file"));
+}
+
 TEST_F(AuthorshipTest, NobodyAsksWhereItIsSwitchedOff) {
   const Ended ended = Judge("1/1", {Example("1_1_matmul/tiled.cpp")}, {"--profile=false", "--measure=false"});
   const json evaluation = ended.Of("tiled.cpp");

@@ -67,6 +67,33 @@ class FindCupti(unittest.TestCase):
                     self.assertIn(folder, device_facts.find_cupti().removeprefix(place))
 
 
+class Libraries(unittest.TestCase):
+    def test_pytorchs_own_then_the_toolkits(self):
+        with tempfile.TemporaryDirectory() as place, mock.patch.object(sys, "path", [place]), mock.patch.object(torch.version, "cuda", "13.0"), \
+                mock.patch.dict("os.environ", CUDA_HOME=f"{place}/toolkit", CUTLASS_PATH=f"{place}/cutlass"):
+            self.assertEqual(device_facts.find_libraries(), {})
+
+            def put(*names):
+                for name in names:
+                    path = pathlib.Path(place, name)
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.touch()
+            put("toolkit/include/cublas_v2.h", "toolkit/lib64/libcublas.so.13")
+            self.assertEqual(device_facts.find_libraries(), {}, "cuBLASLt is missing")
+            put("toolkit/lib64/libcublasLt.so.13", "nvidia/cudnn/include/cudnn.h", "nvidia/cudnn/lib/libcudnn.so.9")
+            found = device_facts.find_libraries()
+            self.assertEqual(found["cublas"], {"include": f"{place}/toolkit/include", "files":
+                                               [f"{place}/toolkit/lib64/libcublas.so.13", f"{place}/toolkit/lib64/libcublasLt.so.13"]})
+            self.assertEqual(found["cudnn"]["files"], [f"{place}/nvidia/cudnn/lib/libcudnn.so.9"])
+            put("nvidia/cu13/lib/libcublas.so.13", "nvidia/cu13/lib/libcublasLt.so.13", "cutlass/include/cutlass/cutlass.h")
+            found = device_facts.find_libraries()
+            self.assertEqual(found["cublas"]["files"][0], f"{place}/nvidia/cu13/lib/libcublas.so.13")
+            self.assertEqual(found["cublas"]["include"], f"{place}/toolkit/include", "wherever headers are")
+            self.assertEqual(found["cutlass"], {"include": f"{place}/cutlass/include", "files": []})
+            with mock.patch.object(torch.version, "cuda", "12.8"):
+                self.assertNotIn("cublas", device_facts.find_libraries(), "of another release")
+
+
 class UnderTool(unittest.TestCase):
     def test_calls_a_module_on_inputs_of_the_problems_form(self):
         tensors = []
@@ -82,7 +109,6 @@ class UnderTool(unittest.TestCase):
             self.assertEqual([tensor.shape for tensor in seen], calls * [(3, 2)])
             self.assertEqual([call[0] for call in happened.mock_calls],
                              ["synchronize"] + profiled * ["cudaProfilerStart", "synchronize", "cudaProfilerStop"])
-
 
 
 if __name__ == "__main__":

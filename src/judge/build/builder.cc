@@ -52,31 +52,63 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
   return cache_.Put(key, std::move(result), compiled.output);
 }
 
+namespace {
+
+// What nvcc is told so that the libraries whose headers a text includes are found, now and when it is loaded; and, in
+// `missing`, a line for each that this machine does not have.
+std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibraries& libraries,
+                                      std::vector<std::filesystem::path>* read_only, std::string* missing) {
+  std::vector<std::string> flags;
+  for (const std::string& name : LibrariesIncludedBy(source)) {
+    const auto found = libraries.find(name);
+    if (found == libraries.end()) {
+      *missing +=
+          fmt::format("\nkernelbench: no {} for .cu candidates was found on this machine (docs/gpu.md)\n", name);
+      continue;
+    }
+    const CudaLibrary& library = found->second;
+    flags.insert(flags.end(), {"-isystem", library.include});
+    if (name == "cutlass") flags.emplace_back("--expt-relaxed-constexpr");
+    read_only->push_back(library.include);
+    for (const std::filesystem::path& file : library.files) {
+      flags.insert(flags.end(), {"-Xlinker", file, "-Xlinker", "-rpath=" + file.parent_path().string()});
+      read_only->push_back(file.parent_path());
+    }
+  }
+  return flags;
+}
+
+}  // namespace
+
 // nvcc, for the one architecture that is there, with the instructions that only this one has.
 Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc,
-                                           const std::string& capability, const CompileLimits& limits) const {
-  const std::vector<std::string> flags = {"-O3",
-                                          "-std=c++20",
-                                          "-gencode",
-                                          GencodeOf(capability),
-                                          "-lineinfo",
-                                          "--cudart=static",
-                                          "-shared",
-                                          "-Xcompiler=-fPIC,-fopenmp",
-                                          "-ccbin=" + compiler_.command};
+                                           const GpuBuildFacts& gpu, const CompileLimits& limits) const {
+  std::vector<std::string> flags = {"-O3",
+                                    "-std=c++20",
+                                    "-gencode",
+                                    GencodeOf(gpu.capability),
+                                    "-lineinfo",
+                                    "--cudart=static",
+                                    "-shared",
+                                    "-Xcompiler=-fPIC,-fopenmp",
+                                    "-ccbin=" + compiler_.command};
   CompileJob job;
+  std::string missing;
+  flags = Joined(std::move(flags), LibraryFlags(candidate.source, gpu.libraries, &job.read_only, &missing));
   job.sources = {{"candidate.cu", candidate.source}};
   job.argv = {nvcc.command};
   job.argv.insert(job.argv.end(), flags.begin(), flags.end());
   job.argv.insert(job.argv.end(), {"-I" + installation_.include.string(), "candidate.cu", "-o", "candidate.so"});
   job.output = "candidate.so";
-  job.read_only = {installation_.include};
+  job.read_only.push_back(installation_.include);
   for (const CompilerIdentity* compiler : {&nvcc, &compiler_}) {
     job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
   }
   job.limits = limits;
-  return CompileCached(BuildKey(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job,
-                       nvcc.version);
+  auto built = CompileCached(BuildKey(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job,
+                             nvcc.version);
+  if (built && !built->ok) built->log += missing;
+  return built;
 }
 
 Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
@@ -86,7 +118,7 @@ Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const GpuBuil
     KB_ASSIGN_OR_RETURN(std::optional<BuildResult> built, BuildWithNvrtc(candidate, nvcc, gpu, limits));
     if (built) return *std::move(built);
   }
-  return BuildWithNvcc(candidate, nvcc, gpu.capability, limits);
+  return BuildWithNvcc(candidate, nvcc, gpu, limits);
 }
 
 Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const GpuBuildFacts& gpu,

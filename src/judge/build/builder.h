@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "judge/build/build_cache.h"
 #include "judge/build/compiler.h"
+#include "judge/build/cuda_libraries.h"
 #include "judge/build/extension_request.h"
 #include "judge/candidate/candidate.h"
 #include "judge/sandbox/sandbox.h"
@@ -38,6 +39,7 @@ struct TorchBuildFacts {
 struct GpuBuildFacts {
   std::string capability;        // as "9.0"
   std::filesystem::path nvrtc;   // PyTorch's, for want of one in the toolkit; may be empty
+  CudaLibraries libraries = {};  // that candidates may be linked with
   bool with_nvcc_alone = false;  // for tests: also what could be built with NVRTC
 };
 
@@ -74,8 +76,8 @@ class Builder {
 
   Result<BuildResult> BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
                                 const CompileLimits& limits) const;
-  Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc,
-                                    const std::string& capability, const CompileLimits& limits) const;
+  Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc, const GpuBuildFacts& gpu,
+                                    const CompileLimits& limits) const;
   // No result: nvcc has to do it.
   Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
                                                     const GpuBuildFacts& gpu, const CompileLimits& limits) const;

@@ -116,6 +116,11 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   options.environment = TensorEnvironment(installation, device, gpu, threads);
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
+  // Where libraries lie that candidates may use (find_libraries() and find_cupti() in device_facts.py).
+  for (const char* name : {"CUDA_HOME", "KERNELBENCH_CUTLASS", "CUTLASS_PATH"}) {
+    if (const char* set = std::getenv(name); set && *set)
+      options.environment.push_back(fmt::format("{}={}", name, set));
+  }
   // What compiled baselines need: a place for their code, and no helpers that stay.
   options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (CacheDirectory() / "inductor").string());
   options.environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");

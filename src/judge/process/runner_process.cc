@@ -203,8 +203,8 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
   }
   SandboxSpec box;
   box.read_only = {installation.libexec};
-  if (const std::string profiler = spec.value("profiler", ""); !profiler.empty()) {
-    box.read_only.push_back(std::filesystem::path(profiler).parent_path());
+  for (const json& folder : spec.value("folders", json::array())) {
+    box.read_only.emplace_back(folder.get<std::string>());
   }
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
   box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), spec.value("gpu", ""), threads);

@@ -17,7 +17,12 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 constexpr size_t kMostOutput = size_t{4} << 20;
+constexpr auto kNamingTime = std::chrono::seconds(2);
+constexpr uint64_t kNamingBytes = uint64_t{1} << 30;
 constexpr uint64_t kTmpBytes = uint64_t{1} << 30;  // the tool's own files and the candidate's objects
+
+// A candidate's source need not be UTF-8.
+std::string Text(const json& spec) { return spec.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 // Files that the sandbox puts under its /tmp.
 class Files {
@@ -56,10 +61,10 @@ void ShowTool(const fs::path& program, SandboxSpec* box) {
     const fs::path folder = tool.parent_path();
     if (folder.has_relative_path()) box->read_only.push_back(folder);
     if (folder.filename() != "bin") continue;
-    for (const fs::directory_entry& beside : fs::directory_iterator(folder.parent_path(), ignored)) {
-      const std::string name = beside.path().filename();
+    for (fs::directory_iterator beside(folder.parent_path(), ignored), end; beside != end; beside.increment(ignored)) {
+      const std::string name = beside->path().filename();
       const bool belongs = name == "compute-sanitizer" || name.starts_with("nsight-compute");
-      if (belongs && beside.is_directory(ignored)) box->read_only.push_back(beside.path());
+      if (belongs && beside->is_directory(ignored)) box->read_only.push_back(beside->path());
     }
   }
 }
@@ -81,10 +86,11 @@ Result<fs::path> FindTool(const std::string& name, const char* named_by) {
       path.erase(0, end + 1);
     }
     places.push_back(fs::path("/usr/local/cuda/bin") / name);
-    places.push_back(fs::path("/usr/local/cuda") / name / name);
+    places.push_back(fs::path("/usr/local/cuda") / name / name);  // compute-sanitizer in some packages
   }
+  std::error_code ignored;
   for (const fs::path& place : places) {
-    if (access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place)) return place;
+    if (access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place, ignored)) return place;
   }
   return Fail(ErrorCode::kUnavailable,
               fmt::format("{} was not found: it comes with the CUDA toolkit (in PATH, under CUDA_HOME or "
@@ -109,13 +115,14 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
   box.tmp_bytes = kTmpBytes;
   ShowTool(run.tool, &box);
   box.read_only.push_back(installation.libexec);
+  box.read_only.insert(box.read_only.end(), run.folders.begin(), run.folders.end());
   box.environment = TensorEnvironment(installation, "cuda", "", run.threads);
   box.argv = {run.tool};
   box.argv.insert(box.argv.end(), run.options.begin(), run.options.end());
   run.spec["profiled"] = run.profiled;
   if (!run.kernel.empty()) {
     KB_ASSIGN_OR_RETURN(run.spec["kernel"], files.Add(run.kernel, "candidate.so"));
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(run.spec.dump(), "spec.json"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Text(run.spec), "spec.json"));
     box.argv.insert(box.argv.end(), {installation.libexec / "kb-runner", "--under-tool", spec});
   } else {
     run.spec["extension_files"] = json::array();
@@ -128,7 +135,7 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
     if (!run.first_call.empty()) {
       KB_ASSIGN_OR_RETURN(run.spec["compiled_file"], files.Add(run.first_call, "compiled.tar"));
     }
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(run.spec.dump(), "spec.json"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Text(run.spec), "spec.json"));
     box.read_only.insert(box.read_only.end(), python.paths.begin(), python.paths.end());
     box.read_only.push_back(installation.python);
     if (!run.profiled) box.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");
@@ -136,6 +143,26 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
                                      installation.libexec / "libkernelbench_runner.so"});
   }
   return RunToEnd(sandbox.Wrap(box), timeout, kMostOutput);
+}
+
+Result<std::vector<std::string>> ReadableNames(const Installation& installation, const Sandbox& sandbox,
+                                               std::vector<std::string> mangled) {
+  SandboxSpec box;
+  Files files(&box);
+  std::string lines;
+  for (const std::string& name : mangled) lines += name + "\n";
+  KB_ASSIGN_OR_RETURN(const std::string names, files.AddText(lines, "names"));
+  box.read_only.push_back(installation.libexec);
+  box.memory_limit = kNamingBytes;
+  box.argv = {installation.libexec / "kb-runner", "--names", names};
+  KB_ASSIGN_OR_RETURN(const Completed completed, RunToEnd(sandbox.Wrap(box), kNamingTime, kMostOutput));
+  std::vector<std::string> readable;
+  for (size_t at = 0; at < completed.output.size();) {
+    const size_t end = std::min(completed.output.find('\n', at), completed.output.size());
+    readable.push_back(completed.output.substr(at, end - at));
+    at = end + 1;
+  }
+  return completed.status.ok() && readable.size() == mangled.size() ? readable : mangled;
 }
 
 }  // namespace kb

@@ -25,6 +25,7 @@ struct ToolRun {
   std::filesystem::path tool;
   std::vector<std::string> options;               // the tool's
   nlohmann::json spec;                            // what a runner is told
+  std::vector<std::string> folders;               // of libraries that a native candidate is linked with
   std::filesystem::path kernel;                   // native; empty: a module, run by `python`
   std::vector<std::filesystem::path> extensions;  // in the order of spec["extensions"]
   std::filesystem::path first_call;               // what a module's first call compiled; empty: nothing
@@ -38,6 +39,11 @@ struct ToolRun {
 // Runs it to its end and returns all that was printed. Needs namespaces: what is confined here is confined late.
 Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
                                ToolRun run, std::chrono::milliseconds timeout);
+
+// Names of kernels as people write them, a name each: "relu<float>" of "_Z4reluIfEvPT_". Found out in the sandbox, for
+// a name of 300 bytes can keep a demangler busy for ever; as they came where that ended so.
+Result<std::vector<std::string>> ReadableNames(const Installation& installation, const Sandbox& sandbox,
+                                               std::vector<std::string> mangled);
 
 }  // namespace kb
 

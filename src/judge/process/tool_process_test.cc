@@ -83,9 +83,37 @@ TEST_F(ToolProcess, RunsTheDriverInTheSandbox) {
   run.profiled = true;
   const auto profiled = RunUnderTool(installation, *sandbox, {"/bin/echo", {}}, run, std::chrono::seconds(30));
   ASSERT_TRUE(profiled) << profiled.error().message;
-  EXPECT_THAT(profiled->output, HasSubstr("option --kernel-name regex:relu"));
+  EXPECT_THAT(profiled->output, HasSubstr("option --kernel-name regex:(^|::)(relu)$"));
   EXPECT_THAT(profiled->output, HasSubstr("\"profiled\":true"));
   EXPECT_THAT(profiled->output, HasSubstr("caching off: \n"));
+}
+
+TEST_F(ToolProcess, ASourceNeedNotBeUtf8) {
+  const Installation installation{KB_PROGRAMS, directory_->path(), directory_->path(), directory_->path(),
+                                  directory_->path()};
+  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "/dev/nvidia0");
+  if (!sandbox) GTEST_SKIP() << sandbox.error().message;
+  ToolRun run{.tool = tool_, .spec = {{"source", "# caf\xe9"}}};
+  const auto done = RunUnderTool(installation, *sandbox, {"/bin/echo", {}}, run, std::chrono::seconds(30));
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_THAT(done->output, HasSubstr("# caf"));
+}
+
+TEST_F(ToolProcess, NamesAreReadWhereTheyCanDoNoHarm) {
+  const Installation installation{KB_PROGRAMS, "/", "/", "/", "/"};
+  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces);
+  if (!sandbox) GTEST_SKIP() << sandbox.error().message;
+  const std::vector<std::string> names = {"_Z4reluIfEvPT_", "", "add \"quoted\""};
+  EXPECT_THAT(*ReadableNames(installation, *sandbox, names), testing::ElementsAre("relu<float>", "", "add \"quoted\""));
+  // Each level doubles what it stands for.
+  std::string bomb = "_Z1fI1aIiiE";
+  constexpr char kDigits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (int level = 1; level < 34; ++level) {
+    const std::string before = std::string("S") + kDigits[level] + "_";
+    bomb += "S0_I" + before + before + "E";
+  }
+  bomb += "Evv";
+  EXPECT_EQ(ReadableNames(installation, *sandbox, {"_Z4reluIfEvPT_", bomb})->size(), 2);
 }
 
 TEST_F(ToolProcess, NeedsNamespaces) {

@@ -11,8 +11,6 @@
 #include <optional>
 #include <tuple>
 
-#include "wire/kernel_name.h"
-
 namespace kb {
 namespace {
 
@@ -20,7 +18,8 @@ using nlohmann::json;
 
 constexpr double kWorthCounting = 0.03;  // share of the time from which a kernel is counted
 constexpr size_t kMostFunctions = 10;
-constexpr int kMostCounted = 40;  // each is run some 16 times
+constexpr size_t kMostComplaint = 1000;
+constexpr size_t kMostCounted = 40;  // each is run some 16 times
 constexpr std::string_view kHeader = "\"ID\",\"Process ID\"";
 // The stalls' metrics are asked for by this pattern, for not every GPU has all reasons.
 constexpr std::string_view kStalled = "smsp__average_warps_issue_stalled_", kPerIssue = "_per_issue_active";
@@ -72,11 +71,11 @@ std::optional<double> Number(std::string text) {
 json Extents(std::string_view text) {
   json extents = json::array();
   const char *at = text.data(), *end = text.data() + text.size();
-  while (at < end) {
+  while (at < end && extents.size() < 3) {
     int64_t extent = 0;
     const auto [next, error] = std::from_chars(at, end, extent);
     if (error == std::errc()) extents.push_back(extent);
-    at = error == std::errc() ? next : at + 1;
+    at = error == std::errc::invalid_argument ? at + 1 : next;
   }
   return extents;
 }
@@ -93,9 +92,9 @@ std::optional<double> MeanOf(const std::vector<Row>& launches, const std::string
   for (const Row& launch : launches) {
     const auto number = NumberIn(launch, column);
     if (!number) return std::nullopt;
-    sum += *number;
+    sum += *number / static_cast<double>(launches.size());
   }
-  return sum / static_cast<double>(launches.size());
+  return std::isfinite(sum) ? std::optional(sum) : std::nullopt;
 }
 
 // How a warp's time divides between what it waits for, and issuing ("selected").
@@ -111,7 +110,7 @@ json Stalls(const std::vector<Row>& launches) {
     stalls[reason] = *warps;
     sum += *warps;
   }
-  if (sum <= 0) return nullptr;
+  if (!(sum > 0) || !std::isfinite(sum)) return nullptr;
   json shares = json::object();
   for (const auto& [reason, warps] : stalls) shares[reason] = warps / sum;
   return shares;
@@ -138,15 +137,21 @@ bool IsIdentifier(std::string_view text) {
 }  // namespace
 
 std::vector<std::string> FunctionsOf(const json& kernels) {
-  std::vector<std::string> functions;
+  std::map<std::string, double> shares;
   for (const json& kernel : kernels) {
-    if (functions.size() == kMostFunctions || kernel.at("share").get<double>() < kWorthCounting) break;
     std::string name = kernel.at("name");
     name.resize(std::min(name.size(), name.find('<')));
     if (const size_t scope = name.rfind("::"); scope != std::string::npos) name.erase(0, scope + 2);
-    if (IsIdentifier(name) && std::find(functions.begin(), functions.end(), name) == functions.end()) {
-      functions.push_back(std::move(name));
-    }
+    if (IsIdentifier(name)) shares[name] += kernel.at("share").get<double>();
+  }
+  std::vector<std::pair<double, std::string>> sorted;
+  for (const auto& [name, share] : shares) {
+    if (share >= kWorthCounting) sorted.emplace_back(-share, name);
+  }
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<std::string> functions;
+  for (const auto& [share, name] : sorted) {
+    if (functions.size() < kMostFunctions) functions.push_back(name);
   }
   return functions;
 }
@@ -170,13 +175,14 @@ std::vector<std::string> CounterOptions(const std::vector<std::string>& function
           "--launch-count",
           std::to_string(kMostCounted),
           "--kernel-name",
-          fmt::format("regex:{}", fmt::join(functions, "|")),
+          fmt::format("regex:(^|::)({})$", fmt::join(functions, "|")),
           "--metrics",
           fmt::format("{}", fmt::join(metrics, ","))};
 }
 
 Counters CountersIn(std::string_view text) {
   Counters counters;
+  size_t rows = 0;
   std::vector<std::string> columns;
   std::map<std::tuple<std::string, json, json>, std::vector<Row>> kernels;
   for (size_t at = 0; at < text.size();) {
@@ -184,18 +190,25 @@ Counters CountersIn(std::string_view text) {
     std::string_view line = text.substr(at, end - at);
     at = end + 1;
     constexpr std::string_view kError = "==ERROR== ";
-    if (line.starts_with(kError)) counters.complaint += std::string(line.substr(kError.size())) + "\n";
-    // What was printed without an end of line may stand before it.
+    if (line.starts_with(kError) && counters.complaint.size() < kMostComplaint) {
+      counters.complaint += std::string(line.substr(kError.size(), kMostComplaint)) + "\n";
+    }
+    // What was printed without an end of line may stand before it. ncu prints one, at the end.
     if (const size_t header = line.find(kHeader); header != std::string_view::npos) {
       columns = Fields(line.substr(header));
+      kernels.clear();
+      rows = 0;
       continue;
     }
+    if (rows == kMostCounted) continue;
     const std::vector<std::string> fields = Fields(line);
     if (fields.empty() || fields.size() != columns.size()) continue;
     Row row;
     for (size_t i = 0; i < fields.size(); ++i) row[columns[i]] = fields[i];
     if (!Number(row["ID"])) continue;  // the line of units
-    kernels[{ReadableName(row["Kernel Name"]), Extents(row["Grid Size"]), Extents(row["Block Size"])}].push_back(row);
+    ++rows;
+    auto& launches = kernels[{row["Kernel Name"], Extents(row["Grid Size"]), Extents(row["Block Size"])}];
+    launches.push_back(std::move(row));
   }
   for (const auto& [key, launches] : kernels) {
     const auto& [name, grid, block] = key;

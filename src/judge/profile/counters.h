@@ -19,8 +19,8 @@ std::vector<std::string> FunctionsOf(const nlohmann::json& kernels);
 std::vector<std::string> CounterOptions(const std::vector<std::string>& functions);
 
 struct Counters {
-  // One row a kernel and configuration, launches averaged: {"name", "grid", "block", "launches", "occupancy" (reached),
-  // "dram", "sm" (shares of the device's peak rates), "issue" (share of cycles in which a scheduler issues),
+  // One row a kernel and configuration, launches averaged: {"name" (mangled), "grid", "block", "launches", "occupancy",
+  // (reached), "dram", "sm" (shares of the device's peak rates), "issue" (share of cycles in which a scheduler issues),
   // "dram_bytes" (a launch's), "l1_hits", "l2_hits" (shares), "stalls": {reason: share of a warp's time}}. Null: not
   // told.
   nlohmann::json kernels = nlohmann::json::array();

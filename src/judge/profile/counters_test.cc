@@ -19,8 +19,10 @@ TEST(Counters, AreAskedOfWhatTakesTime) {
                            Timed("(anonymous namespace)::relu", 0.1), Timed("", 0.1), Timed("odd name", 0.05),
                            Timed("triton_relu", 0.04), Timed("little", 0.01)}),
               ElementsAre("vectorized_elementwise_kernel", "relu", "triton_relu"));
+  const json many(30, Timed("mine::tile", 0.02));
+  EXPECT_THAT(FunctionsOf(many), ElementsAre("tile")) << "configurations add up";
   EXPECT_THAT(FunctionsOf(json::array()), IsEmpty());
-  EXPECT_THAT(CounterOptions({"relu", "gemm"}), Contains("regex:relu|gemm"));
+  EXPECT_THAT(CounterOptions({"relu", "gemm"}), Contains("regex:(^|::)(relu|gemm)$"));
 }
 
 // As ncu 2025.3 prints it, among what the program prints.
@@ -39,8 +41,8 @@ TEST(Counters, AreReadFromAmongWhatAProgramPrints) {
   const Counters got = CountersIn(kPrinted);
   EXPECT_EQ(got.complaint, "");
   ASSERT_EQ(got.kernels.size(), 2);
-  const json &quoted = got.kernels[0], &relu = got.kernels[1];
-  EXPECT_EQ(relu["name"], "relu<float>");
+  const json &relu = got.kernels[0], &quoted = got.kernels[1];
+  EXPECT_EQ(relu["name"], "_Z4reluIfEvPT_i");
   EXPECT_EQ(relu["grid"], json({65536, 1, 1}));
   EXPECT_EQ(relu["block"], json({256, 1, 1}));
   EXPECT_EQ(relu["launches"], 2);
@@ -54,6 +56,29 @@ TEST(Counters, AreReadFromAmongWhatAProgramPrints) {
   EXPECT_EQ(quoted["grid"], json({1, 2, 1}));
   EXPECT_TRUE(quoted["dram_bytes"].is_null());
   EXPECT_TRUE(quoted["stalls"].is_null());
+}
+
+TEST(Counters, WhatACandidatePrintsCostsLittle) {
+  const std::string header = "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\"\n";
+  std::string rows = header;
+  for (int i = 0; i < 100'000; ++i) rows += "\"0\",\"1\",\"k" + std::to_string(i) + "\",\"(1)\",\"(1)\"\n";
+  EXPECT_EQ(CountersIn(rows).kernels.size(), 40) << "as many as ncu is asked for";
+  EXPECT_EQ(CountersIn(rows + header + "\"0\",\"1\",\"real\",\"(1)\",\"(1)\"\n").kernels.size(), 1)
+      << "ncu prints its header last";
+  const std::string digits(1'000'000, '9');
+  const Counters long_grid = CountersIn(header + "\"0\",\"1\",\"k\",\"(2)\",\"(" + digits + ", 3, 4, 5, 6)\"\n");
+  EXPECT_EQ(long_grid.kernels[0]["grid"], json({3, 4, 5}));
+  std::string errors;
+  for (int i = 0; i < 100'000; ++i) errors += "==ERROR== x\n";
+  EXPECT_LT(CountersIn(errors).complaint.size(), 3000);
+}
+
+TEST(Counters, NumbersThatOverflowAreNone) {
+  const std::string stalled = "smsp__average_warps_issue_stalled_", per_issue = "_per_issue_active.ratio\"";
+  const std::string row = "\"0\",\"1\",\"k\",\"(1)\",\"(1)\",\"1.7e308\",\"1.7e308\"\n";
+  const Counters got = CountersIn("\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"" + stalled +
+                                  "wait" + per_issue + ",\"" + stalled + "barrier" + per_issue + "\n" + row + row);
+  EXPECT_TRUE(got.kernels[0]["stalls"].is_null());
 }
 
 TEST(Counters, WhyThereAreNone) {

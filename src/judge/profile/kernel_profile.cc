@@ -122,12 +122,12 @@ constexpr Wait kWaits[] = {
 // Where counters say more than the form of the launch does.
 void HintOnCounters(const json& kernel, json* hints) {
   const json& counters = kernel.at("counters");
-  if (!counters.is_object() || kernel.at("share").get<double>() < kOfNote) return;
+  if (!counters.is_object() || kernel.at("share").get<double>() < kOfNote || kernel.at("name") == "") return;
   const std::string name = Name(kernel);
   if (const json& stalls = counters.at("stalls"); stalls.is_object()) {
     for (const Wait& wait : kWaits) {
       const double share = stalls.value(std::string(wait.reason), 0.0);
-      if (share < kMuchWaiting) continue;
+      if (!(share >= kMuchWaiting)) continue;
       hints->push_back(fmt::format("{}: a warp waits {:.0f}% of its time for {} ({}); {}", name, 100 * share, wait.what,
                                    wait.reason, wait.help));
     }
@@ -190,19 +190,20 @@ json Hints(const json& profile, double cores) {
 }  // namespace
 
 void AddCounters(const json& counters, const json& device_info, json* profile) {
-  (*profile)["no_counters"] = counters.at("why");
+  bool joined = false;
   for (json& kernel : profile->at("kernels")) {
     for (const json& counted : counters.at("kernels")) {
       const auto same = [&](const char* key) { return counted.at(key) == kernel.at(key); };
       if (!same("name") || !same("grid") || !same("block")) continue;
+      joined = true;
       kernel["counters"] = counted;
       for (const char* key : {"name", "grid", "block"}) kernel["counters"].erase(key);
     }
   }
   (*profile)["stalls"] = AllStalls(profile->at("kernels"));
   (*profile)["hints"] = Hints(*profile, device_info.value("cores", 0.0));
-  if (profile->at("stalls").is_null() && counters.at("why") == "")
-    (*profile)["no_counters"] = "ncu counted other kernels than were traced";
+  const std::string why = counters.at("why");
+  (*profile)["no_counters"] = joined ? "" : why.empty() ? "ncu counted other kernels than were traced" : why;
 }
 
 json KernelProfile(const json& evaluation, const json& figures) {

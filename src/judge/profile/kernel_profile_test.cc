@@ -116,6 +116,15 @@ TEST(KernelProfile, WhyThereAreNoCounters) {
   EXPECT_THAT(got["no_counters"], HasSubstr("other kernels"));
 }
 
+TEST(KernelProfile, CountersWithoutStallsAreCounters) {
+  const json trace = Traced({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}, 100);
+  json got = KernelProfile(trace, json::object());
+  AddCounters({{"why", ""}, {"kernels", {Counted("relu", {256, 1, 1}, nullptr)}}}, trace["device_info"], &got);
+  EXPECT_EQ(got["no_counters"], "");
+  EXPECT_TRUE(got["stalls"].is_null());
+  EXPECT_EQ(got["kernels"][0]["counters"]["dram"], 0.9);
+}
+
 TEST(KernelProfile, NothingTraced) {
   EXPECT_TRUE(KernelProfile(Traced(json::array(), 0), json::object()).is_null());
   EXPECT_TRUE(KernelProfile({{"authorship", nullptr}}, json::object()).is_null());

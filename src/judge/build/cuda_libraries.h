@@ -1,0 +1,29 @@
+// NVIDIA's libraries that a .cu candidate may call: cuBLAS, cuDNN, and CUTLASS, which is headers alone.
+#ifndef JUDGE_BUILD_CUDA_LIBRARIES_H_
+#define JUDGE_BUILD_CUDA_LIBRARIES_H_
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace kb {
+
+struct CudaLibrary {
+  std::filesystem::path include;             // where its headers are
+  std::vector<std::filesystem::path> files;  // what to link; none: it is headers alone
+};
+using CudaLibraries = std::map<std::string, CudaLibrary>;  // "cublas", "cudnn", "cutlass"
+
+// As find_libraries() of device_facts.py tells them.
+CudaLibraries CudaLibrariesOf(const nlohmann::json& told);
+// Folders of their files, each once: a runner must see them.
+std::vector<std::string> FoldersOf(const CudaLibraries& libraries);
+// Those whose headers the text includes, each once, in the order of their names.
+std::vector<std::string> LibrariesIncludedBy(std::string_view source);
+
+}  // namespace kb
+
+#endif  // JUDGE_BUILD_CUDA_LIBRARIES_H_

@@ -1,0 +1,92 @@
+#include "judge/build/cuda_libraries.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "judge/build/builder.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST(CudaLibraries, AreNamedByTheHeadersThatATextIncludes) {
+  EXPECT_THAT(LibrariesIncludedBy("#include <cublas_v2.h>\n  # include \"cudnn.h\"\n#include <cublasLt.h>"),
+              ElementsAre("cublas", "cudnn"));
+  EXPECT_THAT(LibrariesIncludedBy("#include <cute/tensor.hpp>\n#include <cutlass/cutlass.h>\n"),
+              ElementsAre("cutlass"));
+  EXPECT_THAT(LibrariesIncludedBy("// #include <cublas_v2.h>\nint cublas;\n#include <cuda_runtime.h>\n#include\n#"),
+              IsEmpty());
+}
+
+TEST(CudaLibraries, AreToldByTheDeviceProcess) {
+  const CudaLibraries libraries =
+      CudaLibrariesOf({{"cublas", {{"include", "/a/include"}, {"files", {"/a/x", "/a/y"}}}},
+                       {"cudnn", {{"include", "/b"}, {"files", {"/c/z"}}}},
+                       {"cutlass", {{"include", "/d"}, {"files", nlohmann::json::array()}}}});
+  EXPECT_EQ(libraries.at("cublas").include, "/a/include");
+  EXPECT_THAT(FoldersOf(libraries), ElementsAre("/a", "/c"));
+}
+
+// A library with cuBLAS's name and one function of ours.
+class CudaLibrariesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!FindCudaCompiler()) GTEST_SKIP() << "no nvcc";
+    ASSERT_EQ(setenv("KERNELBENCH_CACHE", (place_.path() / "cache").c_str(), 1), 0);
+    for (const char* folder : {"include", "lib"}) fs::create_directories(place_.path() / folder);
+    ASSERT_TRUE(WriteFileAtomic(place_.path() / "include" / "cublas_v2.h", "extern \"C\" int cublasAnswer();\n"));
+    ASSERT_TRUE(WriteFileAtomic(place_.path() / "answer.c", "int cublasAnswer(void) { return 42; }\n"));
+    SpawnOptions compile;
+    compile.argv = {FindCompiler()->command, "-x", "c", "-shared", "-fPIC", place_.path() / "answer.c", "-o", File()};
+    compile.environment = {"PATH=/usr/bin:/bin"};
+    const auto compiled = RunToEnd(std::move(compile), std::chrono::seconds(60));
+    ASSERT_TRUE(compiled && compiled->status.ok()) << compiled->output;
+    sandbox_.emplace(*Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess));
+    builder_.emplace(*Builder::Create(*FindInstallation(), &*sandbox_));
+  }
+  void TearDown() override { unsetenv("KERNELBENCH_CACHE"); }
+  fs::path File() const { return place_.path() / "lib" / "libcublas.so.13"; }
+  BuildResult Build(const CudaLibraries& libraries) {
+    Candidate candidate;
+    candidate.path = "candidate.cu";
+    candidate.kind = CandidateKind::kNative;
+    candidate.source =
+        "#include <cublas_v2.h>\n#include <kernelbench/kernel.h>\n"
+        "int kb_forward(const kb_call*) { return cublasAnswer(); }\n";
+    const auto built = builder_->BuildNative(candidate, {.capability = "9.0", .libraries = libraries}, {});
+    EXPECT_TRUE(built) << built.error().message;
+    return built.value_or(BuildResult());
+  }
+
+  TempDir place_ = *TempDir::Create("libraries-test");
+  std::optional<Sandbox> sandbox_;
+  std::optional<Builder> builder_;
+};
+
+TEST_F(CudaLibrariesTest, ACandidateIsLinkedWithWhatItIncludes) {
+  const BuildResult built = Build({{"cublas", {place_.path() / "include", {File()}}}});
+  ASSERT_TRUE(built.ok) << built.log;
+  void* library = dlopen(built.artifact.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto forward = reinterpret_cast<int (*)(const void*)>(dlsym(library, "kb_forward"));
+  ASSERT_NE(forward, nullptr);
+  EXPECT_EQ(forward(nullptr), 42);
+}
+
+TEST_F(CudaLibrariesTest, WhatAMachineDoesNotHaveIsSaid) {
+  const BuildResult built = Build({});
+  EXPECT_FALSE(built.ok);
+  EXPECT_THAT(built.log, HasSubstr("no cublas for .cu candidates was found"));
+}
+
+}  // namespace
+}  // namespace kb
