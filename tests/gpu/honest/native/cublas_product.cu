@@ -16,8 +16,8 @@ int kb_forward(const kb_call* call) {
   const float one = 1, zero = 0;
   if (cublasSetStream(handle, static_cast<cudaStream_t>(call->stream)) != CUBLAS_STATUS_SUCCESS) return 2;
   // Rows are cuBLAS's columns: (AB)' = B'A'.
-  const auto status = cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, static_cast<const float*>(b.data), n,
-                                  static_cast<const float*>(a.data), k, &zero,
-                                  static_cast<float*>(call->outputs[0].data), n);
+  const auto status =
+      cublasSgemm(handle, CUBLAS_OP_N, CUBLAS_OP_N, n, m, k, &one, static_cast<const float*>(b.data), n,
+                  static_cast<const float*>(a.data), k, &zero, static_cast<float*>(call->outputs[0].data), n);
   return status == CUBLAS_STATUS_SUCCESS ? 0 : 3;
 }
