@@ -175,7 +175,7 @@ std::vector<std::string> CounterOptions(const std::vector<std::string>& function
           "--launch-count",
           std::to_string(kMostCounted),
           "--kernel-name",
-          fmt::format("regex:(^|::)({})$", fmt::join(functions, "|")),
+          fmt::format("regex:(^|[: ])({})($|[<(])", fmt::join(functions, "|")),
           "--metrics",
           fmt::format("{}", fmt::join(metrics, ","))};
 }
