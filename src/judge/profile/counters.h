@@ -10,8 +10,8 @@
 
 namespace kb {
 
-// The functions worth counting among a profile's kernels, which are in order of their time: each once, without
-// namespaces and template arguments.
+// The functions worth counting among a profile's kernels, those with most time first: each once, without namespaces and
+// template arguments.
 std::vector<std::string> FunctionsOf(const nlohmann::json& kernels);
 
 // ncu's command line before the program to run, which says itself when profiling starts and stops. Kernels are run
@@ -19,7 +19,7 @@ std::vector<std::string> FunctionsOf(const nlohmann::json& kernels);
 std::vector<std::string> CounterOptions(const std::vector<std::string>& functions);
 
 struct Counters {
-  // One row a kernel and configuration, launches averaged: {"name" (mangled), "grid", "block", "launches", "occupancy",
+  // One row a kernel and configuration, launches averaged: {"name" (mangled), "grid", "block", "launches", "occupancy"
   // (reached), "dram", "sm" (shares of the device's peak rates), "issue" (share of cycles in which a scheduler issues),
   // "dram_bytes" (a launch's), "l1_hits", "l2_hits" (shares), "stalls": {reason: share of a warp's time}}. Null: not
   // told.
