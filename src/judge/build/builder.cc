@@ -55,9 +55,10 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
 namespace {
 
 // What nvcc is told so that the libraries whose headers a text includes are found, now and when it is loaded; and, in
-// `missing`, a line for each that this machine does not have.
+// `missing`, a line for each that this machine does not have. `states` are what else the build depends on.
 std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibraries& libraries,
-                                      std::vector<std::filesystem::path>* read_only, std::string* missing) {
+                                      std::vector<std::filesystem::path>* read_only, std::vector<std::string>* states,
+                                      std::string* missing) {
   std::vector<std::string> flags;
   for (const std::string& name : LibrariesIncludedBy(source)) {
     const auto found = libraries.find(name);
@@ -69,6 +70,7 @@ std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibrari
     const CudaLibrary& library = found->second;
     flags.insert(flags.end(), {"-isystem", library.include});
     if (name == "cutlass") flags.emplace_back("--expt-relaxed-constexpr");
+    states->push_back(StateOf(name, library));
     read_only->push_back(library.include);
     for (const std::filesystem::path& file : library.files) {
       flags.insert(flags.end(), {"-Xlinker", file, "-Xlinker", "-rpath=" + file.parent_path().string()});
@@ -93,8 +95,9 @@ Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const Com
                                     "-Xcompiler=-fPIC,-fopenmp",
                                     "-ccbin=" + compiler_.command};
   CompileJob job;
+  std::vector<std::string> contents = {nvcc.command, nvcc.version, header_, candidate.source};
   std::string missing;
-  flags = Joined(std::move(flags), LibraryFlags(candidate.source, gpu.libraries, &job.read_only, &missing));
+  flags = Joined(std::move(flags), LibraryFlags(candidate.source, gpu.libraries, &job.read_only, &contents, &missing));
   job.sources = {{"candidate.cu", candidate.source}};
   job.argv = {nvcc.command};
   job.argv.insert(job.argv.end(), flags.begin(), flags.end());
@@ -105,8 +108,7 @@ Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const Com
     job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
   }
   job.limits = limits;
-  auto built = CompileCached(BuildKey(compiler_, flags, {nvcc.command, nvcc.version, header_, candidate.source}), job,
-                             nvcc.version);
+  auto built = CompileCached(BuildKey(compiler_, flags, contents), job, nvcc.version);
   if (built && !built->ok) built->log += missing;
   return built;
 }

@@ -1,7 +1,11 @@
 #include "judge/build/cuda_libraries.h"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
+#include <system_error>
 
 namespace kb {
 namespace {
@@ -24,6 +28,22 @@ std::string_view IncludedBy(std::string_view line) {
   if (line.empty() || (line[0] != '<' && line[0] != '"')) return {};
   line.remove_prefix(1);
   return line.substr(0, line.find_first_of(">\""));
+}
+
+void AddState(const std::filesystem::path& file, std::set<std::string>* lines) {
+  struct stat info;
+  if (stat(file.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return;
+  lines->insert(
+      fmt::format("{} {} {}.{:09}\n", file.string(), info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec));
+}
+
+// All that lies under a path, in no order.
+void AddStates(const std::filesystem::path& path, std::set<std::string>* lines) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored)) return AddState(path, lines);
+  for (std::filesystem::recursive_directory_iterator file(path, ignored), end; file != end; file.increment(ignored)) {
+    AddState(file->path(), lines);
+  }
 }
 
 }  // namespace
@@ -57,6 +77,22 @@ std::vector<std::string> LibrariesIncludedBy(std::string_view source) {
     source.remove_prefix(std::min(end + 1, source.size()));
   }
   return {names.begin(), names.end()};
+}
+
+std::string StateOf(const std::string& name, const CudaLibrary& library) {
+  std::set<std::string> lines;
+  std::error_code ignored;
+  for (std::filesystem::directory_iterator entry(library.include, ignored), end; entry != end;
+       entry.increment(ignored)) {
+    const std::string file = entry->path().filename().string() + (entry->is_directory(ignored) ? "/" : "");
+    for (const auto& [beginning, of] : kHeaders) {
+      if (of == name && file.starts_with(beginning)) AddStates(entry->path(), &lines);
+    }
+  }
+  for (const auto& file : library.files) AddState(file, &lines);
+  std::string state;
+  for (const std::string& line : lines) state += line;
+  return state;
 }
 
 }  // namespace kb

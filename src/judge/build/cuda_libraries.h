@@ -23,6 +23,9 @@ CudaLibraries CudaLibrariesOf(const nlohmann::json& told);
 std::vector<std::string> FoldersOf(const CudaLibraries& libraries);
 // Those whose headers the text includes, each once, in the order of their names.
 std::vector<std::string> LibrariesIncludedBy(std::string_view source);
+// Changes with the library: paths, sizes and times of its headers and files, a line each. One that cannot be read is
+// left out.
+std::string StateOf(const std::string& name, const CudaLibrary& library);
 
 }  // namespace kb
 

@@ -14,9 +14,11 @@ namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 TEST(CudaLibraries, AreNamedByTheHeadersThatATextIncludes) {
   EXPECT_THAT(LibrariesIncludedBy("#include <cublas_v2.h>\n  # include \"cudnn.h\"\n#include <cublasLt.h>"),
@@ -80,6 +82,33 @@ TEST_F(CudaLibrariesTest, ACandidateIsLinkedWithWhatItIncludes) {
   const auto forward = reinterpret_cast<int (*)(const void*)>(dlsym(library, "kb_forward"));
   ASSERT_NE(forward, nullptr);
   EXPECT_EQ(forward(nullptr), 42);
+}
+
+// As when a checkout of CUTLASS is updated where it lies.
+TEST_F(CudaLibrariesTest, AChangedLibraryIsBuiltWithAnew) {
+  const CudaLibraries libraries = {{"cublas", {place_.path() / "include", {File()}}}};
+  const BuildResult first = Build(libraries);
+  ASSERT_TRUE(first.ok) << first.log;
+  EXPECT_EQ(Build(libraries).artifact, first.artifact);
+  ASSERT_TRUE(WriteFileAtomic(place_.path() / "include" / "cublas_api.h", "#define CUBLAS_VERSION 2\n"));
+  EXPECT_NE(Build(libraries).artifact, first.artifact);
+}
+
+TEST(CudaLibraries, StatesAreOfTheLibrarysOwnFiles) {
+  const TempDir place = *TempDir::Create("libraries-test");
+  const CudaLibrary headers{.include = place.path(), .files = {}};
+  for (const char* folder : {"cutlass/gemm", "cute", "cub"}) fs::create_directories(place.path() / folder);
+  EXPECT_EQ(StateOf("cutlass", headers), "");
+  for (const char* file : {"cutlass/gemm/a.h", "cute/b.hpp", "cub/c.h", "cublas_v2.h", "cudnn.h"}) {
+    ASSERT_TRUE(WriteFileAtomic(place.path() / file, "1"));
+  }
+  const std::string before = StateOf("cutlass", headers);
+  EXPECT_THAT(before, AllOf(HasSubstr("cutlass/gemm/a.h 1 "), HasSubstr("cute/b.hpp 1 "), Not(HasSubstr("cub"))));
+  ASSERT_TRUE(WriteFileAtomic(place.path() / "cudnn.h", "12"));
+  EXPECT_EQ(StateOf("cutlass", headers), before);
+  ASSERT_TRUE(WriteFileAtomic(place.path() / "cutlass/gemm/a.h", "12"));
+  EXPECT_NE(StateOf("cutlass", headers), before);
+  EXPECT_EQ(StateOf("cutlass", {.include = place.path() / "none", .files = {}}), "");
 }
 
 TEST_F(CudaLibrariesTest, WhatAMachineDoesNotHaveIsSaid) {
