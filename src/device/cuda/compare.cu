@@ -95,21 +95,22 @@ struct FinitePair {
   }
 };
 
-// This lane's share of one block of components [first, end): 16 bytes at a time if everything is aligned and whole.
-template <typename T, typename E, typename Pair>
+// This lane's share of one block of components [first, end), which kLanes lanes share: 16 bytes at a time if everything
+// is aligned and whole.
+template <int kLanes, typename T, typename E, typename Pair>
 static __device__ __forceinline__ BlockSums<typename Pair::Error> sums_of_lane(const void* got, const void* expected,
                                                                                i64 first, i64 end, double atol,
                                                                                double rtol, u64 poison) {
   const typename T::Bits* g = static_cast<const typename T::Bits*>(got) + first;
   const typename E::Bits* e = static_cast<const typename E::Bits*>(expected) + first;
-  const int lane = threadIdx.x % 32, n = static_cast<int>(end - first);
+  const int lane = threadIdx.x % kLanes, n = static_cast<int>(end - first);
   constexpr int kWide = 16 / sizeof(typename T::Bits);
   const bool aligned = (reinterpret_cast<u64>(g) | reinterpret_cast<u64>(e)) % 16 == 0;
   BlockSums<typename Pair::Error> sums = {};
   int i = 0;
   if (sizeof(typename T::Bits) == sizeof(typename E::Bits) && aligned) {
 #pragma unroll 4
-    for (; i + 32 * kWide <= n; i += 32 * kWide) {
+    for (; i + kLanes * kWide <= n; i += kLanes * kWide) {
       const uint4 g_wide = __ldcs(reinterpret_cast<const uint4*>(g + i) + lane);
       const uint4 e_wide = __ldcs(reinterpret_cast<const uint4*>(e + i) + lane);
       const typename T::Bits* g_bits = reinterpret_cast<const typename T::Bits*>(&g_wide);
@@ -118,7 +119,7 @@ static __device__ __forceinline__ BlockSums<typename Pair::Error> sums_of_lane(c
       for (int k = 0; k < kWide; ++k) Pair::add(sums, g_bits[k], e_bits[k], atol, rtol, poison);
     }
   }
-  for (i += lane; i < n; i += 32) Pair::add(sums, g[i], e[i], atol, rtol, poison);
+  for (i += lane; i < n; i += kLanes) Pair::add(sums, g[i], e[i], atol, rtol, poison);
   return sums;
 }
 
@@ -128,37 +129,39 @@ static __device__ __forceinline__ Number warp_sum(Number x) {
   for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(~0u, x, step);
   return x;
 }
-template <typename Number>
-static __device__ __forceinline__ Number warp_max(Number x) {
+template <int kLanes, typename Number>
+static __device__ __forceinline__ Number max_of_lanes(Number x) {
 #pragma unroll
-  for (int step = 16; step > 0; step /= 2) x = larger(__shfl_xor_sync(~0u, x, step), x);
+  for (int step = kLanes / 2; step > 0; step /= 2) x = larger(__shfl_xor_sync(~0u, x, step), x);
   return x;
 }
 
-// A warp's sums over one block, from each lane's. The three sums share the steps: after the first of them half of the
-// lanes go on with one sum and half with another, so that lane 0 ends with that of squared errors, 16 with that of
-// squares and 8 with that of numbers; one division and one root do for all.
-template <bool kAllclose, typename Error>
+// Sums over one block, from those of its kLanes lanes (8 or more). The three sums share the steps: after the first of
+// them half of the lanes go on with one sum and half with another, so that the first lane ends with that of squared
+// errors, the one in the middle with that of squares and the one after a quarter with that of numbers; one division and
+// one root do for all.
+template <int kLanes, bool kAllclose, typename Error>
 static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
-  const int lane = threadIdx.x % 32;
-  const bool upper = lane & 16, mean = lane & 8;
+  constexpr int kHalf = kLanes / 2, kQuarter = kLanes / 4;
+  const int lane = threadIdx.x % kLanes;
+  const bool upper = lane & kHalf, mean = lane & kQuarter;
   double mine = upper ? sums.square : sums.error_square;
-  mine += __shfl_xor_sync(~0u, upper ? sums.error_square : sums.square, 16);
-  sums.sum += __shfl_xor_sync(~0u, sums.sum, 16);
-  const double other = __shfl_xor_sync(~0u, mean ? mine : sums.sum, 8);
+  mine += __shfl_xor_sync(~0u, upper ? sums.error_square : sums.square, kHalf);
+  sums.sum += __shfl_xor_sync(~0u, sums.sum, kHalf);
+  const double other = __shfl_xor_sync(~0u, mean ? mine : sums.sum, kQuarter);
   mine = (mean ? sums.sum : mine) + other;
 #pragma unroll
-  for (int step = 4; step > 0; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
-  sums.error_max = warp_max(sums.error_max);
-  if (kAllclose) sums.ratio_max = warp_max(sums.ratio_max);
+  for (int step = kQuarter / 2; step > 0; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
+  sums.error_max = max_of_lanes<kLanes>(sums.error_max);
+  if (kAllclose) sums.ratio_max = max_of_lanes<kLanes>(sums.ratio_max);
 
   const int count = lane == 0 ? sums.compared : sums.finite;
   const double average = count == 0 ? 0.0 : mine / count, rms = sqrt(average);
   return {rms,
           sums.error_max,
           sums.ratio_max,
-          __shfl_sync(~0u, rms, 16),
-          __shfl_sync(~0u, average, 8),
+          __shfl_sync(~0u, rms, kHalf, kLanes),
+          __shfl_sync(~0u, average, kQuarter, kLanes),
           sums.compared,
           sums.finite,
           sums.mismatched,
@@ -167,21 +170,24 @@ static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
 
 #define TO_DO_AGAIN (-1)  // in place of `compared`
 
-// Sums over each block of `block` components: a warp takes a block at a time. What is not all finite is left to
+// Sums over each block of `block` components, which kLanes lanes take at a time. What is not all finite is left to
 // stats_of_any().
-template <typename T, typename E, bool kAllclose>
+template <int kLanes, typename T, typename E, bool kAllclose>
 static __device__ __forceinline__ void stats_of_finite(const void* got, const void* expected, i64 n, int block,
                                                        double atol, double rtol, BlockStats* out) {
   const i64 blocks = (n + block - 1) / block;
   const int lane = threadIdx.x % 32;
-  for (i64 b = static_cast<i64>(first_thread() / 32); b < blocks; b += static_cast<i64>(all_threads() / 32)) {
-    const i64 first = b * block, end = first + block < n ? first + block : n;
-    auto sums = sums_of_lane<T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
-    const bool finite = __all_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square));
+  const u32 mine = (kLanes == 32 ? ~0u : (1u << kLanes) - 1) << (lane / kLanes * kLanes);
+  // Whole warps go on together: those lanes that are left without a block look at nothing.
+  for (i64 b = static_cast<i64>(first_thread() / kLanes); b - lane / kLanes < blocks;
+       b += static_cast<i64>(all_threads() / kLanes)) {
+    const i64 first = b * block < n ? b * block : n, end = first + block < n ? first + block : n;
+    auto sums = sums_of_lane<kLanes, T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
+    const u32 finite = __ballot_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square));
     sums.compared = sums.finite = static_cast<int>(end - first);
-    BlockStats stats = stats_of<kAllclose>(sums);
-    if (!finite) stats.compared = TO_DO_AGAIN;
-    if (lane == 0) out[b] = stats;
+    BlockStats stats = stats_of<kLanes, kAllclose>(sums);
+    if ((finite & mine) != mine) stats.compared = TO_DO_AGAIN;
+    if (lane % kLanes == 0 && b < blocks) out[b] = stats;
   }
 }
 
@@ -196,20 +202,24 @@ static __device__ __forceinline__ void stats_of_any(const void* got, const void*
     for (; left != 0; left &= left - 1) {
       const i64 b = group + __ffs(static_cast<int>(left)) - 1;
       const i64 first = b * block, end = first + block < n ? first + block : n;
-      auto sums = sums_of_lane<T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
+      auto sums =
+          sums_of_lane<32, T, E, AnyPair<T, E, kAnchor, kAllclose>>(got, expected, first, end, atol, rtol, poison);
       sums.compared = warp_sum(sums.compared);
       sums.finite = warp_sum(sums.finite);
       sums.mismatched = warp_sum(sums.mismatched);
-      const BlockStats stats = stats_of<kAllclose>(sums);
+      const BlockStats stats = stats_of<32, kAllclose>(sums);
       if (lane == 0) out[b] = stats;
     }
   }
 }
 
+// Blocks of small elements are small: a warp takes several, so that it does not spend its time on their ends.
+#define LANES(T, E) (sizeof(T::Bits) + sizeof(E::Bits) == 4 ? 8 : 32)
+
 #define STATS_OF(kind, name, T, E, kAnchor, kAllclose)                                                           \
   extern "C" __global__ void __launch_bounds__(THREADS, 3) kb_##kind##_##name(                                   \
       const void* got, const void* expected, i64 n, int block, double atol, double rtol, u64, BlockStats* out) { \
-    stats_of_finite<T, E, kAllclose>(got, expected, n, block, atol, rtol, out);                                  \
+    stats_of_finite<LANES(T, E), T, E, kAllclose>(got, expected, n, block, atol, rtol, out);                     \
   }                                                                                                              \
   extern "C" __global__ void kb_##kind##_again_##name(const void* got, const void* expected, i64 n, int block,   \
                                                       double atol, double rtol, u64 poison, BlockStats* out) {   \
