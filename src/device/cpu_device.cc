@@ -84,6 +84,8 @@ class CpuDevice : public Device {
 
   int64_t Watch() override { return 0; }  // other load on the cores: WaitedNs()
 
+  void FlushCore() override {}
+
   void Clear(std::span<const OutputItem>) override { KB_CHECK(false && "empty calls do nothing on a CPU"); }
 
   void Evict(const void* data, size_t bytes) override {

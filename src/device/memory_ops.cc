@@ -11,6 +11,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -106,6 +107,17 @@ std::string FirstWord(const std::string& path) {
   return word;
 }
 
+// Reads only: lines that were written would have to be written back during the call that follows.
+void ReadThrough(const char* begin, size_t bytes) {
+  uint64_t sum = 0;
+  for (size_t i = 0; i + sizeof(uint64_t) <= bytes; i += kLine) {
+    uint64_t value;
+    std::memcpy(&value, begin + i, sizeof value);
+    sum += value;
+  }
+  asm volatile("" : : "r"(sum));  // makes the loads real
+}
+
 }  // namespace
 
 void ParallelCopy(ThreadPool& pool, void* dst, const void* src, size_t bytes) {
@@ -183,19 +195,18 @@ void PopulatePages(ThreadPool& pool, void* data, size_t bytes) {
   });
 }
 
-// Reads only: lines that were written would have to be written back during the call that follows.
 void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes) {
   const size_t share = bytes / pool.threads() / kLine * kLine;
-  pool.RunOnEach([&](int index) {
-    const char* begin = static_cast<const char*>(scratch) + index * share;
-    uint64_t sum = 0;
-    for (size_t i = 0; i + sizeof(uint64_t) <= share; i += kLine) {
-      uint64_t value;
-      std::memcpy(&value, begin + i, sizeof value);
-      sum += value;
-    }
-    asm volatile("" : : "r"(sum));  // makes the loads real
-  });
+  pool.RunOnEach([&](int index) { ReadThrough(static_cast<const char*>(scratch) + index * share, share); });
+}
+
+void FlushCore() {
+  static const std::vector<char> scratch = [] {
+    constexpr long kUnknown = 2 << 20;
+    const long second = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return std::vector<char>(2 * static_cast<size_t>(second > 0 ? second : kUnknown), 1);
+  }();
+  ReadThrough(scratch.data(), scratch.size());
 }
 
 #if defined(__SSE2__)

@@ -43,6 +43,9 @@ void PopulatePages(ThreadPool& pool, void* data, size_t bytes);
 // the last level; private caches only of cores that threads of the pool run on.
 void FlushCaches(ThreadPool& pool, const void* scratch, size_t bytes);
 
+// Empties the private caches of the core that this thread is on, code included where they hold it with data.
+void FlushCore();
+
 // Whether this processor has an instruction that takes one line out of every cache (clflushopt).
 bool CanEvictLines();
 

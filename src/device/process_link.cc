@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "device/code_watch.h"
 #include "device/core_seat.h"
+#include "device/memory_ops.h"
 #include "device/process_watch.h"
 
 namespace kb {
@@ -56,6 +57,7 @@ class ProcessLink : public RunnerLink {
     if (span.end != SpanEnd::kDone) return span;
     const int64_t waited = RunDelayNs(pid_);
     if (options_.watch) {
+      FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
       Signal(SIGCONT);
       seat_.Lend();
       span.gap_ns = options_.watch();

@@ -183,6 +183,8 @@ class CudaDevice : public Device {
     return gaps[0] > kSuspiciousNs ? static_cast<int64_t>(gaps[0]) : 0;
   }
 
+  void FlushCore() override { kb::FlushCore(); }
+
   void Clear(std::span<const OutputItem> outputs) override {
     for (const OutputItem& output : outputs) {
       if (output.bytes() > 0)
