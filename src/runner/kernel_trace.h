@@ -3,8 +3,8 @@
 // CUPTI is found when it is needed and spelled out here, so that building needs no CUDA toolkit. Loading it and handing
 // it callbacks takes 14 ms and makes launches 1 to 4% slower (bench/results/host_cost.md): a native runner, whose
 // candidates launch little, does it while it waits, a module's for its traced call. Recording starts after everything
-// that counts is over: from then on launches are slower still. What a runner says about its kernels
-// is as believable as the runner.
+// that counts is over: from then on launches are slower still. What a runner says about its kernels is as believable as
+// the runner.
 #ifndef RUNNER_KERNEL_TRACE_H_
 #define RUNNER_KERNEL_TRACE_H_
 

@@ -266,6 +266,12 @@ void EnterWal(SQLite::Database& database, int busy_timeout_ms) {
   }
 }
 
+bool Stored(SQLite::Database& database, const std::string& id) {
+  SQLite::Statement query(database, "SELECT 1 FROM evaluations WHERE id = ?");
+  query.bind(1, id);
+  return query.executeStep();
+}
+
 }  // namespace
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -314,12 +320,6 @@ Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
 int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created) {
   return RowId(database, "INSERT INTO runs (name, created) VALUES (?, ?) ON CONFLICT DO NOTHING",
                "SELECT id FROM runs WHERE name = ?", {name, created}, 1);
-}
-
-bool Stored(SQLite::Database& database, const std::string& id) {
-  SQLite::Statement query(database, "SELECT 1 FROM evaluations WHERE id = ?");
-  query.bind(1, id);
-  return query.executeStep();
 }
 
 std::string AddSource(SQLite::Database& database, const json& candidate, const std::string& source) {

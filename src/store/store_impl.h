@@ -58,7 +58,6 @@ auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
 
 // Adds one evaluation inside a transaction of the caller's.
 Status AddEvaluation(SQLite::Database& database, const nlohmann::json& evaluation);
-bool Stored(SQLite::Database& database, const std::string& id);
 // The evaluation of that id, put together again, no part of which may be longer than `limit`. It must be there.
 Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit = kMaxContents);
 // Stores a candidate's source once, under the hash of its bytes, and returns that hash.
