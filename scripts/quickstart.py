@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELBENCH = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench"
+KERNELBENCH = pathlib.Path(os.environ.get("KERNELBENCH_BINARY")
+                           or ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench")
 EXAMPLES = ROOT / "examples"
 ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
 EXPECTED = {"cpu": "expected.json", "cuda": "expected_cuda.json"}
@@ -35,6 +35,7 @@ class Row:
         self.allowed = line["verdict"] if isinstance(line["verdict"], list) else [line["verdict"]]
         self.teaches, self.faster = line["teaches"], line["faster"]
         self.path = str(EXAMPLES / self.candidate)
+        self.sample = 0  # which candidate of its problem and size
         self.evaluation = None
 
     @property
@@ -48,33 +49,6 @@ class Row:
     @property
     def expected(self):
         return self.verdict in self.allowed
-
-
-class Progress:
-    """How many are judged: rewritten in place on a terminal, else a line every 15 seconds."""
-
-    def __init__(self, total):
-        self.total, self.done, self.start, self.said = total, 0, time.monotonic(), 0.0
-        self.in_place = sys.stdout.isatty() and not os.environ.get("CI")
-
-    def say(self, what):
-        now = time.monotonic()
-        if not self.in_place and now - self.said < 15 and self.done < self.total:
-            return
-        self.said = now
-        rate = ""
-        if self.done:
-            each = (now - self.start) / self.done
-            rate = f", {each:.1f} s each, {duration(each * (self.total - self.done))} left"
-        text = f"  [{self.done}/{self.total}{rate}] {what}"
-        if self.in_place:
-            print("\r\033[K" + text[:shutil.get_terminal_size().columns - 1], end="", flush=True)
-        else:
-            print(text, flush=True)
-
-    def clear(self):
-        if self.in_place:
-            print("\r\033[K", end="", flush=True)
 
 
 def duration(seconds):
@@ -107,41 +81,50 @@ def choose_device():
     return "cpu"
 
 
-def group(rows):
-    """Rows of one problem and size share a device process, a baseline and a call of kernelbench."""
-    groups = {}
-    for row in rows:
-        groups.setdefault((row.problem, row.size), []).append(row)
-    return groups
+def write_list(rows, folder):
+    """The examples of one size as `kernelbench run` takes them; beside the list is what its paths refer to."""
+    link = folder / "examples"
+    if not link.is_symlink() or link.resolve() != EXAMPLES:
+        link.unlink(missing_ok=True)
+        link.symlink_to(EXAMPLES)
+    path = folder / f"examples-{rows[0].size}.jsonl"
+    samples = {}
+    with path.open("w") as file:
+        for row in rows:
+            row.sample = samples[row.problem] = samples.get(row.problem, -1) + 1
+            entry = {"problem": row.problem, "path": f"examples/{row.candidate}", "model": "examples", "sample": row.sample}
+            file.write(json.dumps(entry) + "\n")
+    return path
 
 
-def judge(problem, size, rows, device, store, jobs, progress):
-    """Fills in the evaluations of `rows`; returns what kernelbench said if it failed to give some of them a verdict."""
-    progress.say(f"{problem} ({size})")
-    waiting = {row.path: row for row in rows}
-    command = [KERNELBENCH, "eval", problem, *waiting, "--size", size, "--device", device, "--protocol", "quick", "--json",
-               "--store", store, "--jobs", str(jobs)]
-    with tempfile.TemporaryFile("w+", errors="replace") as said:
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True, encoding="utf-8") as process:
-            try:
-                for line in process.stdout:
-                    evaluation = json.loads(line)
-                    row = waiting.pop(evaluation["candidate"]["path"])
-                    row.evaluation = evaluation
-                    progress.done += 1
-                    progress.say(f"{problem} ({size}) {row.candidate}: {row.verdict}")
-            except KeyboardInterrupt:
-                process.send_signal(signal.SIGINT)  # if Ctrl-C reached only this process
-                process.wait()
-                raise
-            except BaseException:
-                process.terminate()
-                raise
-        progress.done += len(waiting)
-        if process.returncode == INTERRUPTED:
-            raise KeyboardInterrupt
-        said.seek(0)
-        return said.read().strip() if waiting or process.returncode > 1 else ""
+def judge(rows, device, store, jobs, folder):
+    """Judges rows of one size in one run, which shows its own progress. Returns why some have no verdict, a line each."""
+    path = write_list(rows, folder)
+    waiting = {(row.problem, row.sample): row for row in rows}
+    command = [KERNELBENCH, "run", path, "--name", path.stem, "--again", "--size", rows[0].size, "--devices", device,
+               "--protocol", "quick", "--json", "--store", store, "--jobs", str(jobs)]
+    failures = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
+        try:
+            for line in process.stdout:
+                told = json.loads(line)
+                row = waiting.pop((told["problem"], told["sample"]))
+                if "not_judged" in told:
+                    failures.append(f"{row.candidate} ({row.size}): {told['not_judged']}")
+                else:
+                    row.evaluation = told
+        except KeyboardInterrupt:
+            process.send_signal(signal.SIGINT)  # if Ctrl-C reached only this process
+            process.wait()
+            raise
+        except BaseException:
+            process.terminate()
+            raise
+    if process.returncode == INTERRUPTED:
+        raise KeyboardInterrupt
+    if waiting:
+        failures.append(f"{len(waiting)} examples of size {rows[0].size} have no verdict; kernelbench ended with {process.returncode}")
+    return failures
 
 
 def print_table(rows):
@@ -195,23 +178,27 @@ def main():
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--device", choices=sorted(EXPECTED), help="default: cuda where those examples can be judged")
     arguments = parser.parse_args()
+    if not KERNELBENCH.exists():
+        print(f"there is no {shown(KERNELBENCH)}: run ./quickstart, which builds it first", file=sys.stderr)
+        return FAILED
     jobs, device = arguments.jobs, arguments.device or choose_device()
     store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or ROOT / "build" / "quickstart" / "evaluations.sqlite")
-    os.makedirs(os.path.dirname(store), exist_ok=True)
+    folder = ROOT / "build" / "quickstart"
+    for needed in (os.path.dirname(store), folder):
+        os.makedirs(needed, exist_ok=True)
     rows = [Row(line) for line in json.loads((EXAMPLES / EXPECTED[device]).read_text())]
 
     print(f"Judging {len(rows)} examples on the {'CPU' if device == 'cpu' else 'GPU'}", flush=True)
-    start, progress, failures = time.monotonic(), Progress(len(rows)), []
+    start, failures, by_size = time.monotonic(), [], {}
+    for row in rows:
+        by_size.setdefault(row.size, []).append(row)
     try:
-        for (problem, size), members in group(rows).items():
-            said = judge(problem, size, members, device, store, jobs, progress)
-            if said:
-                failures.append(f"{problem} ({size}): {said}")
+        for size, members in by_size.items():
+            print(f"  {len(members)} of size {size}", flush=True)
+            failures += judge(members, device, store, jobs, folder)
     except KeyboardInterrupt:
-        progress.clear()
         print(f"\ninterrupted; the evaluations that were finished are in {shown(store)}", file=sys.stderr)
         return INTERRUPTED
-    progress.clear()
     print(f"  judged in {duration(time.monotonic() - start)}\n")
     for failure in failures:
         print(failure, file=sys.stderr)

@@ -1,6 +1,7 @@
 #include "cli/run_progress.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +36,9 @@ RunProgress::~RunProgress() { Finish(); }
 
 void RunProgress::Add(const Span& span) {
   const std::lock_guard lock(mutex_);
-  if (!span.lane.starts_with("build")) {
+  if (span.lane.starts_with("build")) {
+    ++built_;
+  } else {
     held_us_ += static_cast<double>(span.end_ns - span.start_ns) / 1e3;
     calls_us_ += span.calls_us;
   }
@@ -46,11 +49,17 @@ void RunProgress::Judged(const std::string& verdict) {
   const std::lock_guard lock(mutex_);
   ++judged_;
   ++verdicts_[verdict];
+  DoneLocked();
 }
 
 void RunProgress::Failed() {
   const std::lock_guard lock(mutex_);
   ++failed_;
+  DoneLocked();
+}
+
+void RunProgress::DoneLocked() {
+  if (first_ns_ == 0) first_ns_ = NowNs();
 }
 
 void RunProgress::SetMore(std::function<std::string()> more) {
@@ -118,14 +127,19 @@ double RunProgress::busy() const {
 std::string RunProgress::Line() const {
   const std::lock_guard lock(mutex_);
   const size_t done = judged_ + failed_;
-  const double rate = static_cast<double>(done) / std::max(seconds(), 1e-3);
-  std::string line = fmt::format("[{}/{}]", done, total_);
-  if (done > 0) {
-    line += fmt::format(" {:.2f}/s, {} left", rate, Duration(static_cast<double>(total_ - done) / rate));
-    line += fmt::format(", device held {:.0f}%", 100 * held_us_ / 1e6 / (seconds() * static_cast<double>(devices_)));
-    line += " | " + VerdictsLocked();
-    if (failed_ > 0) line += fmt::format(" | {} not judged", failed_);
+  std::vector<std::string> facts;
+  if (done > 1) {  // before the first one lies what only the beginning takes
+    const double rate = static_cast<double>(done - 1) / std::max(static_cast<double>(NowNs() - first_ns_) / 1e9, 1e-3);
+    facts = {fmt::format("{:.2f}/s", rate), Duration(static_cast<double>(total_ - done) / rate) + " left"};
   }
+  if (built_ > 0) facts.push_back(fmt::format("{} built", built_));
+  if (done > 0) {
+    const double available_us = 1e6 * seconds() * static_cast<double>(devices_);
+    facts.push_back(fmt::format("device held {:.0f}%", 100 * held_us_ / available_us));
+  }
+  std::string line = fmt::format("[{}/{}]{}{}", done, total_, facts.empty() ? "" : " ", fmt::join(facts, ", "));
+  if (done > 0) line += " | " + VerdictsLocked();
+  if (failed_ > 0) line += fmt::format(" | {} not judged", failed_);
   return line;
 }
 

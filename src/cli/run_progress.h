@@ -49,6 +49,7 @@ class RunProgress {
   std::string Line() const;
   std::string LineWithMore();
   std::string VerdictsLocked() const;
+  void DoneLocked();
   void Show();
 
   const bool shown_, terminal_, keep_spans_;
@@ -56,7 +57,8 @@ class RunProgress {
   const int64_t start_;
   mutable std::mutex mutex_;
   std::map<std::string, size_t> verdicts_;
-  size_t judged_ = 0, failed_ = 0;
+  size_t judged_ = 0, failed_ = 0, built_ = 0;
+  int64_t first_ns_ = 0;  // when the first one was done
   double held_us_ = 0, calls_us_ = 0;
   std::vector<Span> spans_;
   std::mutex more_mutex_;

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
+# of bench/results. About 20 minutes on an H200 for all of it.
+set -uo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+PARTS="aa device zoo tools speed memory sanitizer large native quickstart builds run"
+usage() {
+  cat <<TEXT
+usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
+
+  --binary FILE  default build/release/bin/kernelbench; an installed tree will do
+  --out DIR      where each part leaves PART.txt with all that it printed; default build/gpu
+
+Parts, in this order if none is named, with the seconds that they take on an H200:
+  aa          130  ten modules against themselves, ten times each
+  device       15  kb_gpu_test: the device library against the CPU's
+  zoo         380  tests/gpu/run
+  tools        70  tests/gpu/tools: profile and --sanitize
+  speed       120  one evaluation under strict and quick, in a running engine and as a cold command
+  memory       10  poison and compare against the copy rate, twice
+  sanitizer    20  compute-sanitizer over kb_gpu_test
+  large        30  1/45 and 1/49 are judged; 1/45 is refused with 20 GB
+  native       60  native kernels against themselves, ten times each
+  quickstart  100  the GPU part of ./quickstart
+  builds       90  a load_inline candidate, built by PyTorch and by the engine
+  run         130  256 native candidates
+
+Exit status: 0 all parts ended well, 1 one did not, 2 wrong arguments
+TEXT
+}
+
+binary=${KERNELBENCH_BINARY:-build/release/bin/kernelbench} out=build/gpu
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+    --binary) binary=${2:-} ;;
+    --out) out=${2:-} ;;
+    -h | --help) usage && exit 0 ;;
+    *) usage >&2 && exit 2 ;;
+  esac
+  shift $(($# < 2 ? $# : 2))
+done
+for part in "$@"; do
+  [[ " $PARTS " == *" $part "* ]] || { echo "gpu_all.sh: there is no part $part; --help lists them" >&2 && exit 2; }
+done
+[[ -x $binary ]] || { echo "gpu_all.sh: there is no program $binary: build it, or say --binary" >&2 && exit 2; }
+KERNELBENCH_BINARY=$(realpath "$binary")
+export KERNELBENCH_BINARY
+mkdir -p "$out"
+LIBRARIES=$(dirname "$(dirname "$KERNELBENCH_BINARY")")/libexec/kernelbench # of an installed tree
+
+# Runs a program that is built with the tests, from beside the binary or from a build folder; behind other words, if any.
+built() {
+  local folder name=${*: -1}
+  for folder in "$(dirname "$KERNELBENCH_BINARY")" build/release/bin build/dev/bin; do
+    [[ -x $folder/$name ]] || continue
+    LD_LIBRARY_PATH=$LIBRARIES "${@:1:$#-1}" "$folder/$name"
+    return
+  done
+  echo "no $name was built" >&2
+  return 1
+}
+
+aa() {
+  bench/aa.py --device cuda --runs 10 \
+    --problems 1/19,1/1,1/36,2/40,3/43,3/9@standard,1/23@standard,1/1@standard,3/15@standard,3/16@standard
+}
+device() { built kb_gpu_test | tail -1; }
+zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }
+tools() { tests/gpu/tools --binary "$KERNELBENCH_BINARY"; }
+speed() { bench/gpu_speed.py; }
+memory() { built kb_gpu_memory_bench && built kb_gpu_memory_bench; }
+sanitizer() { built compute-sanitizer --error-exitcode 1 kb_gpu_test | tail -2; }
+native() { bench/aa.py --native --runs 10; }
+quickstart() { python3 scripts/quickstart.py --device cuda; }
+builds() { bench/inline_build.py --runs 1; }
+run() { bench/run_speed.py native --device cuda --faster --count 256; }
+
+# A reference as its own candidate: its answer takes as much memory as the reference's.
+large() {
+  local problem file refused
+  for problem in 1/45 1/49; do
+    file=$("$KERNELBENCH_BINARY" problems list "$problem" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["file"])')
+    { cat "$file" && printf '\n\nclass ModelNew(Model):\n    pass\n'; } >"$out/self_${problem//\//_}.py" || return 1
+    "$KERNELBENCH_BINARY" eval "$problem" "$out/self_${problem//\//_}.py" --protocol quick --device cuda --no-store || return 1
+  done
+  refused=0
+  "$KERNELBENCH_BINARY" eval 1/45 "$out/self_1_45.py" --device cuda --device-memory 20 --no-store || refused=$?
+  echo "1/45 with 20 GB ends with $refused; it must be 2"
+  [[ $refused == 2 ]]
+}
+
+failed=0
+for part in ${*:-$PARTS}; do
+  start=$SECONDS status=ok
+  "$part" >"$out/$part.txt" 2>&1 || { status=FAILED && failed=1; }
+  echo "==== $part: $status, $((SECONDS - start)) s ($out/$part.txt)"
+  tail -n "${KB_GPU_LINES:-25}" "$out/$part.txt"
+done
+exit $failed
