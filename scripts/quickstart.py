@@ -34,7 +34,6 @@ class Row:
         self.candidate, self.problem, self.size = line["candidate"], line["problem"], line["size"]
         self.allowed = line["verdict"] if isinstance(line["verdict"], list) else [line["verdict"]]
         self.teaches, self.faster = line["teaches"], line["faster"]
-        self.path = str(EXAMPLES / self.candidate)
         self.sample = 0  # which candidate of its problem and size
         self.evaluation = None
 
