@@ -11,11 +11,14 @@ BINARY = pathlib.Path(os.environ.get("KERNELBENCH_BINARY", ROOT / "build" / "rel
 
 
 def evaluate(problem, candidates, *flags):
-    """The JSON of each evaluation, in order."""
+    """The JSON of each evaluation, in order. KEEP_EVALUATIONS names a file to which they are added as well, round by round."""
     command = [BINARY, "eval", problem, *candidates, "--json", "--no-store", *flags]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode > 1:
         raise SystemExit(f"{' '.join(map(str, command))}\n{done.stderr}")
+    if keep := os.environ.get("KEEP_EVALUATIONS"):
+        with open(keep, "a") as file:
+            file.write(done.stdout)
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

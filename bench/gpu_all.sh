@@ -10,7 +10,8 @@ usage() {
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
 
   --binary FILE  default build/release/bin/kernelbench; an installed tree will do
-  --out DIR      where each part leaves PART.txt with all that it printed; default build/gpu
+  --out DIR      where each part leaves PART.txt with all that it printed, and those that time evaluations PART.jsonl with
+                 every round of them; default build/gpu
 
 Parts, in this order if none is named, with the seconds that they take on an H200:
   aa          130  ten modules against themselves, ten times each
@@ -93,7 +94,8 @@ large() {
 failed=0
 for part in ${*:-$PARTS}; do
   start=$SECONDS status=ok
-  "$part" >"$out/$part.txt" 2>&1 || { status=FAILED && failed=1; }
+  rm -f "$out/$part.jsonl"
+  KEEP_EVALUATIONS=$out/$part.jsonl "$part" >"$out/$part.txt" 2>&1 || { status=FAILED && failed=1; }
   echo "==== $part: $status, $((SECONDS - start)) s ($out/$part.txt)"
   tail -n "${KB_GPU_LINES:-25}" "$out/$part.txt"
 done
