@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa device zoo tools speed memory sanitizer large native quickstart builds run"
+PARTS="aa device zoo tools speed memory sanitizer large native quickstart builds run assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -26,6 +26,7 @@ Parts, in this order if none is named, with the seconds that they take on an H20
   quickstart  100  the GPU part of ./quickstart
   builds       90  a load_inline candidate, built by PyTorch and by the engine
   run         130  256 native candidates
+  assumptions  40  bench/cuda/assumptions.cu: what the CUDA device rests on
 
 Exit status: 0 all parts ended well, 1 one did not, 2 wrong arguments
 TEXT
@@ -75,6 +76,7 @@ sanitizer() { built compute-sanitizer --error-exitcode 1 kb_gpu_test | tail -2; 
 native() { bench/aa.py --native --runs 10; }
 quickstart() { python3 scripts/quickstart.py --device cuda; }
 builds() { bench/inline_build.py --runs 1; }
+assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
 
 # A reference as its own candidate: its answer takes as much memory as the reference's.

@@ -2,11 +2,9 @@
 // and a runner (this program again), which share a page of host memory and CUDA IPC mappings of inputs and outputs.
 // Each context lives in a process of its own and nothing uses MPS, so kernels of the two take turns on the device.
 //
-//     nvcc -O2 -std=c++20 -o /tmp/assumptions bench/cuda/assumptions.cu -lcuda && /tmp/assumptions
+//     nvcc -O2 -std=c++20 -o /tmp/assumptions bench/cuda/assumptions*.cu -lcuda && /tmp/assumptions
 //
 // Prints Markdown. Times in microseconds unless the heading says otherwise.
-#include <cuda.h>
-#include <cuda_runtime.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -20,71 +18,13 @@
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "measure.h"
+#include "assumptions.h"
 
 namespace {
 
-constexpr size_t kInputBytes = size_t{64} << 20, kOutputBytes = size_t{64} << 20;
-constexpr uint32_t kMagic = 0x5eed5eed;
 constexpr int kPositions = 4096;
-
-enum Command : uint32_t {
-  kOpen,
-  kEmpty,
-  kNullKernel,
-  kLoad,
-  kArmedWait,
-  kPollingThread,
-  kPollingKernel,
-  kLeftKernel,
-  kCopyDevice,
-  kCopyHost,
-  kFiredAt,
-  kFillAndFree,
-  kScan,
-  kForge,
-  kPersist,
-  kReadTimed,
-  kExit
-};
-
-struct Page {
-  alignas(64) std::atomic<uint32_t> go;
-  alignas(64) std::atomic<uint32_t> done;
-  alignas(64) uint32_t command;
-  uint64_t argument;
-  double result;
-  cudaIpcMemHandle_t inputs, outputs, forged;
-};
-
-__global__ void Nothing() {}
-
-__global__ void Deep(float* data) {
-  float stack[1024];
-  for (int i = 0; i < 1024; ++i) stack[(i * 7 + threadIdx.x) % 1024] = data[i];
-  data[threadIdx.x] = stack[threadIdx.x] + stack[data[0] > 0 ? 1 : 2];
-}
-
-// Runs for `ns`, then notes when it began.
-__global__ void Spin(uint64_t ns, uint64_t* began) {
-  const uint64_t start = GlobalTimer();
-  if (began != nullptr) *began = start;
-  while (GlobalTimer() - start < ns) {
-  }
-}
-
-__global__ void PollThenSpin(const volatile uint32_t* word, uint64_t ns, uint64_t limit_ns, uint64_t* began) {
-  const uint64_t start = GlobalTimer();
-  while (*word != kMagic && GlobalTimer() - start < limit_ns) {
-  }
-  const uint64_t now = GlobalTimer();
-  *began = *word == kMagic ? now : 0;
-  while (GlobalTimer() - now < ns) {
-  }
-}
 
 // The watch: reads the timer for `ns`; gaps[0] the largest step seen, gaps[1] how many above 5 us, gaps[2] their sum.
 __global__ void Watch(uint64_t ns, uint64_t* gaps) {
@@ -107,190 +47,10 @@ __global__ void Gather(const uint32_t* data, const uint32_t* positions, uint32_t
   out[i] = data[positions[i]];
 }
 
-__global__ void Fill(uint32_t* data, size_t n, uint32_t value) {
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
-    data[i] = value;
-}
-
-__global__ void Count(const uint32_t* data, size_t n, uint32_t value, unsigned long long* found) {
-  unsigned long long mine = 0;
-  for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
-    mine += data[i] == value;
-  if (mine != 0) atomicAdd(found, mine);
-}
-
 __global__ void Add(const float* a, float* b, size_t n) {
   for (size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x)
     b[i] = a[i] + 1;
 }
-
-// ---------------------------------------------------------------- the runner
-
-struct RunnerState {
-  uint32_t *inputs = nullptr, *outputs = nullptr;
-  uint64_t* began = nullptr;  // host memory that kernels write
-  cudaStream_t stream = nullptr, second = nullptr;
-  uint32_t* kept = nullptr;
-  size_t kept_words = 0;
-};
-
-double Serve(Page* page, RunnerState* s) {
-  switch (page->command) {
-    case kOpen:
-      CHECK(cudaSetDevice(0));
-      CHECK(cudaIpcOpenMemHandle(reinterpret_cast<void**>(&s->inputs), page->inputs, cudaIpcMemLazyEnablePeerAccess));
-      CHECK(cudaIpcOpenMemHandle(reinterpret_cast<void**>(&s->outputs), page->outputs, cudaIpcMemLazyEnablePeerAccess));
-      CHECK(cudaHostAlloc(&s->began, sizeof *s->began, cudaHostAllocMapped));
-      CHECK(cudaStreamCreateWithFlags(&s->stream, cudaStreamNonBlocking));
-      CHECK(cudaStreamCreateWithFlags(&s->second, cudaStreamNonBlocking));
-      Nothing<<<1, 1, 0, s->stream>>>();
-      CHECK(cudaStreamSynchronize(s->stream));
-      return 0;
-    case kEmpty:
-      return 0;
-    case kNullKernel:
-      Nothing<<<1, 1, 0, s->stream>>>();
-      CHECK(cudaStreamSynchronize(s->stream));
-      return 0;
-    case kLoad: {  // what candidates bring: memory, streams, kernels that need a larger stack
-      float* square;
-      CHECK(cudaMalloc(&square, size_t{8} << 30));
-      CHECK(cudaMemset(square, 0, size_t{8} << 30));
-      CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 16 << 10));
-      for (int i = 0; i < 32; ++i) {
-        cudaStream_t stream;
-        CHECK(cudaStreamCreate(&stream));
-        Deep<<<256, 256, 0, stream>>>(square);
-      }
-      CHECK(cudaDeviceSynchronize());
-      return 0;
-    }
-    case kArmedWait:
-      *s->began = 0;
-      CHECK(cuStreamWaitValue32(s->stream, reinterpret_cast<CUdeviceptr>(s->inputs), kMagic, CU_STREAM_WAIT_VALUE_EQ));
-      Spin<<<1, 1, 0, s->stream>>>(page->argument, s->began);
-      return 0;
-    case kPollingThread:
-      *s->began = 0;
-      std::thread([s, ns = page->argument] {
-        uint32_t* word;
-        CHECK(cudaHostAlloc(&word, sizeof *word, 0));
-        *word = 0;
-        const int64_t until = NowNs() + 2'000'000'000;
-        while (*word != kMagic && NowNs() < until) {
-          CHECK(cudaMemcpyAsync(word, s->inputs, sizeof *word, cudaMemcpyDeviceToHost, s->second));
-          CHECK(cudaStreamSynchronize(s->second));
-        }
-        if (*word == kMagic) Spin<<<1, 1, 0, s->second>>>(ns, s->began);
-      }).detach();
-      return 0;
-    case kPollingKernel:
-      *s->began = 0;
-      PollThenSpin<<<1, 1, 0, s->stream>>>(s->inputs, page->argument, 1'000'000'000, s->began);
-      return 0;
-    case kLeftKernel:
-      Spin<<<1, 1, 0, s->stream>>>(page->argument, nullptr);
-      return 0;
-    case kCopyDevice: {
-      uint32_t* to;
-      CHECK(cudaMalloc(&to, kInputBytes));
-      for (uint64_t i = 0; i < page->argument; ++i)
-        CHECK(cudaMemcpyAsync(to, s->outputs, kInputBytes, cudaMemcpyDeviceToDevice, s->stream));
-      return 0;
-    }
-    case kCopyHost: {
-      uint32_t *to, *from;
-      CHECK(cudaMalloc(&to, kInputBytes));
-      CHECK(cudaHostAlloc(&from, kInputBytes, 0));
-      for (uint64_t i = 0; i < page->argument; ++i)
-        CHECK(cudaMemcpyAsync(to, from, kInputBytes, cudaMemcpyHostToDevice, s->stream));
-      return 0;
-    }
-    case kFiredAt:
-      CHECK(cudaDeviceSynchronize());
-      return static_cast<double>(*s->began);
-    case kFillAndFree: {
-      uint32_t* data;
-      CHECK(cudaMalloc(&data, page->argument));
-      Fill<<<1024, 256>>>(data, page->argument / 4, kMagic);
-      CHECK(cudaDeviceSynchronize());
-      CHECK(cudaFree(data));
-      return 0;
-    }
-    case kScan: {
-      uint32_t* data;
-      unsigned long long *found, count = 0;
-      CHECK(cudaMalloc(&data, page->argument));
-      CHECK(cudaMalloc(&found, sizeof *found));
-      CHECK(cudaMemset(found, 0, sizeof *found));
-      Count<<<1024, 256>>>(data, page->argument / 4, kMagic, found);
-      CHECK(cudaMemcpy(&count, found, sizeof count, cudaMemcpyDeviceToHost));
-      CHECK(cudaFree(data));
-      return static_cast<double>(count);
-    }
-    case kForge: {
-      void* mapped = nullptr;
-      const cudaError_t status = cudaIpcOpenMemHandle(&mapped, page->forged, cudaIpcMemLazyEnablePeerAccess);
-      if (status != cudaSuccess) {
-        cudaGetLastError();
-        return -static_cast<double>(status);
-      }
-      uint32_t word = 0;
-      const cudaError_t read = cudaMemcpy(&word, mapped, sizeof word, cudaMemcpyDeviceToHost);
-      if (read != cudaSuccess) return -10000.0 - static_cast<int>(read);  // this context is lost
-      cudaIpcCloseMemHandle(mapped);
-      return word;
-    }
-    case kPersist: {  // argument: megabytes kept in L2
-      s->kept_words = page->argument << 18;
-      if (s->kept == nullptr) CHECK(cudaMalloc(&s->kept, s->kept_words * 4));
-      CHECK(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, s->kept_words * 4));
-      cudaStreamAttrValue attribute{};
-      attribute.accessPolicyWindow.base_ptr = s->kept;
-      attribute.accessPolicyWindow.num_bytes = s->kept_words * 4;
-      attribute.accessPolicyWindow.hitRatio = 1;
-      attribute.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
-      attribute.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-      CHECK(cudaStreamSetAttribute(s->stream, cudaStreamAttributeAccessPolicyWindow, &attribute));
-      return 0;
-    }
-    case kReadTimed: {  // reads `kept`; microseconds by events. argument: megabytes, if there is none yet
-      if (s->kept == nullptr) {
-        s->kept_words = page->argument << 18;
-        CHECK(cudaMalloc(&s->kept, s->kept_words * 4));
-      }
-      unsigned long long* found;
-      CHECK(cudaMalloc(&found, sizeof *found));
-      cudaEvent_t from, to;
-      CHECK(cudaEventCreate(&from));
-      CHECK(cudaEventCreate(&to));
-      CHECK(cudaEventRecord(from, s->stream));
-      Count<<<528, 512, 0, s->stream>>>(s->kept, s->kept_words, 1, found);
-      CHECK(cudaEventRecord(to, s->stream));
-      CHECK(cudaStreamSynchronize(s->stream));
-      float ms = 0;
-      CHECK(cudaEventElapsedTime(&ms, from, to));
-      return ms * 1e3;
-    }
-  }
-  return 0;
-}
-
-int RunnerMain(int fd) {
-  auto* page = static_cast<Page*>(mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
-  RunnerState state;
-  for (uint32_t seen = 0;;) {
-    uint32_t go;
-    while ((go = page->go.load(std::memory_order_acquire)) == seen) {
-    }
-    seen = go;
-    if (page->command == kExit) return 0;
-    page->result = Serve(page, &state);
-    page->done.store(go, std::memory_order_release);
-  }
-}
-
-// ---------------------------------------------------------------- the judge
 
 uint32_t *inputs, *outputs, *private_inputs, *flush, *positions, *picked;
 uint64_t* gaps;
