@@ -38,8 +38,7 @@ bool Disturbed(const json& call, const Protocol& protocol) {
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
 Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
   const int most_disturbed = std::max(10, protocol.round_checks.front());
-  // Every look may be wrong, so each gets its part of what may be wrong together, as in EstimateSpeedup().
-  const double confidence = 1 - (1 - protocol.confidence) / static_cast<double>(protocol.round_checks.size());
+  const double confidence = ConfidenceOfLook(protocol.confidence, protocol.round_checks.size());
   Calls calls;
   size_t number = 0;
   KB_RETURN_IF_ERROR(CallOnce(protocol, number++, device, rounds));  // warms up

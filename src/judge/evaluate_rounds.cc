@@ -118,7 +118,7 @@ Speedup EstimateFor(const Evaluation& evaluation, const std::string& distributio
   EstimateOptions options;
   options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
   options.confidence = protocol.confidence;
-  options.looks = static_cast<int>(protocol.round_checks.size());
+  options.looks = protocol.round_checks.size();
   options.floor = FloorOf(evaluation);
   options.offset_uncertainty_us = OffsetUncertainty(evaluation);
   return EstimateSpeedup(TimesOf(evaluation, distribution), options);

@@ -55,7 +55,7 @@ TEST_F(BaselineTest, AreMeasuredOnce) {
     EXPECT_EQ(line.at("kind"), "eager");
     EXPECT_EQ(line.at("origin"), "measured");
     EXPECT_FALSE(line.at("device_info").at("torch").get<std::string>().empty());
-    EXPECT_THAT(line.at("trials"), ::testing::AnyOf(5, 10, 20)) << "the looks of quick";
+    EXPECT_THAT(line.at("trials"), ::testing::AnyOf(5, 7, 10, 14, 20)) << "the looks of quick";
     const double median = line.at("median_us");
     EXPECT_GT(line.at("min_us").get<double>(), 0);
     EXPECT_LE(line.at("min_us").get<double>(), line.at("interval").at(0).get<double>());

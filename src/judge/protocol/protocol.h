@@ -32,8 +32,9 @@ struct Protocol {
   std::vector<int64_t> input_seeds;  // seeds of the inputs in turn; empty: new random bytes for every round
 
   // How many rounds.
-  int warmup_rounds = 2;                              // compared, timed, not scored
-  std::vector<int> round_checks = {10, 20, 40, 100};  // scored rounds after which the interval is looked at
+  int warmup_rounds = 2;  // compared, timed, not scored
+  std::vector<int> round_checks = {10, 14, 20, 28,
+                                   40, 56, 80, 100};  // scored rounds after which the interval is looked at
   double half_width = 0.01;                           // enough when the interval's half-width is this, relative
   double slow_below = 0;                              // and when it is all below this speedup, however wide; 0: never
   int correct_trials = 5;                             // rounds that must be compared at least, warm-up included

@@ -142,6 +142,11 @@ Interval MeanInterval(std::span<const double> values, double confidence) {
   return {mean - half, mean + half, confidence};
 }
 
+double ConfidenceOfLook(double confidence, size_t looks) {
+  KB_CHECK(looks >= 1);
+  return looks == 1 ? confidence : (1 + confidence) / 2;
+}
+
 std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
   std::vector<double> ratios;
   for (size_t i = 0; i < rounds.size(); ++i) {
@@ -154,7 +159,6 @@ std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
 }
 
 Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options) {
-  KB_CHECK(options.looks >= 1);
   std::vector<double> candidate;
   std::vector<double> baseline;
   for (const TimedRound& round : rounds) {
@@ -166,7 +170,7 @@ Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOption
     constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
     return {0, kNan, kNan, kNan, kNan, kNan, kNan, kNan, kNan};
   }
-  const double confidence = 1 - (1 - options.confidence) / options.looks;
+  const double confidence = ConfidenceOfLook(options.confidence, options.looks);
   Speedup result;
   result.rounds = static_cast<int64_t>(candidate.size());
   Interval interval;
