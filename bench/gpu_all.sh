@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. About 20 minutes on an H200 for all of it.
+# of bench/results. Some 20 minutes on an H200.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,20 +13,20 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
   --out DIR      where each part leaves PART.txt with all that it printed, and those that time evaluations PART.jsonl with
                  every round of them; default build/gpu
 
-Parts, in this order if none is named, with the seconds that they take on an H200:
-  aa          130  ten modules against themselves, ten times each
-  device       15  kb_gpu_test: the device library against the CPU's
-  zoo         380  tests/gpu/run
-  tools        70  tests/gpu/tools: profile and --sanitize
-  speed       120  one evaluation under strict and quick, in a running engine and as a cold command
-  memory       10  poison and compare against the copy rate, twice
-  sanitizer    20  compute-sanitizer over kb_gpu_test
-  large        30  1/45 and 1/49 are judged; 1/45 is refused with 20 GB
-  native       60  native kernels against themselves, ten times each
-  quickstart  100  the GPU part of ./quickstart
-  builds       90  a load_inline candidate, built by PyTorch and by the engine
-  run         130  256 native candidates
-  assumptions  40  bench/cuda/assumptions.cu: what the CUDA device rests on
+Parts, in this order if none is named:
+  aa           ten modules against themselves, ten times each
+  device       kb_gpu_test: the device library against the CPU's
+  zoo          tests/gpu/run
+  tools        tests/gpu/tools: profile and --sanitize
+  speed        one evaluation under strict and quick, in a running engine and as a cold command
+  memory       poison and compare against the copy rate, twice
+  sanitizer    compute-sanitizer over kb_gpu_test
+  large        1/45 and 1/49 are judged; 1/45 is refused with 20 GB
+  native       native kernels against themselves, ten times each
+  quickstart   the GPU part of ./quickstart
+  builds       a load_inline candidate, built by PyTorch and by the engine
+  run          256 native candidates
+  assumptions  bench/cuda/assumptions.cu: what the CUDA device rests on
 
 Exit status: 0 all parts ended well, 1 one did not, 2 wrong arguments
 TEXT
@@ -34,13 +34,13 @@ TEXT
 
 binary=${KERNELBENCH_BINARY:-build/release/bin/kernelbench} out=build/gpu
 while [[ ${1:-} == -* ]]; do
-  case $1 in
-    --binary) binary=${2:-} ;;
-    --out) out=${2:-} ;;
-    -h | --help) usage && exit 0 ;;
+  case $1:${2:-} in
+    --binary:?*) binary=$2 ;;
+    --out:?*) out=$2 ;;
+    -h:* | --help:*) usage && exit 0 ;;
     *) usage >&2 && exit 2 ;;
   esac
-  shift $(($# < 2 ? $# : 2))
+  shift 2
 done
 for part in "$@"; do
   [[ " $PARTS " == *" $part "* ]] || { echo "gpu_all.sh: there is no part $part; --help lists them" >&2 && exit 2; }
@@ -67,14 +67,14 @@ aa() {
   bench/aa.py --device cuda --runs 10 \
     --problems 1/19,1/1,1/36,2/40,3/43,3/9@standard,1/23@standard,1/1@standard,3/15@standard,3/16@standard
 }
-device() { built kb_gpu_test | tail -1; }
+device() { built kb_gpu_test; }
 zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }
 tools() { tests/gpu/tools --binary "$KERNELBENCH_BINARY"; }
 speed() { bench/gpu_speed.py; }
 memory() { built kb_gpu_memory_bench && built kb_gpu_memory_bench; }
-sanitizer() { built compute-sanitizer --error-exitcode 1 kb_gpu_test | tail -2; }
+sanitizer() { built compute-sanitizer --error-exitcode 1 kb_gpu_test; }
 native() { bench/aa.py --native --runs 10; }
-quickstart() { python3 scripts/quickstart.py --device cuda; }
+quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
 builds() { bench/inline_build.py --runs 1; }
 assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
@@ -99,6 +99,6 @@ for part in ${*:-$PARTS}; do
   rm -f "$out/$part.jsonl"
   KEEP_EVALUATIONS=$out/$part.jsonl "$part" >"$out/$part.txt" 2>&1 || { status=FAILED && failed=1; }
   echo "==== $part: $status, $((SECONDS - start)) s ($out/$part.txt)"
-  tail -n "${KB_GPU_LINES:-25}" "$out/$part.txt"
+  tail -n 25 "$out/$part.txt"
 done
 exit $failed

@@ -11,8 +11,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KERNELBENCH = pathlib.Path(os.environ.get("KERNELBENCH_BINARY")
-                           or ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench")
+BUILT = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench"
 EXAMPLES = ROOT / "examples"
 ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
 EXPECTED = {"cpu": "expected.json", "cuda": "expected_cuda.json"}
@@ -96,11 +95,11 @@ def write_list(rows, folder):
     return path
 
 
-def judge(rows, device, store, jobs, folder):
+def judge(binary, rows, device, store, jobs, folder):
     """Judges rows of one size in one run, which shows its own progress. Returns why some have no verdict, a line each."""
     path = write_list(rows, folder)
     waiting = {(row.problem, row.sample): row for row in rows}
-    command = [KERNELBENCH, "run", path, "--name", path.stem, "--again", "--size", rows[0].size, "--devices", device,
+    command = [binary, "run", path, "--name", path.stem, "--again", "--size", rows[0].size, "--devices", device,
                "--protocol", "quick", "--json", "--store", store, "--jobs", str(jobs)]
     failures = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, encoding="utf-8") as process:
@@ -155,9 +154,9 @@ def print_summary(rows):
             print(f"  {row.candidate} ({row.size}): {row.verdict} instead of {' or '.join(row.allowed)}: {reason}")
 
 
-def write_report(store):
+def write_report(binary, store):
     """Writes report.html and prints its scores; False if that failed."""
-    done = subprocess.run([KERNELBENCH, "report", "--store", store, "-o", ROOT / "report.html"],
+    done = subprocess.run([binary, "report", "--store", store, "-o", ROOT / "report.html"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
     if done.returncode != 0:
         print(f"\nno report: {done.stdout.strip()}", file=sys.stderr)
@@ -176,9 +175,11 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=0)
     parser.add_argument("--device", choices=sorted(EXPECTED), help="default: cuda where those examples can be judged")
+    parser.add_argument("--binary", type=pathlib.Path, default=BUILT, help="default: what ./quickstart builds")
     arguments = parser.parse_args()
-    if not KERNELBENCH.exists():
-        print(f"there is no {shown(KERNELBENCH)}: run ./quickstart, which builds it first", file=sys.stderr)
+    binary = arguments.binary.absolute()
+    if not binary.exists():
+        print(f"there is no {shown(binary)}: run ./quickstart, which builds it first", file=sys.stderr)
         return FAILED
     jobs, device = arguments.jobs, arguments.device or choose_device()
     store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or ROOT / "build" / "quickstart" / "evaluations.sqlite")
@@ -194,7 +195,7 @@ def main():
     try:
         for size, members in by_size.items():
             print(f"  {len(members)} of size {size}", flush=True)
-            failures += judge(members, device, store, jobs, folder)
+            failures += judge(binary, members, device, store, jobs, folder)
     except KeyboardInterrupt:
         print(f"\ninterrupted; the evaluations that were finished are in {shown(store)}", file=sys.stderr)
         return INTERRUPTED
@@ -204,12 +205,12 @@ def main():
 
     print_table(rows)
     print_summary(rows)
-    reported = write_report(store)
+    reported = write_report(binary, store)
     print("\nNext:")
     if reported:
         print(f"  open {shown(ROOT / 'report.html')} in a browser")
     suffix, flags = (".cpp", "--size small") if device == "cpu" else (".cu", "--device cuda")
-    print(f"  judge a kernel of your own: {shown(KERNELBENCH)} eval 1/36 my_kernel{suffix} {flags}"
+    print(f"  judge a kernel of your own: {shown(binary)} eval 1/36 my_kernel{suffix} {flags}"
           f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / ('fused' + suffix))})")
     if any(row.evaluation is None for row in rows) or not reported:
         return FAILED

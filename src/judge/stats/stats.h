@@ -44,8 +44,8 @@ Interval MeanInterval(std::span<const double> values, double confidence);
 // What the interval of one look has to attain where it is one of several, the first of which that is narrow enough ends
 // the measurement. A look that asks how wide an interval is, and not where it lies, makes it a little too narrow on
 // average: half of the error that `confidence` leaves is kept for that, however many looks there are. In simulations
-// (StatsTest.CoverageHoldsOverAllLooks) 95% become 96 to 97%; a share for each look (Bonferroni) made it 98 to 99%, for
-// up to twice the rounds.
+// (StatsTest.CoverageHoldsOverAllLooks) 95% become 97%; a share for each look (Bonferroni) made it 98 to 99%, for up to
+// 1.7 times the rounds.
 double ConfidenceOfLook(double confidence, size_t looks);
 
 struct TimedRound {
