@@ -4,8 +4,11 @@
     bench/coverage.py [--trials 4000] [--half-width 0.01]
 
 For several rules: the rounds after which is looked (`round_checks`) and the confidence of each look. Noise of both sides is normal, skewed, or
-normal with a tenth of the calls late by up to eight sigma. Told are coverage and mean rounds for a growing sigma, in percent of a call. Needs numpy;
-EstimateSpeedup() in src/judge/stats, written once more.
+normal with a tenth of the calls late by up to eight sigma. Told are coverage and mean rounds for a growing sigma, in percent of a call.
+
+And what does a candidate come out as that takes as long as its baseline, after twenty rounds? For ratios to each of the two baselines beside a call,
+and for ratios to their mean; also where a third of the calls is late by up to ten sigma, and on a machine that is 20 sigma slower for some calls at a
+time. Needs numpy; EstimateSpeedup() in src/judge/stats, written once more.
 """
 
 import argparse
@@ -34,6 +37,15 @@ def late(sigma, shape):
     return normal(sigma, shape) + (random.random(shape) < 0.1) * 8 * sigma * random.random(shape)
 
 
+def later(sigma, shape):
+    return normal(sigma, shape) + (random.random(shape) < 1 / 3) * 10 * sigma * random.random(shape)
+
+
+def states(sigma, shape):
+    slow = (numpy.cumsum(random.random(shape) < 0.15, axis=1) + random.integers(0, 2, (shape[0], 1))) % 2
+    return normal(sigma, shape) * (1 + 20 * sigma * slow)
+
+
 @functools.cache
 def rank(n, confidence):
     """The largest k for which the k-th smallest to the k-th largest of n values hold the median with `confidence`; at least 1."""
@@ -48,22 +60,29 @@ def rank(n, confidence):
 
 def simulate(noise, sigma, looks, confidence, half_width, trials):
     """(coverage, mean rounds)"""
-    candidate, baseline = noise(sigma, (trials, looks[-1])), noise(sigma, (trials, looks[-1] + 1))
-    ratios = (baseline[:, :-1] + baseline[:, 1:]) / 2 / candidate
-    many = noise(sigma, (3, 400_000))
-    truth = numpy.median((many[0] + many[1]) / 2 / many[2])
+    ratios = ratios_to(noise(sigma, (trials, 2 * looks[-1] + 1)))
     done, held, rounds = numpy.zeros(trials, bool), numpy.zeros(trials, bool), numpy.zeros(trials)
     for look in looks:
-        values, k = numpy.sort(ratios[:, :look], axis=1), rank(look, confidence)
-        median = numpy.median(values, axis=1)
-        a, b = ((x[:, :look].std(axis=1, ddof=1) / x[:, :look].mean(axis=1)) ** 2 for x in (candidate, baseline[:, 1:]))
-        factor = numpy.sqrt((a + b) / (a + b / 2))
-        low, high = median - (median - values[:, k - 1]) * factor, median + (values[:, look - k] - median) * factor
+        pooled, k = numpy.sort(ratios[:, :look].reshape(trials, -1), axis=1), rank(look, confidence)
+        values, median = (pooled[:, ::2] + pooled[:, 1::2]) / 2, numpy.median(pooled, axis=1)
+        low, high = values[:, k - 1], values[:, look - k]
         ends = ~done & (((high - low) / 2 / median <= half_width) | (look == looks[-1]))
-        held[ends] = ((low <= truth) & (truth <= high))[ends]
+        held[ends] = ((low <= 1) & (1 <= high))[ends]
         rounds[ends] = look
         done |= ends
     return held.mean(), rounds.mean()
+
+
+def ratios_to(calls):
+    """Of calls B A B A ... B: each A's ratios to the two B beside it, [trial, round, 2]."""
+    return numpy.stack((calls[:, :-1:2] / calls[:, 1::2], calls[:, 2::2] / calls[:, 1::2]), axis=2)
+
+
+def against_itself(noise, sigma, trials):
+    """Median and standard deviation over trials of twenty rounds, for ratios to each neighbour and to the mean of both."""
+    ratios = ratios_to(noise(sigma, (trials, 41)))
+    speedups = numpy.median(ratios.reshape(trials, -1), axis=1), numpy.median(ratios.mean(axis=2), axis=1)
+    return [f"{numpy.median(s):.4f} ± {s.std():.4f}" for s in speedups]
 
 
 def main():
@@ -76,6 +95,10 @@ def main():
         for name, (looks, confidence) in RULES.items():
             told = [simulate(noise, s / 100, looks, confidence, arguments.half_width, arguments.trials) for s in SIGMAS]
             print(f"| {noise.__name__} | {name} | {min(c for c, _ in told):.3f} | {', '.join(f'{r:.0f}' for _, r in told)} |", flush=True)
+    print("\n| noise | sigma | ratios to each neighbour | ratios to their mean |\n|---|---|---|---|")
+    for noise in (normal, skewed, late, later, states):
+        for sigma in (1, 3, 5):
+            print(f"| {noise.__name__} | {sigma}% | {' | '.join(against_itself(noise, sigma / 100, arguments.trials))} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,22 +1,25 @@
 #!/usr/bin/env python3
 """What a runner's surroundings cost a module's host on a GPU: processes of different kinds on one core, one call each in turn.
 
-    bench/host_cost.py [--problems 3/43@small,3/15@standard,...] [--calls 200] [--kinds plain,pool,...]
+    bench/host_cost.py [--problems 3/43@small,3/15@standard,...] [--turns 60] [--kinds plain:4,pool:4,...] [--warm]
 
-A kind is words joined by +:
+A kind is words joined by +, and behind a colon how many processes there are of it:
     plain     as the device process runs it
     confine   with a runner's seccomp filter and limits
     pool      outputs come from the arena (output_arena.py)
+    own       outputs come from a pool of torch's own, as every other allocation of forward does
     cupti     CUPTI has callbacks, and traces nothing
+    forked    from one process that has imported torch, with the others of its kind and not by itself
 
-Told is the median over calls of each process's time divided by that of the first two, plain ones, in the same turn. A host that is slower
-from one moment to the next is so for all of them. Processes of one kind differ too, so ask for several of each.
+Before each call the core's private caches are emptied, as the judge does, but with --warm. In each turn every process makes one call, in
+random order. Told is each process's median over turns of its time divided by the median of the plain ones in the same turn, and for each kind
+the mean and the standard deviation of its processes. A host that is slower from one moment to the next is so for all of them.
 """
 
 import argparse
 import gc
-import json
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -25,21 +28,21 @@ import time
 from common import BINARY, problem_files
 
 TREE = BINARY.resolve().parent.parent
-KINDS = "plain,plain,plain,confine,pool,confine+pool,cupti,cupti,cupti"
+KINDS = "plain:4,pool:4,own:4,confine+pool:4,forked:4"
 PROBLEMS = "1/36@small,2/40@small,3/43@small,3/9@standard,3/15@standard"
 
 
-def serve(kind, core, files):
-    """A process of one kind: for each line "problem calls" it makes calls and prints the last one's us."""
+def serve(kind, files, warm, requests, answers):
+    """A process of one kind: for each line with a problem's name it makes a call and writes its us."""
     sys.path.insert(0, str(TREE / "share/kernelbench/python"))
     import ctypes
 
     import torch
     from kernelbench_torch import device_facts, output_arena, problem, runner_library
     torch.set_grad_enabled(False)
+    torch.set_num_threads(1)
     problem.settle_math()
     gc.freeze()
-    os.sched_setaffinity(0, {core})
     library = runner_library.load(TREE / "libexec/kernelbench/libkernelbench_runner.so")
     cupti = device_facts.find_cupti()
     modules = {name: problem.load_module(path, size) for name, (path, size) in files.items()}
@@ -66,59 +69,98 @@ def serve(kind, core, files):
         model = module.Model(*module.get_init_inputs()).cuda()
         with torch.device("cuda"):
             ready[name] = model, module.get_inputs()
+    scratch = torch.ones(2 << 20)
     if arena:
         arena.enter()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        name, calls = line.split()
-        model, inputs = ready[name]
-        for _ in range(int(calls)):
-            start = time.perf_counter_ns()
-            problem.seed_generators(1, "cuda")
-            outputs = model(*inputs)
-            problem.synchronize()
-            ns = time.perf_counter_ns() - start
-            del outputs
-        print(ns / 1e3, flush=True)
+    if "own" in kind:
+        pool = torch.cuda.MemPool()
+        torch._C._cuda_beginAllocateCurrentThreadToPool(0, pool.id)
+    answers.write("ready\n")
+    answers.flush()
+    for line in requests:
+        model, inputs = ready[line.strip()]
+        if not warm:
+            scratch.sum()
+        start = time.perf_counter_ns()
+        problem.seed_generators(1, "cuda")
+        outputs = model(*inputs)
+        problem.synchronize()
+        ns = time.perf_counter_ns() - start
+        del outputs
+        answers.write(f"{ns / 1e3}\n")
+        answers.flush()
 
 
-def ask(server, name, calls):
-    server.stdin.write(f"{name} {calls}\n")
-    server.stdin.flush()
-    return float(server.stdout.readline())
+class Server:
+    """A process of one kind and the pipes to it; `start` gets their ends in the process and does not return there."""
+
+    def __init__(self, kind, arguments, files):
+        self.kind = kind
+        if "forked" in kind.split("+"):
+            import torch  # noqa: F401 (once: what is forked shares it)
+            theirs, self.to = os.pipe()
+            self.back, answers = os.pipe()
+            self.pid = os.fork()
+            if not self.pid:
+                os.close(self.to)  # or else nobody would see this process end
+                serve(kind.split("+"), files, arguments.warm, os.fdopen(theirs), os.fdopen(answers, "w"))
+                os._exit(0)
+            os.close(theirs), os.close(answers)
+            self.to, self.back = os.fdopen(self.to, "w"), os.fdopen(self.back)
+        else:
+            self.process = subprocess.Popen([sys.executable, *sys.argv, "--serve", kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            self.pid, self.to, self.back = self.process.pid, self.process.stdin, self.process.stdout
+
+    def ask(self, name):
+        self.to.write(f"{name}\n")
+        self.to.flush()
+        return float(self.back.readline())
+
+
+def measure(servers, name, turns):
+    """Each server's median ratio to the plain ones, and the plain ones' median us."""
+    plain = [number for number, server in enumerate(servers) if server.kind == "plain"]
+    for _ in range(4):
+        for server in servers:
+            server.ask(name)
+    rows = []
+    for _ in range(turns):
+        us = [0.0] * len(servers)
+        for number in random.sample(range(len(servers)), len(servers)):
+            us[number] = servers[number].ask(name)
+        rows.append((us, statistics.median(us[number] for number in plain)))
+    return [statistics.median(us[number] / middle for us, middle in rows) for number in range(len(servers))], statistics.median(middle for _, middle in rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", default=PROBLEMS)
-    parser.add_argument("--kinds", default=KINDS, help="the first two are plain")
-    parser.add_argument("--calls", type=int, default=200, help="of each kind for each problem")
+    parser.add_argument("--kinds", default=KINDS, help="plain ones among them")
+    parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--warm", action="store_true", help="leave the core's caches as the last process left them")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     paths = problem_files()
     files = {name: (paths[name], size) for name, _, size in (entry.partition("@") for entry in arguments.problems.split(","))}
     if arguments.serve:
-        return serve(arguments.serve.split("+"), arguments.core, files)
-    kinds = arguments.kinds.split(",")
-    servers = [subprocess.Popen([sys.executable, *sys.argv, "--core", str(arguments.core), "--serve", kind], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, text=True) for kind in kinds]
-    if any(server.stdout.readline() != "ready\n" for server in servers):
+        return serve(arguments.serve.split("+"), files, arguments.warm, sys.stdin, sys.stdout)
+    kinds = {kind: int(count or 1) for kind, _, count in (entry.partition(":") for entry in arguments.kinds.split(","))}
+    if "plain" not in kinds:
+        raise SystemExit("--kinds needs plain ones, for they are what the others are compared with")
+    servers = [Server(kind, arguments, files) for kind, count in kinds.items() for _ in range(count)]
+    if any(server.back.readline() != "ready\n" for server in servers):
         raise SystemExit("a process did not start")
-    print(f"| problem | calls in a row | plain us | {' | '.join(kinds[1:])} |\n|---|---|---|{'---|' * (len(kinds) - 1)}")
-    for calls in (1, 3):
-        for name, (_, size) in files.items():
-            for server in servers:
-                ask(server, name, 4)
-            rows = []
-            for turn in range(arguments.calls):
-                us = {}
-                for place in range(len(servers)):
-                    number = (turn + place) % len(servers)
-                    us[number] = ask(servers[number], name, calls)
-                rows.append(us)
-            ratios = [statistics.median(us[i] / statistics.mean((us[0], us[1])) for us in rows) for i in range(1, len(kinds))]
-            print(f"| {name} {size} | {calls} | {statistics.median(us[0] for us in rows):.0f} | {' | '.join(f'{r:.3f}' for r in ratios)} |", flush=True)
+    for server in servers:  # its main thread, and from here: what is confined may not
+        os.sched_setaffinity(server.pid, {arguments.core})
+    print(f"| problem | plain us | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
+    for name, (_, size) in files.items():
+        ratios, us = measure(servers, name, arguments.turns)
+        cells = []
+        for kind in kinds:
+            own = [ratio for ratio, server in zip(ratios, servers) if server.kind == kind]
+            cells.append(f"{statistics.mean(own):.3f} ± {statistics.pstdev(own):.3f} ({', '.join(f'{ratio:.3f}' for ratio in own)})")
+        print(f"| {name} {size} | {us:.0f} | {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -34,16 +34,12 @@ double LogBinomialHalf(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::numbers::ln2;
 }
 
-// How much the shared baselines widen the interval; see EstimateSpeedup. Relative scales by the median absolute
-// deviation, so that one slow round does not decide.
-double SharedBaselineFactor(std::span<const double> candidate, std::span<const double> baseline) {
-  const auto variance = [](std::span<const double> values) {
-    const double relative = MedianAbsoluteDeviation(values) / Median(values);
-    return relative * relative;
-  };
-  const double a = variance(candidate);
-  const double b = variance(baseline);
-  return a + b > 0 ? std::sqrt((a + b) / (a + b / 2)) : 1;
+// As many values as there are rounds, from two ratios for each; see EstimateSpeedup.
+std::vector<double> InPairs(std::vector<double> ratios) {
+  std::sort(ratios.begin(), ratios.end());
+  std::vector<double> values;
+  for (size_t i = 0; i + 1 < ratios.size(); i += 2) values.push_back(std::midpoint(ratios[i], ratios[i + 1]));
+  return values;
 }
 
 // The ratio of the means S = mean(B) / mean(A): to first order S - s has the variance of the mean of
@@ -153,7 +149,8 @@ std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
     if (!rounds[i].scored) continue;
     const bool neighbour = i > 0 && rounds[i - 1].index + 1 == rounds[i].index;
     const double before = neighbour ? rounds[i - 1].baseline_us : rounds[i].baseline_us;
-    ratios.push_back((before + rounds[i].baseline_us) / 2 / rounds[i].candidate_us);
+    ratios.push_back(before / rounds[i].candidate_us);
+    ratios.push_back(rounds[i].baseline_us / rounds[i].candidate_us);
   }
   return ratios;
 }
@@ -179,10 +176,7 @@ Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOption
     result.speedup = Median(ratios);
     result.candidate_us = Median(candidate);
     result.baseline_us = Median(baseline);
-    interval = MedianInterval(ratios, confidence);
-    const double factor = SharedBaselineFactor(candidate, baseline);
-    interval.low = result.speedup - (result.speedup - interval.low) * factor;
-    interval.high = result.speedup + (interval.high - result.speedup) * factor;
+    interval = MedianInterval(InPairs(ratios), confidence);
   } else {
     result.candidate_us = Mean(candidate);
     result.baseline_us = Mean(baseline);
