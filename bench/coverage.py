@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """How often does the interval hold the truth, if a measurement ends at the first look at which it is narrow enough? A simulation.
 
-    bench/coverage.py [--trials 4000] [--half-width 0.01]
+    bench/coverage.py [--trials 4000] [--half-width 0.01] [--steady-baseline]
 
 For several rules: the rounds after which is looked (`round_checks`) and the confidence of each look. Noise of both sides is normal, skewed, or
 normal with a tenth of the calls late by up to eight sigma. Told are coverage and mean rounds for a growing sigma, in percent of a call.
+--steady-baseline: the baseline always takes the median of the candidate's times.
 
 And what does a candidate come out as that takes as long as its baseline, after twenty rounds? For ratios to each of the two baselines beside a call,
 and for ratios to their mean; also where a third of the calls is late by up to ten sigma, and on a machine that is 20 sigma slower for some calls at a
@@ -58,24 +59,47 @@ def rank(n, confidence):
     return best
 
 
-def simulate(noise, sigma, looks, confidence, half_width, trials):
+def ratios_to(calls):
+    """Of calls B A B A ... B: each A's ratios to the two B beside it, [trial, round, 2]."""
+    return numpy.stack((calls[:, :-1:2] / calls[:, 1::2], calls[:, 2::2] / calls[:, 1::2]), axis=2)
+
+
+def worth(candidate, baseline):
+    """How many values the two ratios of each round are worth, for each trial."""
+    a, b = ((numpy.median(numpy.abs(x - numpy.median(x, axis=1, keepdims=True)), axis=1) / numpy.median(x, axis=1)) ** 2 for x in (candidate, baseline))
+    both = numpy.where(a + b > 0, a + b, 1)
+    agreement = numpy.where(a + b > 0, (numpy.arcsin(a / both) + numpy.arcsin(b / both)) / math.pi, 0.5)
+    n = candidate.shape[1]
+    return numpy.maximum(n, (2 * n / (1 + 2 * agreement) + 1e-9).astype(int))
+
+
+def interval(pooled, counts, confidence):
+    """(low, high) of each trial, whose ratios are sorted."""
+    low, high = numpy.empty(len(pooled)), numpy.empty(len(pooled))
+    for count in numpy.unique(counts):
+        rows = pooled[counts == count]
+        place = (rank(int(count), confidence) - 0.5) * rows.shape[1] / count - 0.5
+        below, part = int(place), place - int(place)
+        low[counts == count] = rows[:, below] * (1 - part) + rows[:, below + 1] * part
+        high[counts == count] = rows[:, -1 - below] * (1 - part) + rows[:, -2 - below] * part
+    return low, high
+
+
+def simulate(noise, sigma, looks, confidence, half_width, trials, steady_baseline):
     """(coverage, mean rounds)"""
-    ratios = ratios_to(noise(sigma, (trials, 2 * looks[-1] + 1)))
+    calls = noise(sigma, (trials, 2 * looks[-1] + 1))
+    if steady_baseline:
+        calls[:, ::2] = numpy.median(noise(sigma, (1, 400_000)))
+    ratios = ratios_to(calls)
     done, held, rounds = numpy.zeros(trials, bool), numpy.zeros(trials, bool), numpy.zeros(trials)
     for look in looks:
-        pooled, k = numpy.sort(ratios[:, :look].reshape(trials, -1), axis=1), rank(look, confidence)
-        values, median = (pooled[:, ::2] + pooled[:, 1::2]) / 2, numpy.median(pooled, axis=1)
-        low, high = values[:, k - 1], values[:, look - k]
-        ends = ~done & (((high - low) / 2 / median <= half_width) | (look == looks[-1]))
+        pooled = numpy.sort(ratios[:, :look].reshape(trials, -1), axis=1)
+        low, high = interval(pooled, worth(calls[:, 1:2 * look:2], calls[:, 2:2 * look + 1:2]), confidence)
+        ends = ~done & (((high - low) / 2 / numpy.median(pooled, axis=1) <= half_width) | (look == looks[-1]))
         held[ends] = ((low <= 1) & (1 <= high))[ends]
         rounds[ends] = look
         done |= ends
     return held.mean(), rounds.mean()
-
-
-def ratios_to(calls):
-    """Of calls B A B A ... B: each A's ratios to the two B beside it, [trial, round, 2]."""
-    return numpy.stack((calls[:, :-1:2] / calls[:, 1::2], calls[:, 2::2] / calls[:, 1::2]), axis=2)
 
 
 def against_itself(noise, sigma, trials):
@@ -89,11 +113,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=4000)
     parser.add_argument("--half-width", type=float, default=0.01)
+    parser.add_argument("--steady-baseline", action="store_true")
     arguments = parser.parse_args()
     print(f"| noise | rule | least coverage | rounds at sigma {', '.join(f'{s}%' for s in SIGMAS)} |\n|---|---|---|---|")
     for noise in (normal, skewed, late):
         for name, (looks, confidence) in RULES.items():
-            told = [simulate(noise, s / 100, looks, confidence, arguments.half_width, arguments.trials) for s in SIGMAS]
+            told = [simulate(noise, s / 100, looks, confidence, arguments.half_width, arguments.trials, arguments.steady_baseline) for s in SIGMAS]
             print(f"| {noise.__name__} | {name} | {min(c for c, _ in told):.3f} | {', '.join(f'{r:.0f}' for _, r in told)} |", flush=True)
     print("\n| noise | sigma | ratios to each neighbour | ratios to their mean |\n|---|---|---|---|")
     for noise in (normal, skewed, late, later, states):

@@ -11,7 +11,8 @@
 namespace kb {
 namespace {
 
-constexpr int kBisections = 200;  // more than the bits of a double: stops at the last representable step
+constexpr int kBisections = 200;    // more than the bits of a double: stops at the last representable step
+constexpr double kRounding = 1e-9;  // what rounding takes from a number that is whole
 
 // P(|T| <= t) for t = sqrt(degrees) tan(theta): the finite series for integer degrees of freedom, Abramowitz and Stegun
 // 26.7.3 and 26.7.4. All terms are positive, so nothing cancels.
@@ -34,12 +35,33 @@ double LogBinomialHalf(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::numbers::ln2;
 }
 
-// As many values as there are rounds, from two ratios for each; see EstimateSpeedup.
-std::vector<double> InPairs(std::vector<double> ratios) {
-  std::sort(ratios.begin(), ratios.end());
-  std::vector<double> values;
-  for (size_t i = 0; i + 1 < ratios.size(); i += 2) values.push_back(std::midpoint(ratios[i], ratios[i + 1]));
-  return values;
+// How many independent values the two ratios of each round are worth; see EstimateSpeedup. Relative scales by the
+// median absolute deviation, so that one slow round does not decide.
+size_t WorthOfRatios(std::span<const double> candidate, std::span<const double> baseline) {
+  const auto variance = [](std::span<const double> values) {
+    const double relative = MedianAbsoluteDeviation(values) / Median(values);
+    return relative * relative;
+  };
+  const double a = variance(candidate);
+  const double b = variance(baseline);
+  if (a + b == 0) return candidate.size();
+  const double agreement = (std::asin(a / (a + b)) + std::asin(b / (a + b))) / std::numbers::pi;
+  const double worth = 2 * static_cast<double>(candidate.size()) / (1 + 2 * agreement);
+  return std::max(candidate.size(), static_cast<size_t>(worth + kRounding));
+}
+
+// Quantiles of `values` at (i + 1/2) / count, between two of them where they fall between two.
+std::vector<double> Quantiles(std::vector<double> values, size_t count) {
+  std::sort(values.begin(), values.end());
+  const double step = static_cast<double>(values.size()) / static_cast<double>(count);
+  std::vector<double> quantiles;
+  for (size_t i = 0; i < count; ++i) {
+    const double place = std::max(0.0, (static_cast<double>(i) + 0.5) * step - 0.5);
+    const auto below = static_cast<size_t>(place);
+    const double above = values[std::min(below + 1, values.size() - 1)];
+    quantiles.push_back(std::lerp(values[below], above, place - static_cast<double>(below)));
+  }
+  return quantiles;
 }
 
 // The ratio of the means S = mean(B) / mean(A): to first order S - s has the variance of the mean of
@@ -176,7 +198,7 @@ Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOption
     result.speedup = Median(ratios);
     result.candidate_us = Median(candidate);
     result.baseline_us = Median(baseline);
-    interval = MedianInterval(InPairs(ratios), confidence);
+    interval = MedianInterval(Quantiles(ratios, WorthOfRatios(candidate, baseline)), confidence);
   } else {
     result.candidate_us = Mean(candidate);
     result.baseline_us = Mean(baseline);

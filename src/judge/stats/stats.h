@@ -87,11 +87,12 @@ struct Speedup {
 };
 
 // The statistical interval is that of the median of the ratios (or, for kMean, of the ratio of the means by the delta
-// method with Student's t). Two ratios share a candidate's time or a baseline, so n rounds are counted as n values and
-// not as 2 n: the ratios are sorted, and each two of them that follow one another become their mean. That is right
-// where one side makes all of the noise. Where both make as much, neighbours agree on the side of the median on which
-// they lie in 2/3 of the cases, by (2 / pi) arcsin(1 / 2), and the n rounds are worth 1.2 n values. Then low becomes
-// low (1 - f) and high becomes high (1 + f), f being Speedup::floor.
+// method with Student's t). The 2 n ratios of n rounds are no 2 n values, for each shares a time with the ones before
+// and behind it. Two that share A_i correlate by r = a / (a + b), two that share B_i by 1 - r, where a and b are the
+// relative variances of candidate and baseline, and on the sign of their distance from the median they correlate by
+// (2 / pi) arcsin r (Sheppard, for normal noise). So the 2 n are worth 2 n / (1 + 2 c), c being the mean of the two:
+// 1.2 n where both sides scatter alike, n where one side does all of it. Quantiles of the ratios at that many places
+// are what MedianInterval() gets. Then low becomes low (1 - f) and high becomes high (1 + f), f being Speedup::floor.
 Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options = {});
 
 }  // namespace kb

@@ -215,8 +215,20 @@ TEST(StatsTest, NothingScoredIsNotANumber) {
   EXPECT_EQ(one.coverage, 0);
 }
 
-// The intervals keep what they promise, whichever side is noisy: that two ratios of a round count as one value is what
-// makes it so.
+// Rounds are worth a fifth more values than there are of them where both sides scatter alike, and no more where one
+// does.
+TEST(StatsTest, RatiosAreWorthWhatTheirNeighboursLeaveThem) {
+  const std::vector<double> steady(10, 50), noisy = {50, 51, 49, 52, 48, 53, 47, 54, 46, 55};
+  const double ten = 1 - 2.0 * 11 / 1024,
+               twelve = 1 - 2.0 * 13 / 4096;  // the second of as many values to the last but one
+  EXPECT_DOUBLE_EQ(EstimateSpeedup(Rounds(noisy, steady)).coverage, ten);
+  EXPECT_DOUBLE_EQ(EstimateSpeedup(Rounds(steady, noisy)).coverage, ten);
+  EXPECT_DOUBLE_EQ(EstimateSpeedup(Rounds(steady, steady)).coverage, ten);
+  EXPECT_DOUBLE_EQ(EstimateSpeedup(Rounds(noisy, noisy), {.looks = 2}).coverage, twelve);
+}
+
+// The intervals keep what they promise, whichever side is noisy: that two ratios which share a time are not two values
+// is what makes it so.
 TEST(StatsTest, CoverageHoldsInSimulation) {
   const struct { double candidate_noise, baseline_noise; } kCases[] = {{0.02, 0.0}, {0.02, 0.02}, {0.001, 0.02}};
   for (const auto& test : kCases) {
