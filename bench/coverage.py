@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """How often does the interval hold the truth, if a measurement ends at the first look at which it is narrow enough? A simulation.
 
-    bench/coverage.py [--trials 4000] [--half-width 0.01] [--steady-baseline]
+    bench/coverage.py [--trials 4000] [--half-width 0.01] [--in-a-row 3] [--steady-baseline]
 
 For several rules: the rounds after which is looked (`round_checks`) and the confidence of each look. Noise of both sides is normal, skewed, or
 normal with a tenth of the calls late by up to eight sigma. Told are coverage and mean rounds for a growing sigma, in percent of a call.
---steady-baseline: the baseline always takes the median of the candidate's times.
+--steady-baseline: the baseline always takes the median of the candidate's times. --in-a-row: so many rounds, and then one with other inputs, as
+under `strict`; the one behind it has one ratio.
 
 And what does a candidate come out as that takes as long as its baseline, after twenty rounds? For ratios to each of the two baselines beside a call,
 and for ratios to their mean; also where a third of the calls is late by up to ten sigma, and on a machine that is 20 sigma slower for some calls at a
@@ -64,13 +65,16 @@ def ratios_to(calls):
     return numpy.stack((calls[:, :-1:2] / calls[:, 1::2], calls[:, 2::2] / calls[:, 1::2]), axis=2)
 
 
-def worth(candidate, baseline):
-    """How many values the two ratios of each round are worth, for each trial."""
-    a, b = ((numpy.median(numpy.abs(x - numpy.median(x, axis=1, keepdims=True)), axis=1) / numpy.median(x, axis=1)) ** 2 for x in (candidate, baseline))
-    both = numpy.where(a + b > 0, a + b, 1)
-    agreement = numpy.where(a + b > 0, (numpy.arcsin(a / both) + numpy.arcsin(b / both)) / math.pi, 0.5)
-    n = candidate.shape[1]
-    return numpy.maximum(n, (2 * n / (1 + 2 * agreement) + 1e-9).astype(int))
+def worth(candidate, baseline, follows):
+    """How many values the ratios of each trial are worth."""
+    def scatter(times):
+        steps = numpy.diff(times, axis=1)
+        return (numpy.median(numpy.abs(steps - numpy.median(steps, axis=1, keepdims=True)), axis=1) / numpy.median(times, axis=1)) ** 2
+    a, b = scatter(candidate), scatter(baseline)
+    share = numpy.where(a + b > 0, a / numpy.where(a + b > 0, a + b, 1), 1)
+    ratios = len(follows) + follows.sum()
+    agreement = follows.sum() * numpy.arcsin(share) + follows[1:].sum() * numpy.arcsin(1 - share)
+    return numpy.maximum(1, ratios ** 2 / (ratios + 4 / math.pi * agreement) + 1e-9).astype(int)
 
 
 def interval(pooled, counts, confidence):
@@ -85,17 +89,19 @@ def interval(pooled, counts, confidence):
     return low, high
 
 
-def simulate(noise, sigma, looks, confidence, half_width, trials, steady_baseline):
+def simulate(noise, sigma, looks, confidence, arguments):
     """(coverage, mean rounds)"""
+    trials = arguments.trials
     calls = noise(sigma, (trials, 2 * looks[-1] + 1))
-    if steady_baseline:
+    if arguments.steady_baseline:
         calls[:, ::2] = numpy.median(noise(sigma, (1, 400_000)))
-    ratios = ratios_to(calls)
+    ratios, follows = ratios_to(calls), numpy.arange(looks[-1]) % arguments.in_a_row > 0
+    ratios[:, ~follows, 0] = numpy.nan  # sorted behind all others
     done, held, rounds = numpy.zeros(trials, bool), numpy.zeros(trials, bool), numpy.zeros(trials)
     for look in looks:
-        pooled = numpy.sort(ratios[:, :look].reshape(trials, -1), axis=1)
-        low, high = interval(pooled, worth(calls[:, 1:2 * look:2], calls[:, 2:2 * look + 1:2]), confidence)
-        ends = ~done & (((high - low) / 2 / numpy.median(pooled, axis=1) <= half_width) | (look == looks[-1]))
+        pooled = numpy.sort(ratios[:, :look].reshape(trials, -1), axis=1)[:, :look + follows[:look].sum()]
+        low, high = interval(pooled, worth(calls[:, 1:2 * look:2], calls[:, 2:2 * look + 1:2], follows[:look]), confidence)
+        ends = ~done & (((high - low) / 2 / numpy.median(pooled, axis=1) <= arguments.half_width) | (look == looks[-1]))
         held[ends] = ((low <= 1) & (1 <= high))[ends]
         rounds[ends] = look
         done |= ends
@@ -113,12 +119,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--trials", type=int, default=4000)
     parser.add_argument("--half-width", type=float, default=0.01)
+    parser.add_argument("--in-a-row", type=int, default=3)
     parser.add_argument("--steady-baseline", action="store_true")
     arguments = parser.parse_args()
     print(f"| noise | rule | least coverage | rounds at sigma {', '.join(f'{s}%' for s in SIGMAS)} |\n|---|---|---|---|")
     for noise in (normal, skewed, late):
         for name, (looks, confidence) in RULES.items():
-            told = [simulate(noise, s / 100, looks, confidence, arguments.half_width, arguments.trials, arguments.steady_baseline) for s in SIGMAS]
+            told = [simulate(noise, s / 100, looks, confidence, arguments) for s in SIGMAS]
             print(f"| {noise.__name__} | {name} | {min(c for c, _ in told):.3f} | {', '.join(f'{r:.0f}' for _, r in told)} |", flush=True)
     print("\n| noise | sigma | ratios to each neighbour | ratios to their mean |\n|---|---|---|---|")
     for noise in (normal, skewed, late, later, states):

@@ -7,13 +7,13 @@ A kind is words joined by +, and behind a colon how many processes there are of 
     plain     as the device process runs it
     confine   with a runner's seccomp filter and limits
     pool      outputs come from the arena (output_arena.py)
-    own       outputs come from a pool of torch's own, as every other allocation of forward does
+    own       what forward allocates comes from a pool of torch's own allocator that holds nothing else
     cupti     CUPTI has callbacks, and traces nothing
-    forked    from one process that has imported torch, with the others of its kind and not by itself
+    forked    from this process, which has imported torch; the others import it themselves
 
-Before each call the core's private caches are emptied, as the judge does, but with --warm. In each turn every process makes one call, in
-random order. Told is each process's median over turns of its time divided by the median of the plain ones in the same turn, and for each kind
-the mean and the standard deviation of its processes. A host that is slower from one moment to the next is so for all of them.
+Before each call the core's private caches are emptied, as the judge does, unless --warm. In each turn every process makes one call, in
+random order. Told is each process's median over turns of its time divided by the median of the (other) plain ones in the same turn, and for
+each kind the mean and the standard deviation of its processes. A host that is slower from one moment to the next is so for all of them.
 """
 
 import argparse
@@ -24,10 +24,12 @@ import statistics
 import subprocess
 import sys
 import time
+import traceback
 
 from common import BINARY, problem_files
 
 TREE = BINARY.resolve().parent.parent
+WORDS = {"plain", "confine", "pool", "own", "cupti", "forked"}
 KINDS = "plain:4,pool:4,own:4,confine+pool:4,forked:4"
 PROBLEMS = "1/36@small,2/40@small,3/43@small,3/9@standard,3/15@standard"
 
@@ -92,9 +94,9 @@ def serve(kind, files, warm, requests, answers):
 
 
 class Server:
-    """A process of one kind and the pipes to it; `start` gets their ends in the process and does not return there."""
+    """A process of one kind and the pipes to it. `others`: those that a forked one must not hold the pipes of."""
 
-    def __init__(self, kind, arguments, files):
+    def __init__(self, kind, arguments, files, others):
         self.kind = kind
         if "forked" in kind.split("+"):
             import torch  # noqa: F401 (once: what is forked shares it)
@@ -102,9 +104,15 @@ class Server:
             self.back, answers = os.pipe()
             self.pid = os.fork()
             if not self.pid:
-                os.close(self.to)  # or else nobody would see this process end
-                serve(kind.split("+"), files, arguments.warm, os.fdopen(theirs), os.fdopen(answers, "w"))
-                os._exit(0)
+                os.close(self.to), os.close(self.back)
+                for other in others:
+                    other.to.close(), other.back.close()
+                try:
+                    serve(kind.split("+"), files, arguments.warm, os.fdopen(theirs), os.fdopen(answers, "w"))
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(0)
             os.close(theirs), os.close(answers)
             self.to, self.back = os.fdopen(self.to, "w"), os.fdopen(self.back)
         else:
@@ -114,12 +122,18 @@ class Server:
     def ask(self, name):
         self.to.write(f"{name}\n")
         self.to.flush()
-        return float(self.back.readline())
+        answer = self.back.readline()
+        if not answer:
+            raise SystemExit(f"a process of kind {self.kind} ended")
+        return float(answer)
 
 
 def measure(servers, name, turns):
-    """Each server's median ratio to the plain ones, and the plain ones' median us."""
+    """Each server's median ratio to the other plain ones, and the plain ones' median us."""
     plain = [number for number, server in enumerate(servers) if server.kind == "plain"]
+
+    def ratio(number, us):
+        return us[number] / statistics.median(us[other] for other in plain if other != number)
     for _ in range(4):
         for server in servers:
             server.ask(name)
@@ -128,14 +142,15 @@ def measure(servers, name, turns):
         us = [0.0] * len(servers)
         for number in random.sample(range(len(servers)), len(servers)):
             us[number] = servers[number].ask(name)
-        rows.append((us, statistics.median(us[number] for number in plain)))
-    return [statistics.median(us[number] / middle for us, middle in rows) for number in range(len(servers))], statistics.median(middle for _, middle in rows)
+        rows.append(us)
+    ratios = [statistics.median(ratio(number, us) for us in rows) for number in range(len(servers))]
+    return ratios, statistics.median(us[number] for us in rows for number in plain)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", default=PROBLEMS)
-    parser.add_argument("--kinds", default=KINDS, help="plain ones among them")
+    parser.add_argument("--kinds", default=KINDS, help="two or more of each, plain ones among them")
     parser.add_argument("--turns", type=int, default=60)
     parser.add_argument("--warm", action="store_true", help="leave the core's caches as the last process left them")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
@@ -145,12 +160,17 @@ def main():
     files = {name: (paths[name], size) for name, _, size in (entry.partition("@") for entry in arguments.problems.split(","))}
     if arguments.serve:
         return serve(arguments.serve.split("+"), files, arguments.warm, sys.stdin, sys.stdout)
-    kinds = {kind: int(count or 1) for kind, _, count in (entry.partition(":") for entry in arguments.kinds.split(","))}
-    if "plain" not in kinds:
-        raise SystemExit("--kinds needs plain ones, for they are what the others are compared with")
-    servers = [Server(kind, arguments, files) for kind, count in kinds.items() for _ in range(count)]
+    kinds = {kind: int(count or 2) for kind, _, count in (entry.partition(":") for entry in arguments.kinds.split(","))}
+    unknown = {word for kind in kinds for word in kind.split("+")} - WORDS
+    if unknown or "plain" not in kinds or min(kinds.values()) < 2:
+        parser.error(f"--kinds: unknown {', '.join(sorted(unknown))}" if unknown else "--kinds needs plain ones, and two or more of each")
+    servers = []
+    for kind, count in kinds.items():
+        for _ in range(count):
+            servers.append(Server(kind, arguments, files, servers))
     if any(server.back.readline() != "ready\n" for server in servers):
         raise SystemExit("a process did not start")
+    os.sched_setaffinity(0, os.sched_getaffinity(0) - {arguments.core} or {arguments.core})
     for server in servers:  # its main thread, and from here: what is confined may not
         os.sched_setaffinity(server.pid, {arguments.core})
     print(f"| problem | plain us | {' | '.join(kinds)} |\n|---|---|{'---|' * len(kinds)}")
@@ -159,7 +179,7 @@ def main():
         cells = []
         for kind in kinds:
             own = [ratio for ratio, server in zip(ratios, servers) if server.kind == kind]
-            cells.append(f"{statistics.mean(own):.3f} ± {statistics.pstdev(own):.3f} ({', '.join(f'{ratio:.3f}' for ratio in own)})")
+            cells.append(f"{statistics.mean(own):.3f} ± {statistics.stdev(own):.3f} ({', '.join(f'{ratio:.3f}' for ratio in own)})")
         print(f"| {name} {size} | {us:.0f} | {' | '.join(cells)} |", flush=True)
 
 

@@ -35,30 +35,28 @@ double LogBinomialHalf(double n, double k) {
   return std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - n * std::numbers::ln2;
 }
 
-// How many independent values the two ratios of each round are worth; see EstimateSpeedup. Relative scales by the
-// median absolute deviation, so that one slow round does not decide.
-size_t WorthOfRatios(std::span<const double> candidate, std::span<const double> baseline) {
-  const auto variance = [](std::span<const double> values) {
-    const double relative = MedianAbsoluteDeviation(values) / Median(values);
-    return relative * relative;
-  };
-  const double a = variance(candidate);
-  const double b = variance(baseline);
-  if (a + b == 0) return candidate.size();
-  const double agreement = (std::asin(a / (a + b)) + std::asin(b / (a + b))) / std::numbers::pi;
-  const double worth = 2 * static_cast<double>(candidate.size()) / (1 + 2 * agreement);
-  return std::max(candidate.size(), static_cast<size_t>(worth + kRounding));
+// The relative variance of one side's times, up to a factor that both sides have; without what grows steadily.
+double Scatter(std::span<const double> times) {
+  if (times.size() < 2) return 0;
+  std::vector<double> steps;
+  for (size_t i = 1; i < times.size(); ++i) steps.push_back(times[i] - times[i - 1]);
+  const double relative = MedianAbsoluteDeviation(steps) / Median(times);
+  return relative * relative;
 }
 
-// Quantiles of `values` at (i + 1/2) / count, between two of them where they fall between two.
+bool FollowsNeighbour(std::span<const TimedRound> rounds, size_t i) {
+  return i > 0 && rounds[i - 1].index + 1 == rounds[i].index;
+}
+
+// Quantiles of `values` at (i + 1/2) / count, between two of them where they fall between two; 1 <= count <= values.
 std::vector<double> Quantiles(std::vector<double> values, size_t count) {
   std::sort(values.begin(), values.end());
   const double step = static_cast<double>(values.size()) / static_cast<double>(count);
   std::vector<double> quantiles;
   for (size_t i = 0; i < count; ++i) {
-    const double place = std::max(0.0, (static_cast<double>(i) + 0.5) * step - 0.5);
+    const double place = (static_cast<double>(i) + 0.5) * step - 0.5;
     const auto below = static_cast<size_t>(place);
-    const double above = values[std::min(below + 1, values.size() - 1)];
+    const double above = values[std::min(below + 1, values.size() - 1)];  // the last one has none
     quantiles.push_back(std::lerp(values[below], above, place - static_cast<double>(below)));
   }
   return quantiles;
@@ -169,12 +167,33 @@ std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds) {
   std::vector<double> ratios;
   for (size_t i = 0; i < rounds.size(); ++i) {
     if (!rounds[i].scored) continue;
-    const bool neighbour = i > 0 && rounds[i - 1].index + 1 == rounds[i].index;
-    const double before = neighbour ? rounds[i - 1].baseline_us : rounds[i].baseline_us;
-    ratios.push_back(before / rounds[i].candidate_us);
+    if (FollowsNeighbour(rounds, i)) ratios.push_back(rounds[i - 1].baseline_us / rounds[i].candidate_us);
     ratios.push_back(rounds[i].baseline_us / rounds[i].candidate_us);
   }
   return ratios;
+}
+
+double WorthOfRatios(std::span<const TimedRound> rounds) {
+  std::vector<double> candidate;
+  std::vector<double> baseline;
+  double ratios = 0;
+  double share_candidate = 0;
+  double share_baseline = 0;
+  for (size_t i = 0; i < rounds.size(); ++i) {
+    if (!rounds[i].scored) continue;
+    candidate.push_back(rounds[i].candidate_us);
+    baseline.push_back(rounds[i].baseline_us);
+    const bool follows = FollowsNeighbour(rounds, i);
+    ratios += follows ? 2 : 1;
+    share_candidate += follows ? 1 : 0;
+    share_baseline += follows && rounds[i - 1].scored ? 1 : 0;
+  }
+  if (ratios == 0) return 0;
+  const double a = Scatter(candidate);
+  const double b = Scatter(baseline);
+  const double of_candidate = a + b > 0 ? a / (a + b) : 1;  // all alike: as if one side did all of it
+  const double agreement = share_candidate * std::asin(of_candidate) + share_baseline * std::asin(1 - of_candidate);
+  return ratios * ratios / (ratios + 4 / std::numbers::pi * agreement);
 }
 
 Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options) {
@@ -198,7 +217,8 @@ Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOption
     result.speedup = Median(ratios);
     result.candidate_us = Median(candidate);
     result.baseline_us = Median(baseline);
-    interval = MedianInterval(Quantiles(ratios, WorthOfRatios(candidate, baseline)), confidence);
+    const auto worth = static_cast<size_t>(std::max(1.0, WorthOfRatios(rounds) + kRounding));
+    interval = MedianInterval(Quantiles(ratios, worth), confidence);
   } else {
     result.candidate_us = Mean(candidate);
     result.baseline_us = Mean(baseline);

@@ -2,9 +2,8 @@
 //
 // A round times the candidate (A) and then the baseline (B), so a run reads A0 B0 A1 B1 A2 B2 ... A round has two
 // speedups, to the baselines on both sides of it: B_{i-1} / A_i and B_i / A_i. A machine that slows down or speeds up
-// steadily makes one of them larger and the other smaller, and their median stays. They are never averaged first: noise
-// only makes calls longer, so the mean of two is above the middle of one, and a module came out up to 1.4% faster than
-// itself. A ratio of two neighbours has the median 1 whatever the noise, if both sides are the same.
+// steadily makes one of them larger and the other smaller by as much. They are never averaged first: noise only makes
+// calls longer, so the mean of two is above the middle of one, and modules came out up to 1.3% too fast. The ratios to both neighbours together have the median 1 whatever that noise, if it is the same for both.
 #ifndef JUDGE_STATS_STATS_H_
 #define JUDGE_STATS_STATS_H_
 
@@ -46,8 +45,8 @@ Interval MeanInterval(std::span<const double> values, double confidence);
 // What the interval of one look has to attain where it is one of several, the first of which that is narrow enough ends
 // the measurement. A look that asks how wide an interval is, and not where it lies, makes it a little too narrow on
 // average: half of the error that `confidence` leaves is kept for that, however many looks there are. In simulations
-// (StatsTest.CoverageHoldsOverAllLooks) 95% become 97%; a share for each look (Bonferroni) made it 98 to 99%, for up to
-// 1.7 times the rounds.
+// (StatsTest.CoverageHoldsOverAllLooks) 95% become 97%; a share for each look (Bonferroni) made it 99%, for up to 1.7
+// times the rounds.
 double ConfidenceOfLook(double confidence, size_t looks);
 
 struct TimedRound {
@@ -57,9 +56,18 @@ struct TimedRound {
   bool scored = true;  // a round that is not scored still serves its neighbour as a baseline
 };
 
-// Two speedups for each scored round, in order: B_{i-1} / A_i and B_i / A_i, or twice the latter where the round before
+// Two speedups for each scored round, in order: B_{i-1} / A_i and B_i / A_i, or the latter alone where the round before
 // is not in the list. Leave void rounds out. Rounds come in ascending order of index, with times above zero.
 std::vector<double> SpeedupRatios(std::span<const TimedRound> rounds);
+
+// How many independent values those ratios are worth, for two that share a time are not two values: m ratios of which
+// s_A pairs share an A and s_B pairs share a B are worth m^2 / (m + 2 (s_A c_A + s_B c_B)). c is the correlation of
+// the signs of their distance from the median: (2 / pi) arcsin r for normal noise (Sheppard's formula) that correlates
+// by r, which is a / (a + b) for c_A and b / (a + b) for c_B with the relative variances a and b of A and B. They are
+// squares of the median absolute deviation of the steps from one time to the next, so that neither steady drift nor one
+// slow round decides. Noise that both sides share makes them look alike, and the worth up to a fifth too large.
+// n rounds in a row are worth 1.2 n where both sides scatter alike and n where one side does all of it. 0 for no round.
+double WorthOfRatios(std::span<const TimedRound> rounds);
 
 enum class Statistic {
   kMedian,  // the median of the ratios of all rounds
@@ -87,12 +95,8 @@ struct Speedup {
 };
 
 // The statistical interval is that of the median of the ratios (or, for kMean, of the ratio of the means by the delta
-// method with Student's t). The 2 n ratios of n rounds are no 2 n values, for each shares a time with the ones before
-// and behind it. Two that share A_i correlate by r = a / (a + b), two that share B_i by 1 - r, where a and b are the
-// relative variances of candidate and baseline, and on the sign of their distance from the median they correlate by
-// (2 / pi) arcsin r (Sheppard, for normal noise). So the 2 n are worth 2 n / (1 + 2 c), c being the mean of the two:
-// 1.2 n where both sides scatter alike, n where one side does all of it. Quantiles of the ratios at that many places
-// are what MedianInterval() gets. Then low becomes low (1 - f) and high becomes high (1 + f), f being Speedup::floor.
+// method with Student's t): MedianInterval() of as many quantiles of the ratios as they are worth, rounded down. Then
+// low becomes low (1 - f) and high becomes high (1 + f), f being Speedup::floor.
 Speedup EstimateSpeedup(std::span<const TimedRound> rounds, const EstimateOptions& options = {});
 
 }  // namespace kb
