@@ -3,7 +3,8 @@
 // A round times the candidate (A) and then the baseline (B), so a run reads A0 B0 A1 B1 A2 B2 ... A round has two
 // speedups, to the baselines on both sides of it: B_{i-1} / A_i and B_i / A_i. A machine that slows down or speeds up
 // steadily makes one of them larger and the other smaller by as much. They are never averaged first: noise only makes
-// calls longer, so the mean of two is above the middle of one, and modules came out up to 1.3% too fast. The ratios to both neighbours together have the median 1 whatever that noise, if it is the same for both.
+// calls longer, so the mean of two is above the middle of one, and modules came out up to 1.3% too fast. The ratios to
+// both neighbours together have the median 1 whatever that noise, if it is the same for both.
 #ifndef JUDGE_STATS_STATS_H_
 #define JUDGE_STATS_STATS_H_
 
