@@ -4,7 +4,8 @@
 // speedups, to the baselines on both sides of it: B_{i-1} / A_i and B_i / A_i. A machine that slows down or speeds up
 // steadily makes one of them larger and the other smaller by as much. They are never averaged first: noise only makes
 // calls longer, so the mean of two is above the middle of one, and modules came out up to 1.3% too fast. The ratios to
-// both neighbours together have the median 1 whatever that noise, if it is the same for both.
+// both neighbours together have the median 1 whatever that noise, if it is the same for both. A round whose neighbour
+// before it is void or has other inputs has the second ratio alone, which drift moves.
 #ifndef JUDGE_STATS_STATS_H_
 #define JUDGE_STATS_STATS_H_
 
