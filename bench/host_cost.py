@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a runner's surroundings cost a module's host on a GPU: processes of different kinds on one core, one call each in turn.
 
-    bench/host_cost.py [--problems 3/43@small,3/15@standard,...] [--turns 60] [--kinds plain:4,pool:4,...] [--warm]
+    bench/host_cost.py [--problems 3/43@small,3/15@standard,...] [--turns 60] [--kinds plain:4,pool:4,...] [--pairs 20] [--warm]
 
 A kind is words joined by +, and behind a colon how many processes there are of it:
     plain     as the device process runs it
@@ -14,10 +14,15 @@ A kind is words joined by +, and behind a colon how many processes there are of 
 Before each call the core's private caches are emptied, as the judge does, unless --warm. In each turn every process makes one call, in
 random order. Told is each process's median over turns of its time divided by the median of the (other) plain ones in the same turn, and for
 each kind the mean and the standard deviation of its processes. A host that is slower from one moment to the next is so for all of them.
+
+With --pairs ROUNDS a second table tells what A/A would be if both sides were of one kind: each two processes of a kind call in turn for so
+many rounds, and the ratio of one to the other is the median of its rounds' ratios to the call before and to the one behind, as the judge's.
+It has neither doorbell nor offset, which an evaluation has on top. "Each with itself" is one process's calls among themselves.
 """
 
 import argparse
 import gc
+import itertools
 import os
 import random
 import statistics
@@ -147,11 +152,40 @@ def measure(servers, name, turns):
     return ratios, statistics.median(us[number] for us in rows for number in plain)
 
 
+def pair_ratio(one, other, name, rounds):
+    """The ratio of one process to another that takes turns with it, and the other's median us."""
+    before = other.ask(name)
+    ratios, others = [], [before]
+    for _ in range(rounds):
+        between, behind = one.ask(name), other.ask(name)
+        ratios += [between / before, between / behind]
+        others.append(behind)
+        before = behind
+    return statistics.median(ratios), statistics.median(others)
+
+
+def print_pairs(servers, kinds, names, rounds):
+    """How far from 1 the ratios of pairs are, in the median and at most, and how many are within 0.3%: first of processes with themselves."""
+    members = {kind: [server for server in servers if server.kind == kind] for kind in kinds}
+    pairs = {"each with itself": [(server, server) for server in servers]}
+    pairs |= {kind: list(itertools.combinations(members[kind], 2)) for kind in kinds}
+    print(f"\n| problem | {' | '.join(f'{kind}: us, median, largest, within 0.3%' for kind in pairs)} |\n|---|{'---|' * len(pairs)}")
+    for name in names:
+        cells = []
+        for two in pairs.values():
+            told = [pair_ratio(one, other, name, rounds) for one, other in two]
+            distances = [abs(ratio - 1) for ratio, _ in told]
+            us, near = statistics.median(us for _, us in told), sum(distance <= 0.003 for distance in distances)
+            cells.append(f"{us:.0f}, {statistics.median(distances):.2%}, {max(distances):.2%}, {near} of {len(two)}")
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", default=PROBLEMS)
     parser.add_argument("--kinds", default=KINDS, help="two or more of each, plain ones among them")
     parser.add_argument("--turns", type=int, default=60)
+    parser.add_argument("--pairs", type=int, default=0, metavar="ROUNDS")
     parser.add_argument("--warm", action="store_true", help="leave the core's caches as the last process left them")
     parser.add_argument("--core", type=int, default=max(os.sched_getaffinity(0)))
     parser.add_argument("--serve", help=argparse.SUPPRESS)
@@ -181,6 +215,8 @@ def main():
             own = [ratio for ratio, server in zip(ratios, servers) if server.kind == kind]
             cells.append(f"{statistics.mean(own):.3f} ± {statistics.stdev(own):.3f} ({', '.join(f'{ratio:.3f}' for ratio in own)})")
         print(f"| {name} {size} | {us:.0f} | {' | '.join(cells)} |", flush=True)
+    if arguments.pairs:
+        print_pairs(servers, kinds, files, arguments.pairs)
 
 
 if __name__ == "__main__":
