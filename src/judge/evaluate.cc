@@ -313,7 +313,8 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  undisturbed_.Begin(BaselineKey(request, problem));
+  const std::string baseline = BaselineKey(request, problem);
+  undisturbed_.Begin(baseline);
   bool skipped = false;
   for (int call = 0; !undisturbed_.Enough(); ++call) {
     if (!quiet && call == kUndisturbedPatience) {  // is it others?
@@ -337,6 +338,7 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   evaluation->undisturbed_launch_us = figure.launch_us;
   evaluation->undisturbed_spread = figure.spread;
   evaluation->brief = undisturbed_.Reused();
+  KB_RETURN_IF_ERROR(MeasureOtherInputs(request, problem, &slower_inputs_[baseline], rounds, evaluation));
   return skipped;
 }
 

@@ -3,6 +3,7 @@
 #define JUDGE_EVALUATE_H_
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -164,6 +165,10 @@ class Evaluator {
   // Whether something used the device meanwhile that may have been a runner of ours.
   Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                   Evaluation* evaluation);
+  // On which inputs that rounds will have the baseline takes longer than on natural ones. `known`: what evaluations
+  // with this baseline found before, which stays so: how many times as long, or 1 for no longer.
+  Status MeasureOtherInputs(const Request& request, const nlohmann::json& problem, std::map<std::string, double>* known,
+                            Rounds* rounds, Evaluation* evaluation);
   // `watch`: find out whether others use the device.
   Status MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation);
   // What an empty call takes longer in the runner than here, in us, and whether something used the device before it.
@@ -202,6 +207,7 @@ class Evaluator {
   bool gone_ = false;                      // it was seen to be, so nobody shares its memory
   bool candidate_loaded_ = false;
   Undisturbed undisturbed_;
+  std::map<std::string, std::map<std::string, double>> slower_inputs_;  // by baseline and distribution
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };
 

@@ -40,6 +40,15 @@ double Evaluation::CandidateUs(const Round& round) const {
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
+double Evaluation::UndisturbedUs(const Round& round) const {
+  const auto slower = slower_inputs.find(round.plan.distribution);
+  return undisturbed_us * (slower == slower_inputs.end() ? 1 : slower->second);
+}
+
+bool Evaluation::InHeadline(const Round& round) const {
+  return headline == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == headline;
+}
+
 json Evaluation::ToJson() const {
   json samples = json::array();
   for (const Round& round : rounds) samples.push_back(SampleJson(round, CandidateUs(round)));

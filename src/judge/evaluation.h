@@ -2,6 +2,7 @@
 #ifndef JUDGE_EVALUATION_H_
 #define JUDGE_EVALUATION_H_
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -33,6 +34,8 @@ struct Evaluation {
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
   double undisturbed_us = 0, undisturbed_spread = 0;  // the second relative
   double undisturbed_launch_us = 0;                   // see Round::baseline_launch_us
+  // On which other inputs the baseline takes longer by itself, and how many times as long as on natural ones.
+  std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
   bool device_shared = false;  // something else used the device even before loading
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
@@ -40,13 +43,17 @@ struct Evaluation {
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
-  std::string headline;
+  std::string headline = "natural";
   nlohmann::json figures = nlohmann::json::object();  // bytes and flops of the problem (speed_of_light.h)
   nlohmann::json authorship;                          // null unless it was asked for and there is something to tell
   StepTimes engine_us;
 
   // A round's candidate time without the offset.
   double CandidateUs(const Round& round) const;
+  // What the baseline takes by itself on such inputs as the round's.
+  double UndisturbedUs(const Round& round) const;
+  // Whether the round's inputs are of the headline's distribution; "stressed" is all but the natural one.
+  bool InHeadline(const Round& round) const;
 
   // Once, however often it is said.
   void AddNote(const std::string& note);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "judge/stats/stats.h"
@@ -11,10 +12,11 @@
 namespace kb {
 
 void HedgeAgainstLoad(Evaluation* evaluation) {
-  double quietest = evaluation->undisturbed_us, latest_us = 0;
+  double quietest = std::numeric_limits<double>::infinity(), latest_us = 0;
   bool admitted = false;
   for (const Round& round : evaluation->rounds) {
-    quietest = std::min(quietest, round.baseline_us);
+    if (!evaluation->InHeadline(round)) continue;
+    quietest = std::min({quietest, evaluation->UndisturbedUs(round), round.baseline_us});
     admitted |= round.admitted;
     if (LaunchedSlowly(round, *evaluation)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *evaluation));
   }
@@ -32,7 +34,8 @@ void HedgeAgainstLoad(Evaluation* evaluation) {
 void HedgeAgainstSlowerMachine(Evaluation* evaluation) {
   std::vector<double> disturbed;
   for (const Round& round : evaluation->rounds) {
-    if (round.admitted && round.disturbed_us > 0) disturbed.push_back(round.disturbed_us);
+    if (evaluation->InHeadline(round) && round.admitted && round.disturbed_us > 0)
+      disturbed.push_back(round.disturbed_us);
   }
   if (disturbed.empty()) return;
   Speedup& speedup = *evaluation->speedup;

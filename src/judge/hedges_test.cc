@@ -66,6 +66,25 @@ TEST(Hedges, AdmittedRoundsReachDownToTheQuietestBaseline) {
   EXPECT_DOUBLE_EQ(evaluation.speedup->low, 0.8 * 0.98);
 }
 
+TEST(Hedges, RoundsOnOtherInputsThanTheHeadlinesMoveNothing) {
+  Evaluation evaluation = Even();
+  evaluation.rounds = {RoundOf(1'000), RoundOf(500)};
+  Round& other = evaluation.rounds[1];
+  other.plan.distribution = "scaled";
+  other.admitted = true;
+  other.disturbed_us = 3'000;
+  HedgeAgainstLoad(&evaluation);
+  HedgeAgainstSlowerMachine(&evaluation);
+  EXPECT_EQ(evaluation.speedup->low, 0.95);
+  EXPECT_EQ(evaluation.speedup->high, 1.05);
+  evaluation.headline = "stressed";
+  evaluation.slower_inputs["scaled"] = 1.6;
+  HedgeAgainstLoad(&evaluation);
+  HedgeAgainstSlowerMachine(&evaluation);
+  EXPECT_DOUBLE_EQ(evaluation.speedup->low, 0.5 * 0.98) << "the quieter of 500 us and 1.6 times the undisturbed 1,000";
+  EXPECT_DOUBLE_EQ(evaluation.speedup->high, 3 * 1.02);
+}
+
 TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
   Evaluation evaluation = Even();
   HedgeAgainstHiddenLaunches(&evaluation);

@@ -16,9 +16,18 @@ constexpr double kCpuBaselineSlack = 0.15;
 
 double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
   constexpr double kRestUs = 100;  // of a call on the host, after the last launch
-  const double hidden_us = std::max(0.0, evaluation.undisturbed_us - evaluation.undisturbed_launch_us - kRestUs);
+  const double undisturbed_us = evaluation.UndisturbedUs(round);
+  const double hidden_us = std::max(0.0, undisturbed_us - evaluation.undisturbed_launch_us - kRestUs);
   const double later_us = round.baseline_launch_us - evaluation.undisturbed_launch_us - hidden_us;
-  return later_us > evaluation.undisturbed_us ? 0 : std::max(0.0, later_us);
+  return later_us > undisturbed_us ? 0 : std::max(0.0, later_us);
+}
+
+bool BaselineIsSlower(const Round& round, const Evaluation& evaluation) {
+  if (evaluation.undisturbed_us <= 0) return false;
+  const double slack = std::max({evaluation.protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0,
+                                 4 * evaluation.undisturbed_spread});
+  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+  return round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us;
 }
 
 std::string VoidReason(const Round& round, const Evaluation& evaluation) {
@@ -28,12 +37,7 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
     return "other load during the candidate";
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
-  if (evaluation.undisturbed_us <= 0) return "";
-  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
-                                 4 * evaluation.undisturbed_spread});
-  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
-  if (round.baseline_us > evaluation.undisturbed_us * (1 + slack) + allowed_us) return kBaselineSlower;
-  return "";
+  return BaselineIsSlower(round, evaluation) ? kBaselineSlower : "";
 }
 
 bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {
@@ -76,7 +80,7 @@ void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
     if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
     if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
       round.disturbed_us = round.baseline_us;
-      round.baseline_us = std::min(round.baseline_us, evaluation->undisturbed_us);
+      round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
       evaluation->AddNote(
           "baseline_disturbed: where the baseline was slower than before loading the undisturbed figure counts; the "
           "interval reaches up to what it took");

@@ -41,6 +41,23 @@ TEST(VoidRounds, LaunchesThatTheDeviceHidesExcuseNothing) {
   EXPECT_THAT(VoidReason(RoundOf(2'860, 430), product), IsEmpty()) << "within what an interval allows for";
 }
 
+// 1/23 on an H200: a softmax of scaled inputs takes 10.3 ms, one of natural ones 6.4.
+TEST(VoidRounds, InputsThatTheReferenceIsSlowerOnAreNoDisturbance) {
+  Evaluation softmax = Measured(6'360, 30);
+  Round scaled = RoundOf(10'300, 30);
+  scaled.plan.distribution = "scaled";
+  EXPECT_EQ(VoidReason(scaled, softmax), kBaselineSlower);
+  softmax.slower_inputs["scaled"] = 1.62;
+  EXPECT_THAT(VoidReason(scaled, softmax), IsEmpty());
+  EXPECT_EQ(VoidReason(RoundOf(10'300, 30), softmax), kBaselineSlower) << "natural ones are";
+  scaled.baseline_us = 11'000;
+  scaled.void_reason = VoidReason(scaled, softmax);
+  EXPECT_EQ(scaled.void_reason, kBaselineSlower) << "and what slows it further is one";
+  softmax.rounds = {scaled};
+  AdmitVoidRounds(true, &softmax);
+  EXPECT_NEAR(softmax.rounds[0].baseline_us, 10'303, 1) << "the undisturbed figure of such inputs";
+}
+
 TEST(VoidRounds, OnTheCpuNothingIsLaunched) {
   Evaluation evaluation = Measured(1'000, 0);
   evaluation.device = "cpu";

@@ -207,6 +207,35 @@ TEST_F(ProtocolTest, WhatIsSlowerOnOtherInputsGetsTheirTime) {
   }
 }
 
+// A reference that itself takes 40 ms longer where an input is negative: who takes as long there is not slower, who
+// takes 200 ms longer is.
+TEST_F(ProtocolTest, WhatTheReferenceIsSlowerOnIsNoDisturbance) {
+  const auto waits = [](std::string text, const std::string& seconds) {
+    text.insert(text.find("        return "), "        if x.min() < 0:\n            time.sleep(" + seconds + ")\n");
+    return "import time\n" + text;
+  };
+  const std::string even = Write("even.py", waits(kReluModule, "0.04"));
+  const std::string slower = Write("slower.py", waits(kReluModule, "0.2"));
+  std::string wide = waits(kReluProblem, "0.04");
+  wide.replace(wide.find("N = 64"), 6, "N = 1024");
+  for (const char* protocol : {"quick", "strict"}) {
+    const Ended ended = Judge(protocol, {even, slower}, {}, wide);
+    EXPECT_EQ(ended.code, 0) << ended;
+    for (const char* name : {"even.py", "slower.py"}) {
+      SCOPED_TRACE(std::string(protocol) + " " + name);
+      const json evaluation = ended.Of(name);
+      const auto notes = evaluation["notes"].get<std::vector<std::string>>();
+      EXPECT_THAT(notes, Contains(AllOf(StartsWith("slower_inputs: "), HasSubstr("on centred inputs"))));
+      const bool as_slow = std::string(name) == "even.py";
+      EXPECT_EQ(evaluation["headline"] == "natural", as_slow) << evaluation["samples"];
+      EXPECT_EQ(std::any_of(notes.begin(), notes.end(),
+                            [](const std::string& note) { return note.starts_with("slower_elsewhere: "); }),
+                !as_slow);
+      EXPECT_GT(evaluation["speedup_interval"][1], as_slow ? 0.5 : 0) << evaluation;
+    }
+  }
+}
+
 TEST_F(ProtocolTest, WeakerIsolationIsByNameOnlyAndSaid) {
   const Ended process =
       Judge("quick", {Right(), Write("right.py", kReluModule)}, {"--isolation=process", "--measure", "false"});

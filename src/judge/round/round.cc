@@ -40,6 +40,14 @@ Finding Incorrect(json mismatch, const RoundPlan& plan) {
   return finding;
 }
 
+void AddBaseline(const json& baseline, Round* round) {
+  round->baseline_us = baseline.at("us");
+  round->baseline_launch_us = baseline.at("launch_us");
+  round->baseline_waited_us = baseline.at("waited_us");
+  round->baseline_event_us = baseline.at("event_us");
+  round->baseline_gap_us = baseline.at("gap_us");
+}
+
 }  // namespace
 
 std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeout_s) {
@@ -161,12 +169,8 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
   KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", BaselineRequest(), protocol_.reference_timeout_s));
-  round.baseline_us = baseline.at("us");
-  round.baseline_launch_us = baseline.at("launch_us");
-  round.baseline_waited_us = baseline.at("waited_us");
-  round.baseline_event_us = baseline.at("event_us");
+  AddBaseline(baseline, &round);
   if (round.baseline_event_us <= 0) round.candidate_event_us = 0;  // a device without events
-  round.baseline_gap_us = baseline.at("gap_us");
 
   // 6. Compare every element.
   KB_ASSIGN_OR_RETURN(
@@ -227,6 +231,15 @@ Result<json> Rounds::BaselineAlone() {
   json request = BaselineRequest();
   request["alone"] = true;
   return Step("undisturbed", request, protocol_.reference_timeout_s);
+}
+
+Result<Round> Rounds::BaselineAlone(const std::string& distribution) {
+  KB_RETURN_IF_ERROR(
+      Step("undisturbed", {{"op", "draw"}, {"distribution", distribution}}, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json alone, BaselineAlone());
+  Round round{.plan = {.distribution = distribution}};
+  AddBaseline(alone, &round);
+  return round;
 }
 
 }  // namespace kb

@@ -92,6 +92,8 @@ class Rounds {
 
   // One call of the reference alone at the cadence of a round: {"us", "launch_us", "event_us", "gap_us", "waited_us"}.
   Result<nlohmann::json> BaselineAlone();
+  // The same on fresh inputs of a distribution: what a round tells of its baseline.
+  Result<Round> BaselineAlone(const std::string& distribution);
 
  private:
   // `prepare` puts the call's inputs in place and gives its argument; again for each attempt.
