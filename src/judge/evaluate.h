@@ -165,8 +165,8 @@ class Evaluator {
   // Whether something used the device meanwhile that may have been a runner of ours.
   Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                   Evaluation* evaluation);
-  // On which inputs that rounds will have the baseline takes longer than on natural ones. `known`: what evaluations
-  // with this baseline found before, which stays so: how many times as long, or 1 for no longer.
+  // How much longer the baseline takes on the other inputs that rounds will have. `known`: what evaluations with this
+  // baseline found before, which stays so.
   Status MeasureOtherInputs(const Request& request, const nlohmann::json& problem, std::map<std::string, double>* known,
                             Rounds* rounds, Evaluation* evaluation);
   // `watch`: find out whether others use the device.

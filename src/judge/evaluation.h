@@ -34,7 +34,7 @@ struct Evaluation {
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
   double undisturbed_us = 0, undisturbed_spread = 0;  // the second relative
   double undisturbed_launch_us = 0;                   // see Round::baseline_launch_us
-  // On which other inputs the baseline takes longer by itself, and how many times as long as on natural ones.
+  // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
   std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
   bool device_shared = false;  // something else used the device even before loading

@@ -22,14 +22,6 @@ double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
   return later_us > undisturbed_us ? 0 : std::max(0.0, later_us);
 }
 
-bool BaselineIsSlower(const Round& round, const Evaluation& evaluation) {
-  if (evaluation.undisturbed_us <= 0) return false;
-  const double slack = std::max({evaluation.protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0,
-                                 4 * evaluation.undisturbed_spread});
-  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
-  return round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us;
-}
-
 std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   const Protocol& protocol = evaluation.protocol;
   if (round.candidate_gap_us > 0) return kDeviceTaken;
@@ -37,7 +29,12 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
     return "other load during the candidate";
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
-  return BaselineIsSlower(round, evaluation) ? kBaselineSlower : "";
+  if (evaluation.undisturbed_us <= 0) return "";
+  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
+                                 4 * evaluation.undisturbed_spread});
+  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+  if (round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us) return kBaselineSlower;
+  return "";
 }
 
 bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {

@@ -13,9 +13,6 @@ namespace kb {
 inline constexpr double kCudaWarmingUs = 40;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 
-// Whether a round's baseline took longer than the protocol allows, by itself on such inputs.
-bool BaselineIsSlower(const Round& round, const Evaluation& evaluation);
-
 // Why a round does not count; empty if it does.
 std::string VoidReason(const Round& round, const Evaluation& evaluation);
 
