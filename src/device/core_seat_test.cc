@@ -116,6 +116,9 @@ TEST_F(CoreSeatTest, NobodyMovesWhereTheOtherMayNotBe) {
   const int home = sched_getcpu();
   CPU_CLR(home, &elsewhere);
   ASSERT_EQ(sched_setaffinity(pid_, sizeof elsewhere, &elsewhere), 0);
+  // It may have been about to tell of home; what it tells next is elsewhere.
+  been_->store(0);
+  while ((been_->load() & ~(uint64_t{1} << (home % 64))) == 0) sched_yield();
   been_->store(0);
   CoreSeat seat(pid_);
   for (int turn = 0; turn < 20; ++turn) {
