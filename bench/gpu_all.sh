@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa device zoo tools speed memory sanitizer large native quickstart builds run assumptions"
+PARTS="aa strict_aa device zoo tools speed memory sanitizer large native quickstart builds run assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -15,6 +15,7 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
 
 Parts, in this order if none is named:
   aa           ten modules against themselves, ten times each
+  strict_aa    five of them under strict, whose inputs are not all natural
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
   tools        tests/gpu/tools: profile and --sanitize
@@ -66,6 +67,9 @@ built() {
 aa() {
   bench/aa.py --device cuda --runs 10 \
     --problems 1/19,1/1,1/36,2/40,3/43,3/9@standard,1/23@standard,1/1@standard,3/15@standard,3/16@standard
+}
+strict_aa() {
+  bench/aa.py --device cuda --protocol strict --runs 10 --problems 1/1@standard,1/23@standard,3/16@standard,3/9@standard,3/43
 }
 device() { built kb_gpu_test; }
 zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }

@@ -307,7 +307,8 @@ class Host:
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
         if request.get("alone") and self.kind == "cpu":
-            self.lib.kbd_flush(self.device)  # in a round it is a candidate's call before which the caches are flushed too
+            # In a round there is a candidate's call, with all that goes before and after it.
+            self.lib.kbd_flush_last_level(self.device)
         given = self.working or self.inputs
         if self.emptied:  # taking memory anew is no part of a call
             self.timed.forward(self.weights, self.structure, given, self.rng_seed)

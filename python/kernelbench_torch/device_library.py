@@ -32,6 +32,7 @@ _SIGNATURES = {
     "kbd_empty": (_I64, [_POINTER, _POINTER]),
     "kbd_secrets_hold": (ctypes.c_int, [_POINTER]),
     "kbd_flush": (None, [_POINTER]),
+    "kbd_flush_last_level": (None, [_POINTER]),
     "kbd_evict": (None, [_POINTER, _POINTER, _I64]),
     "kbd_baseline_gap": (_I64, [_POINTER]),
     "kbd_baseline_begin": (None, [_POINTER]),

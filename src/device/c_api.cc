@@ -63,6 +63,7 @@ void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed) 
 }
 
 void kbd_flush(void* device) { static_cast<DeviceHandle*>(device)->device->Flush(); }
+void kbd_flush_last_level(void* device) { static_cast<DeviceHandle*>(device)->device->FlushLastLevel(); }
 
 void kbd_evict(void* device, const void* data, int64_t bytes) {
   static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));

@@ -70,7 +70,8 @@ KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uin
 KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
 // After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
 KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
-KBD_EXPORT void kbd_flush(void* device);  // as kbd_present* does
+KBD_EXPORT void kbd_flush(void* device);             // as kbd_present* does
+KBD_EXPORT void kbd_flush_last_level(void* device);  // Device::FlushLastLevel
 // Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
 KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
 // The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).

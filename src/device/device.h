@@ -128,6 +128,8 @@ class Device {
   // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
   virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;
   virtual void Flush() = 0;
+  // Takes more out of a last level that Flush() finds too large for it: what a candidate's call in between would do.
+  virtual void FlushLastLevel() { Flush(); }
   // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
   // was taken away meanwhile. 0 at once where there is nothing to hold.
   virtual int64_t Watch() = 0;

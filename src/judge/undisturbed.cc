@@ -11,7 +11,6 @@ namespace kb {
 namespace {
 
 constexpr size_t kCalls = 6, kKept = 4;
-constexpr double kAgreement = 0.01;  // relative; half of what a baseline may be slower
 
 void KeepLast(size_t count, std::vector<double>* values) {
   if (values->size() > count) values->erase(values->begin(), values->end() - static_cast<std::ptrdiff_t>(count));
@@ -35,7 +34,7 @@ void Undisturbed::Add(double us, double launch_us) {
   if (fresh_ != kAsked || us_.size() == kAsked) return;
   const std::span<const double> all(us_);
   const double before = kb::Median(all.first(all.size() - kAsked)), now = kb::Median(all.last(kAsked));
-  if (std::abs(now / before - 1) <= kAgreement) return;
+  if (std::abs(now / before - 1) <= agreement_) return;
   KeepLast(kAsked, &us_);
   KeepLast(kAsked, &launch_us_);
 }

@@ -13,7 +13,7 @@ int Measure(Undisturbed* calls, double us) {
 }
 
 TEST(UndisturbedTest, SixCallsMakeAFigure) {
-  Undisturbed calls;
+  Undisturbed calls(0.01);
   calls.Begin("eager");
   for (const double us : {100., 104., 98., 102., 500.}) calls.Add(us, us - 90);
   EXPECT_FALSE(calls.Enough());
@@ -25,7 +25,7 @@ TEST(UndisturbedTest, SixCallsMakeAFigure) {
 }
 
 TEST(UndisturbedTest, TheSameBaselineNeedsTwoNewOnesThatAgree) {
-  Undisturbed calls;
+  Undisturbed calls(0.01);
   calls.Begin("eager");
   EXPECT_EQ(Measure(&calls, 100), 6);
   EXPECT_FALSE(calls.Reused());
@@ -40,7 +40,7 @@ TEST(UndisturbedTest, TheSameBaselineNeedsTwoNewOnesThatAgree) {
 
 TEST(UndisturbedTest, WhatTheMachineDoesNoMoreIsForgotten) {
   for (const double now : {98.5, 101.5, 60.0, 200.0}) {
-    Undisturbed calls;
+    Undisturbed calls(0.01);
     calls.Begin("eager");
     Measure(&calls, 100);
     calls.Begin("eager");
@@ -51,8 +51,18 @@ TEST(UndisturbedTest, WhatTheMachineDoesNoMoreIsForgotten) {
   }
 }
 
+TEST(UndisturbedTest, HowCloselyIsUpToTheDevice) {
+  Undisturbed calls(0.05);
+  calls.Begin("eager");
+  Measure(&calls, 100);
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 104), 2);
+  calls.Begin("eager");
+  EXPECT_EQ(Measure(&calls, 108), 6);
+}
+
 TEST(UndisturbedTest, AnotherBaselineStartsAnew) {
-  Undisturbed calls;
+  Undisturbed calls(0.01);
   calls.Begin("eager");
   Measure(&calls, 100);
   calls.Begin("compile");
@@ -62,7 +72,7 @@ TEST(UndisturbedTest, AnotherBaselineStartsAnew) {
 }
 
 TEST(UndisturbedTest, AfterADisturbanceAllAreMadeAnew) {
-  Undisturbed calls;
+  Undisturbed calls(0.01);
   calls.Begin("eager");
   Measure(&calls, 100);
   calls.Begin("eager");
