@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. Some 20 minutes on an H200.
+# of bench/results. Some 30 minutes on an H200.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa strict_aa device zoo tools speed memory sanitizer large native quickstart builds run assumptions"
+PARTS="aa strict_aa device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -27,6 +27,7 @@ Parts, in this order if none is named:
   quickstart   the GPU part of ./quickstart
   builds       a load_inline candidate, built by PyTorch and by the engine
   run          256 native candidates
+  modules      270 modules against themselves in one run, under strict
   assumptions  bench/cuda/assumptions.cu: what the CUDA device rests on
 
 Exit status: 0 all parts ended well, 1 one did not, 2 wrong arguments
@@ -82,6 +83,8 @@ quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENC
 builds() { bench/inline_build.py --runs 1; }
 assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
+
+modules() { bench/aa_modules.py --device cuda -- --round-checks 10,14,20; }
 
 # A reference as its own candidate: its answer takes as much memory as the reference's.
 large() {

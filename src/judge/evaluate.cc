@@ -338,7 +338,7 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   evaluation->undisturbed_launch_us = figure.launch_us;
   evaluation->undisturbed_spread = figure.spread;
   evaluation->brief = undisturbed_.Reused();
-  KB_RETURN_IF_ERROR(MeasureOtherInputs(request, problem, &slower_inputs_[baseline], rounds, evaluation));
+  KB_RETURN_IF_ERROR(MeasureOtherInputs(request, problem, &slower_inputs_[baseline], &quiet, rounds, evaluation));
   return skipped;
 }
 

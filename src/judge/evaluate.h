@@ -171,7 +171,7 @@ class Evaluator {
   // How much longer the baseline takes on the other inputs that rounds will have. `known`: what evaluations with this
   // baseline found before, which stays so.
   Status MeasureOtherInputs(const Request& request, const nlohmann::json& problem, std::map<std::string, double>* known,
-                            Rounds* rounds, Evaluation* evaluation);
+                            std::optional<Quiet>* quiet, Rounds* rounds, Evaluation* evaluation);
   // `watch`: find out whether others use the device.
   Status MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation);
   // What an empty call takes longer in the runner than here, in us, and whether something used the device before it.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -343,24 +344,21 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
 }
 
 // A softmax of widely spread inputs takes 1.6 times as long on a GPU and three times on a CPU: against the figure of
-// natural inputs every round on those would look disturbed. Asked once, for it lies in the reference. A call that is no
-// longer than natural ones ends the question, for other load makes none shorter.
+// natural inputs every round on those would look disturbed. Asked once, for it lies in the reference; runners that
+// start meanwhile, or what a candidate before left running, must not be taken for it.
 Status Evaluator::MeasureOtherInputs(const Request& request, const json& problem, std::map<std::string, double>* known,
-                                     Rounds* rounds, Evaluation* evaluation) {
-  constexpr size_t kCalls = 5;
+                                     std::optional<Quiet>* quiet, Rounds* rounds, Evaluation* evaluation) {
   constexpr double kWorthTelling = 1.25;  // undisturbed baselines on one CPU differ by 15%
   for (const std::string& name : Planner(request.protocol, Planned(problem)).Distributions()) {
     if (name == "natural") continue;
     if (!known->contains(name)) {
-      AwaitDeath(&evaluation->engine_us);  // what a candidate before left running must not be taken for it
-      std::vector<double> us;
-      bool longer = true;
-      while (longer && us.size() < kCalls) {
-        KB_ASSIGN_OR_RETURN(const Round alone, rounds->BaselineAlone(name));
-        us.push_back(alone.baseline_us);
-        longer = alone.baseline_us > evaluation->undisturbed_us;
-      }
-      known->emplace(name, longer ? Median(us) / evaluation->undisturbed_us : 1);
+      AwaitDeath(&evaluation->engine_us);
+      if (!*quiet) quiet->emplace(this);
+      KB_ASSIGN_OR_RETURN(
+          const std::optional<double> times,
+          TimesAsLong(name, *evaluation, [&](const std::string& other) { return rounds->BaselineAlone(other); }));
+      if (!times) continue;  // the next evaluation asks again
+      known->emplace(name, *times);
     }
     const double times = known->at(name);
     evaluation->slower_inputs[name] = times;

@@ -3,6 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "judge/stats/stats.h"
 
 namespace kb {
 namespace {
@@ -11,6 +17,16 @@ constexpr const char* kBaselineTaken = "something else used the device before th
 constexpr const char* kDeviceTaken = "something else used the device before the candidate was called";
 // Undisturbed baselines on one CPU differ by this much.
 constexpr double kCpuBaselineSlack = 0.15;
+
+// By how much a baseline may be slower than undisturbed where calls of the latter do not differ by more.
+double Slack(const Evaluation& evaluation) {
+  return std::max(evaluation.protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0);
+}
+
+bool IsSlower(const Round& round, const Evaluation& evaluation, double slack) {
+  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
+  return round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us;
+}
 
 }  // namespace
 
@@ -30,11 +46,25 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
     return "other load during the candidate";
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
   if (evaluation.undisturbed_us <= 0) return "";
-  const double slack = std::max({protocol.baseline_slack, evaluation.device == "cpu" ? kCpuBaselineSlack : 0.0,
-                                 4 * evaluation.undisturbed_spread});
-  const double allowed_us = LaunchedLaterUs(round, evaluation) + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
-  if (round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us) return kBaselineSlower;
+  if (IsSlower(round, evaluation, std::max(Slack(evaluation), 4 * evaluation.undisturbed_spread)))
+    return kBaselineSlower;
   return "";
+}
+
+Result<std::optional<double>> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
+                                          const std::function<Result<Round>(const std::string&)>& call) {
+  constexpr size_t kPairs = 5;
+  std::vector<double> ratios;
+  for (size_t calls = 0; calls < 4 * kPairs && ratios.size() < kPairs; ++calls) {
+    KB_ASSIGN_OR_RETURN(const Round other, call(distribution));
+    if (const std::string reason = VoidReason(other, evaluation); !reason.empty() && reason != kBaselineSlower)
+      continue;
+    if (!IsSlower(other, evaluation, Slack(evaluation) / 2)) return 1.0;
+    KB_ASSIGN_OR_RETURN(const Round natural, call("natural"));
+    ratios.push_back(other.baseline_us / natural.baseline_us);
+  }
+  if (ratios.size() < kPairs) return std::nullopt;
+  return std::max(1.0, Median(ratios));
 }
 
 bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {

@@ -2,9 +2,11 @@
 #ifndef JUDGE_VOID_ROUNDS_H_
 #define JUDGE_VOID_ROUNDS_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "judge/evaluation.h"
 
 namespace kb {
@@ -32,6 +34,14 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation);
 // the undisturbed one. One of the rounds is not void, or it is another ten times as slow: no other load is to blame for
 // that. Never where something used the device before a round.
 bool SlowThroughout(const Evaluation& evaluation);
+
+// How many times as long as on natural inputs the baseline takes on those of another distribution, at least 1; while no
+// candidate is loaded and `evaluation` holds the undisturbed figure. `call` makes one call of the baseline on new
+// inputs of a distribution. 1 as soon as one is clearly no longer than those of rounds may be, for other load makes
+// none shorter; else the median ratio of five to natural ones right behind them, which a machine that is slow for a
+// while makes as slow. Null where other load disturbed all calls but a few.
+Result<std::optional<double>> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
+                                          const std::function<Result<Round>(const std::string&)>& call);
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
 // said. `only_slower`: rounds that are void for another reason stay so.
