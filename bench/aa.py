@@ -68,14 +68,14 @@ def main():
             hits = sum(low <= 1 <= high for low, high in (r["speedup_interval"] for r in results))
             speedups = [r["speedup"] for r in results]
             rows.append((entry, statistics.median(r["baseline_us"] for r in results), statistics.median(speedups),
-                         min(speedups), max(speedups), statistics.median(r["rounds"] for r in results),
+                         statistics.median(abs(s - 1) for s in speedups), min(speedups), max(speedups), statistics.median(r["rounds"] for r in results),
                          statistics.median((r["speedup_interval"][1] - r["speedup_interval"][0]) / 2 for r in results), hits))
             inside, total = inside + hits, total + len(results)
     print(heading(f"A/A on {first['device']}, protocol {arguments.protocol}, size {arguments.size}", first))
-    print("| problem | baseline us | median ratio | least | largest | rounds | half-width | interval contains 1 |")
-    print("|---|---|---|---|---|---|---|---|")
-    for name, us, median, least, largest, rounds, half, hits in rows:
-        print(f"| {name} | {us:.0f} | {median:.4f} | {least:.4f} | {largest:.4f} | {rounds:.0f} | {half:.3f} | {hits} of {arguments.runs} |")
+    print("| problem | baseline us | median ratio | median distance from 1 | least | largest | rounds | half-width | interval contains 1 |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name, us, median, distance, least, largest, rounds, half, hits in rows:
+        print(f"| {name} | {us:.0f} | {median:.4f} | {100 * distance:.2f}% | {least:.4f} | {largest:.4f} | {rounds:.0f} | {half:.3f} | {hits} of {arguments.runs} |")
     print(f"\nThe interval contains 1 in {inside} of {total} runs. Systematic floor: {first['floor']:.3f}.")
 
 

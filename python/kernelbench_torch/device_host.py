@@ -20,7 +20,7 @@ import traceback
 
 import torch
 
-from . import device_library, trees
+from . import device_library, reference_session, trees
 from .audit import Audit
 from .baselines import Baseline
 from .channel import Channel
@@ -46,7 +46,7 @@ def narrowly_wrong(result, budgets):
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
 
 
-class Host:
+class Host(reference_session.Operations):
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
     def __init__(self, library, kind, threads):
@@ -57,7 +57,7 @@ class Host:
         self.device = self.lib.kbd_open(kind.encode(), threads)
         if not self.device:
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
-        self.problems, self.problem, self.session, self.ended = {}, None, None, []
+        self.problems, self.problem, self.session, self.ended, self.beside = {}, None, None, [], None
         self.shared = self.populated = False
         self.timed, self.weights, self.rng_seed = None, 0, 0
         self.emptied = False  # torch holds no freed memory any more
@@ -77,6 +77,7 @@ class Host:
         if fresh:
             # One problem at a time: its tensors may be large, and nothing may refer to them any more.
             self.free_sessions()
+            self.end_reference(request)
             self.problems.clear()
             self.problem = self.timed = None
             gc.collect()
@@ -212,12 +213,13 @@ class Host:
         self.free_sessions()
         arena = self.problem.arena_bytes if self.module and self.kind != "cpu" else 0
         fds = (ctypes.c_int * 4)()
-        self.shared = bool(self.lib.kbd_session_share(self.session, before, arena, fds))
+        beside = self.beside.session if request["beside"] else None
+        self.shared = bool(self.lib.kbd_session_share(self.session, before, beside, arena, fds))
         if before:
             self.lib.kbd_session_free(before)
         if not self.shared:  # what torch keeps of freed memory may be missing
             self.release_memory()
-            self.shared = bool(self.lib.kbd_session_share(self.session, None, arena, fds))
+            self.shared = bool(self.lib.kbd_session_share(self.session, None, beside, arena, fds))
         if not self.shared:
             raise ProblemError(self.lib.kbd_error().decode())
         self.populated = False
@@ -303,6 +305,8 @@ class Host:
     def baseline(self, request):
         """The reference, called the same way: inputs in place, outputs poisoned, caches flushed, clock to the last secret position.
         `launch_us`: of that time on a GPU, until forward had returned."""
+        if request.get("beside"):
+            return self.baseline_beside(request)
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
@@ -342,7 +346,7 @@ class Host:
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""
-        inputs = [t.clone() for t in self.inputs]
+        inputs = self.inputs if self.problem.keeps_inputs else [t.clone() for t in self.inputs]
         return [t.contiguous() for t in self.problem.outputs(self.problem.forward(self.weights, self.structure, inputs, self.rng_seed))]
 
     def compare(self, request):

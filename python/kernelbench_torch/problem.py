@@ -113,10 +113,11 @@ class Arrival:
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._stream = torch.cuda.default_stream()
 
-    def begin(self, timed):
-        """Waits until the device has changed to this process: otherwise launches would hide behind the change."""
-        self._end.record(self._stream)
-        self._end.synchronize()
+    def begin(self, timed, waits=True):
+        """`waits`: until the device has changed to this process; otherwise launches hide behind the change, which the first work begins."""
+        if waits:
+            self._end.record(self._stream)
+            self._end.synchronize()
         if timed:
             self._start.record()  # on the stream that a candidate may have left current
 

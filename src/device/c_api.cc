@@ -125,8 +125,14 @@ void* kbd_session_new(void* device, const char* layout) {
 }
 const char* kbd_error() { return kb::last_error.c_str(); }
 void kbd_session_free(void* session) { delete static_cast<Session*>(session); }
-int kbd_session_share(void* session, void* before, uint64_t arena_bytes, int fds[4]) {
-  const kb::Status shared = static_cast<Session*>(session)->Share(static_cast<Session*>(before), arena_bytes, fds);
+int kbd_session_share_inputs(void* session, int fds[4]) {
+  const kb::Status shared = static_cast<Session*>(session)->ShareInputs(fds);
+  if (!shared) kb::last_error = shared.error().message;
+  return shared ? 1 : 0;
+}
+int kbd_session_share(void* session, void* before, void* reference, uint64_t arena_bytes, int fds[4]) {
+  const kb::Status shared = static_cast<Session*>(session)->Share(static_cast<Session*>(before),
+                                                                  static_cast<Session*>(reference), arena_bytes, fds);
   if (!shared) kb::last_error = shared.error().message;
   return shared ? 1 : 0;
 }

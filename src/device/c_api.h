@@ -47,7 +47,11 @@ KBD_EXPORT const char* kbd_error();  // of the last function that failed
 // Makes the memory that a runner shares; `arena_bytes`: the outputs lie anywhere in so much; 0: at fixed places.
 // `before`: a session whose runner is gone, and whose memory serves again where it is of the same size; or null. 1, and
 // the descriptors to hand to the runner: doorbell, inputs, outputs, parameters; 0: see kbd_error().
-KBD_EXPORT int kbd_session_share(void* session, void* before, uint64_t arena_bytes, int fds[4]);
+// `reference`: the session of the reference's own process, whose inputs this one shares; or null.
+KBD_EXPORT int kbd_session_share(void* session, void* before, void* reference, uint64_t arena_bytes, int fds[4]);
+// The same for the reference's own process, which gets its doorbell and inputs; the others are the inputs again. Its
+// outputs stay its own, for who holds one exported memory can reach all (bench/results/cuda_assumptions.md).
+KBD_EXPORT int kbd_session_share_inputs(void* session, int fds[4]);
 KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
 // Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
 KBD_EXPORT void kbd_session_populate(void* session);

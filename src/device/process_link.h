@@ -21,6 +21,8 @@ struct LinkOptions {
   // wakes up before go, while `watch` holds the device, and waits, so that waking is no part of the span. Returns the
   // longest time in ns that the device was taken away.
   std::function<int64_t()> watch = {};
+  // Called just before go: has the device busy for a while longer, so that launches of either side hide behind it.
+  std::function<void()> hold = {};
   // Called after done and inside the clock, where the runner itself places its outputs: finds them and tells the reader
   // of secret positions. False: what the runner said makes no sense.
   std::function<bool(SecretReader*)> locate = {};

@@ -110,24 +110,26 @@ Session::Session(Device* device, const json& layout, SharedMemory doorbell)
   }
 }
 
-Result<std::unique_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, std::unique_ptr<Buffer> used) {
+Result<std::shared_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used) {
   if (!used || used->size() != bytes) {
     used.reset();  // first, for there may be no room for both
-    return device_->Share(name, bytes);
+    KB_ASSIGN_OR_RETURN(used, device_->Share(name, bytes));
+    return used;
   }
   const OutputItem whole{used->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(used->whole())}};
   device_->Clear({&whole, 1});
   return used;
 }
 
-Status Session::Share(Session* before, uint64_t arena_bytes, int fds[4]) {
-  const auto of = [&](std::unique_ptr<Buffer> Session::*buffer) {
+Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes, int fds[4]) {
+  const auto of = [&](std::shared_ptr<Buffer> Session::*buffer) {
     return before != nullptr ? std::move(before->*buffer) : nullptr;
   };
   for (auto* buffer : {&inputs_, &outputs_, &parameters_}) buffer->reset();  // of a try that failed
   arena_ = arena_bytes > 0;
   const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
-  KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, of(&Session::inputs_)));
+  auto inputs = reference != nullptr ? reference->inputs_ : of(&Session::inputs_);
+  KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
   KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
   KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&Session::parameters_)));
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
@@ -138,6 +140,16 @@ Status Session::Share(Session* before, uint64_t arena_bytes, int fds[4]) {
   return {};
 }
 
+// Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
+Status Session::ShareInputs(int fds[4]) {
+  KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
+  KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
+  for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
+  fds[0] = doorbell_.fd();
+  for (int i = 1; i < 4; ++i) fds[i] = inputs_->fd();
+  return {};
+}
+
 void Session::Attach(int pid, Fd pidfd) {
   std::function<bool(SecretReader*)> locate;
   if (arena_) locate = [this](SecretReader* secrets) { return Locate(secrets); };
@@ -145,7 +157,7 @@ void Session::Attach(int pid, Fd pidfd) {
 }
 
 void Session::Populate() {
-  for (const auto* buffer : {&inputs_, &outputs_, &parameters_}) device_->Populate(**buffer);
+  for (const Buffer* buffer : {inputs_.get(), outputs_.get(), parameters_.get()}) device_->Populate(*buffer);
 }
 
 void Session::SetParameters(const void* const* from) { Copy(parameter_parts_, *parameters_, from); }
@@ -325,6 +337,7 @@ void Session::TakeReport(json* result) {
   (*result)["report"] = {{"status", static_cast<int>(report->status)},
                          {"state_copied", report->state_copied},
                          {"elapsed_us", static_cast<double>(report->elapsed_ns) / 1e3},
+                         {"launched_us", static_cast<double>(report->launched_ns) / 1e3},
                          {"text", report->text},
                          {"outputs", outputs}};
   if (report->kernels.empty()) return;

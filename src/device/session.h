@@ -28,7 +28,8 @@ class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(Device* device, const nlohmann::json& layout);
 
-  Status Share(Session* before, uint64_t arena_bytes, int fds[4]);
+  Status Share(Session* before, Session* reference, uint64_t arena_bytes, int fds[4]);
+  Status ShareInputs(int fds[4]);
   void Attach(int pid, Fd pidfd);
   void Populate();
   void SetParameters(const void* const* from);
@@ -58,7 +59,7 @@ class Session {
   Session(Device* device, const nlohmann::json& layout, SharedMemory doorbell);
 
   // Memory to be shared: `used` if it is as large, emptied, else made.
-  Result<std::unique_ptr<Buffer>> Shared(const char* name, size_t bytes, std::unique_ptr<Buffer> used);
+  Result<std::shared_ptr<Buffer>> Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used);
   bool With(const char* barrier) const { return !without_.contains(barrier); }
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
   void Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
@@ -72,7 +73,7 @@ class Session {
   Without without_;
   SharedMemory doorbell_;
   Sizes sizes_;
-  std::unique_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share()
+  std::shared_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share(); the first may serve two sessions
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()
   std::vector<size_t> output_offsets_;

@@ -97,11 +97,14 @@ std::string Quoted(const std::string& output) {
 }
 
 // Which baseline it is, and how it is called.
-std::string BaselineKey(const Request& request, const json& problem) {
+std::string BaselineKey(const Request& request, const json& problem, bool own_process) {
   const Protocol& protocol = request.protocol;
+  const bool module = request.candidate.kind == CandidateKind::kModule;
   return fmt::format("{} {} {} {} {} {}", problem.at("sha256").get<std::string>(), request.size, protocol.precision,
                      protocol.baseline, protocol.timing,
-                     request.candidate.kind == CandidateKind::kModule ? "module" : "native");
+                     own_process ? "own process"
+                     : module    ? "module"
+                                 : "native");
 }
 
 double Total(const StepTimes& times) {
@@ -135,13 +138,15 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
     }
     if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
     loaded = loaded && candidate_loaded_;
+    const bool trusted_died = !(device_ && device_->alive()) || (reference_ && reference_->process->WaitForEnd({}));
+    EndReference();
     if (++failures < 2) {
       Say("trying again: " + evaluation.error().message);
       continue;
     }
-    if (!loaded || (device_ && device_->alive())) return evaluation;
+    if (!loaded || !trusted_died) return evaluation;
     return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
-                  "the device process died twice under this candidate: " + evaluation.error().message);
+                  "a trusted process died twice under this candidate: " + evaluation.error().message);
   }
 }
 
@@ -169,7 +174,8 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
   // The trusted side: the device process loads the problem and finds out what it takes and returns. A runner starts
   // meanwhile, and while this one is judged those of the next ones.
-  KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
+  const bool wants_reference = WantsReference(request.protocol);
+  KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule || wants_reference));
   std::vector<RunnerNeeds> runners = {NeedsOf(request)};
   runners.insert(runners.end(), ahead.begin(), ahead.end());
   ForeseeRunners(runners, roomy_);
@@ -178,6 +184,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
   roomy_ = problem.at("roomy");
+  if (wants_reference && roomy_ && !reference_) {
+    runners.insert(runners.begin(), {CandidateKind::kModule, request.protocol.memory_gb});
+  }
   ForeseeRunners(runners, roomy_);
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
   for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
@@ -208,11 +217,14 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // The baseline by itself.
   KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
   Rounds rounds(&*device_, request.protocol, &times);
+  KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, problem, &times));
+  if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(request.protocol, &rounds, &evaluation));
   KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, problem, &rounds, &evaluation));
   AwaitDeath(&times);
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
-  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, StartRunner(request, problem, built, &times));
+  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner,
+                      StartRunner(request, problem, built, evaluation.own_process, &times));
   if (const Status measured = MeasureOffset(request, used, &rounds, &evaluation); !measured) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
   }
@@ -262,6 +274,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 void Evaluator::AwaitDeath(StepTimes* times) {
   const int64_t start = NowNs();
   if (ending_) gone_ = ending_->Finish().status.has_value();
+  lost_ |= ending_ && !gone_;
   ending_.reset();
   (*times)["finish"] += static_cast<double>(NowNs() - start) / 1e3;
 }
@@ -278,11 +291,14 @@ Result<bool> Evaluator::OpenSession(bool module, const Protocol& protocol, StepT
   return reply.at("made").get<bool>();
 }
 
-Result<SessionFds> Evaluator::ShareMemory(StepTimes* times) {
+Result<SessionFds> Evaluator::ShareMemory(bool beside, StepTimes* times) {
   const int64_t start = NowNs();
   const bool reuse = std::exchange(gone_, false);
+  if (beside && std::exchange(lost_, false)) {
+    return Fail(ErrorCode::kEngine, "the supervisor of the last runner died, and the runner may still be there");
+  }
   KB_ASSIGN_OR_RETURN(ChannelMessage reply,
-                      device_->Call({{"op", "share"}, {"reuse", reuse}}, std::chrono::seconds(60)));
+                      device_->Call({{"op", "share"}, {"reuse", reuse}, {"beside", beside}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
   SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),
                      reply.body.value("arena_bytes", uint64_t{0})};
@@ -293,11 +309,11 @@ Result<SessionFds> Evaluator::ShareMemory(StepTimes* times) {
 }
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
-                                                              const Built& built, StepTimes* times) {
-  KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(times));
+                                                              const Built& built, bool own_process, StepTimes* times) {
+  KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(own_process, times));
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(auto runner, TakeRunner(NeedsOf(request)));
-  KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, runner.get()));
+  KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, own_process, runner.get()));
   KB_RETURN_IF_ERROR(
       device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
   (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
@@ -313,7 +329,7 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
-  const std::string baseline = BaselineKey(request, problem);
+  const std::string baseline = BaselineKey(request, problem, evaluation->own_process);
   undisturbed_.Begin(baseline);
   bool skipped = false;
   for (int call = 0; !undisturbed_.Enough(); ++call) {
@@ -332,6 +348,7 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
     undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
+    AddExcess(alone, evaluation);
   }
   const Undisturbed::Figure figure = undisturbed_.Median();
   evaluation->undisturbed_us = figure.us;
@@ -376,8 +393,10 @@ Result<Evaluator::Empty> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evalua
   if (told == nullptr) {
     return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
   }
+  const bool used = told->report.at("gap_us") > 0;
+  if (evaluation->own_process) return Empty{told->us - told->report.at("elapsed_us").get<double>(), used};
   KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
-  return Empty{told->us - here.at("us").get<double>(), told->report.at("gap_us") > 0};
+  return Empty{told->us - here.at("us").get<double>(), used};
 }
 
 // The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.

@@ -152,16 +152,27 @@ class Evaluator {
   Status AwaitRunner(WaitingRunner* waiting);
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
   Status TellRunner(const Request& request, const nlohmann::json& problem, const Built& built,
-                    const SessionFds& session, RunnerProcess* runner) const;
+                    const SessionFds& session, bool own_process, RunnerProcess* runner) const;
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   //
   // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
   Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
-  // The memory of a session, which a runner shares; weights 0 are in it.
-  Result<SessionFds> ShareMemory(StepTimes* times);
+  // The memory of a session, which a runner shares; weights 0 are in it. `beside`: the reference's process shares the
+  // inputs.
+  Result<SessionFds> ShareMemory(bool beside, StepTimes* times);
   // A runner of this candidate's own, which shares the session's memory and does not hold the candidate yet.
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
-                                                     const Built& built, StepTimes* times);
+                                                     const Built& built, bool own_process, StepTimes* times);
+  // On a GPU: has the reference run in a process of its own, which serves every evaluation with this problem and
+  // baseline. False where it is timed in the device process: for protocols that believe events, for baselines that are
+  // compiled, and where the device has no room for both.
+  Result<bool> StartReference(const Request& request, const nlohmann::json& problem, StepTimes* times);
+  bool WantsReference(const Protocol& protocol) const;
+  // What its empty calls take longer than their events say; puts that down in `rounds` and `evaluation`.
+  Status MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation);
+  // Of an undisturbed call, before a candidate is loaded.
+  void AddExcess(const nlohmann::json& alone, Evaluation* evaluation);
+  void EndReference();
   // Waits until the runner of the evaluation before is gone, and its memory back.
   void AwaitDeath(StepTimes* times);
   bool LeftNoMemory(const Error& error) const;
@@ -205,9 +216,18 @@ class Evaluator {
   std::optional<DeviceProcess> device_;
   std::optional<Zygote> zygote_;
   std::vector<WaitingRunner> waiting_;
-  bool roomy_ = false;                     // the device has memory for runners that wait beside the last problem
+  bool roomy_ = false;  // the device has memory for runners that wait beside the last problem
+  struct Reference {
+    std::string baseline;
+    std::unique_ptr<RunnerProcess> process;
+    std::vector<double> offsets;   // of its latest empty calls
+    std::vector<double> excesses;  // of its latest undisturbed ones: see Evaluation::excess_us
+  };
+  std::optional<Reference> reference_;
+  std::string loaded_problem_;             // as the device process was asked for it
   std::unique_ptr<RunnerProcess> ending_;  // killed, of the evaluation before
   bool gone_ = false;                      // it was seen to be, so nobody shares its memory
+  bool lost_ = false;                      // it was not, though it should be
   bool candidate_loaded_ = false;
   Undisturbed undisturbed_{options_.device == "cpu" ? kCpuAgreement : kGpuAgreement};
   std::map<std::string, std::map<std::string, double>> slower_inputs_;  // by baseline and distribution

@@ -95,11 +95,15 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
 Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   KB_RETURN_IF_ERROR(CanTime(protocol));
   StepTimes times;
-  KB_RETURN_IF_ERROR(EnsureServices(false));
+  KB_RETURN_IF_ERROR(EnsureServices(WantsReference(protocol)));
   KB_ASSIGN_OR_RETURN(const json loaded, LoadProblem(problem, size, protocol, &times));
   // Nothing is shared with anybody: outputs stay where the reference puts them, as beside a native candidate.
   KB_ASSIGN_OR_RETURN(const bool made, OpenSession(false, protocol, &times));
   Rounds rounds(&*device_, protocol, &times);
+  const Request request{problem, size, {}, protocol};
+  KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, loaded, &times));
+  Evaluation offset;
+  if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(protocol, &rounds, &offset));
   const auto calls = TimeCalls(protocol, &*device_, &rounds);
   if (!calls) {
     if (device_->alive())

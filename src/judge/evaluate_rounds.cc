@@ -26,6 +26,9 @@ constexpr double kCpuFloor = 0.08;
 constexpr double kCpuModuleFloor = 0.12;
 // The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
 constexpr double kCudaFloor = 0.02;
+// And where the reference has a process of its own, and the device bounds its calls and not the host
+// (bench/results/siblings.md). What is launched while contexts change costs no time.
+constexpr double kDeviceBoundFloor = 0.005, kLaunchedAtOnceUs = 140;
 constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
 // On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.
@@ -34,12 +37,11 @@ constexpr int kSlowerInARow = 5;
 constexpr int kStressedRounds = 6;
 
 double FloorOf(const Evaluation& evaluation) {
-  if (evaluation.device != "cpu") return kCudaFloor;
+  if (evaluation.device != "cpu") {
+    const double host_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed_us);
+    return evaluation.own_process && evaluation.undisturbed_launch_us < host_us ? kDeviceBoundFloor : kCudaFloor;
+  }
   return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
-}
-
-double OffsetUncertainty(const Evaluation& evaluation) {
-  return evaluation.offset_spread_us + (evaluation.device == "cpu" ? 0 : kCudaWarmingUs);
 }
 
 // Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
@@ -124,7 +126,7 @@ Speedup EstimateFor(const Evaluation& evaluation, const std::string& distributio
   options.confidence = protocol.confidence;
   options.looks = protocol.round_checks.size();
   options.floor = FloorOf(evaluation);
-  options.offset_uncertainty_us = OffsetUncertainty(evaluation);
+  options.offset_uncertainty_us = evaluation.OffsetUncertaintyUs();
   return EstimateSpeedup(TimesOf(evaluation, distribution), options);
 }
 
@@ -182,6 +184,22 @@ void TimeByEvents(Evaluation* evaluation) {
   evaluation->speedup = EstimateSpeedup(timed, options);
 }
 
+// Events that the judge's clock contradicts: of work on a stream that nobody waited for, or made up.
+void AddTimingMismatch(Evaluation* evaluation) {
+  std::vector<double> clock, events;
+  for (const Round& round : evaluation->rounds) {
+    if (!evaluation->own_process || !evaluation->InHeadline(round) || !round.void_reason.empty()) continue;
+    clock.push_back(evaluation->ClockUs(round));
+    events.push_back(round.candidate_event_us);
+  }
+  if (clock.empty()) return;
+  const double clock_us = Median(clock), event_us = Median(events), above_us = evaluation->OffsetUncertaintyUs();
+  if (Refined(event_us, clock_us, above_us + evaluation->AroundCallUs(), above_us) != clock_us) return;
+  evaluation->AddNote(fmt::format(
+      "timing_mismatch: events in the candidate's process say {:.0f} us, the judge's clock {:.0f} us, which counts",
+      event_us, clock_us));
+}
+
 void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
@@ -198,9 +216,10 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
     evaluation->notes.push_back(fmt::format(
         "too_short_to_resolve: {:.0f} us with an offset of {:.0f} us that is uncertain by {:.1f} us{}; a larger --size "
         "resolves more",
-        speedup.candidate_us, evaluation->offset_us, OffsetUncertainty(*evaluation),
+        speedup.candidate_us, evaluation->offset_us, evaluation->OffsetUncertaintyUs(),
         half ? ", of which at most half of a span is subtracted" : ""));
   }
+  AddTimingMismatch(evaluation);
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
   const double least_us = rate > 0 ? static_cast<double>(BytesMoved(problem)) / rate : 0;
   if (speedup.candidate_us < 0.5 * least_us) {

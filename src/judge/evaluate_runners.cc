@@ -102,10 +102,12 @@ json Evaluator::CandidateSpec(const Request& request, const json& problem) const
 }
 
 Status Evaluator::TellRunner(const Request& request, const json& problem, const Built& built, const SessionFds& session,
-                             RunnerProcess* runner) const {
+                             bool own_process, RunnerProcess* runner) const {
   json spec = CandidateSpec(request, problem);
   spec["profiler"] = device_->info().value("profiler", "");
-  spec["events"] = request.protocol.TimedByEvents();
+  spec["events"] = own_process || request.protocol.TimedByEvents();
+  spec["waits"] = !own_process;  // or launches hide, on both sides
+  spec["reference"] = false;
   if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});
   spec["source"] = request.candidate.source;
   spec["arena_bytes"] = session.arena_bytes;

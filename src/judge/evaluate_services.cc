@@ -145,8 +145,11 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                         {"weight_seeds", seeds},
                         {"memory_bytes", Gigabytes(options_.device_memory_gb)},
                         {"figures", sizes.value(size, json::object())}};
+  if (loaded_problem_ != request.dump()) EndReference();
+  loaded_problem_ = request.dump();
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
+    EndReference();
     ending_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
     waiting_.clear();
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "judge/hedges.h"
 #include "judge/speed_of_light.h"
 #include "judge/stats/stats.h"
+#include "judge/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -13,10 +15,7 @@ using nlohmann::json;
 
 json Positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
-// Most of a span that an offset may take away. On a GPU the offset is a change of contexts, longer than many kernels.
-constexpr double kCpuOffsetShare = 0.5, kCudaOffsetShare = 0.98;
-
-json SampleJson(const Round& round, double candidate) {
+json SampleJson(const Round& round, double candidate, double clock, double baseline_clock) {
   return {{"index", round.plan.index},
           {"distribution", round.plan.distribution},
           {"weights", round.plan.weights},
@@ -24,6 +23,8 @@ json SampleJson(const Round& round, double candidate) {
           {"void", round.void_reason.empty() ? json(nullptr) : json(round.void_reason)},
           {"candidate_us", candidate},
           {"baseline_us", round.baseline_us},
+          {"candidate_clock_us", clock},
+          {"baseline_clock_us", baseline_clock},
           {"candidate_event_us", Positive(round.candidate_event_us)},
           {"baseline_event_us", Positive(round.baseline_event_us)},
           {"ratio", candidate > 0 ? json(round.baseline_us / candidate) : json(nullptr)},
@@ -37,7 +38,23 @@ void Evaluation::AddNote(const std::string& note) {
 }
 
 double Evaluation::CandidateUs(const Round& round) const {
-  return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
+  const double clock_us = ClockUs(round);
+  if (!own_process) return clock_us;
+  const double above_us = OffsetUncertaintyUs(), below_us = above_us + AroundCallUs();
+  return Refined(round.candidate_event_us, clock_us, below_us, above_us);
+}
+
+double Evaluation::OffsetUncertaintyUs() const {
+  if (own_process) return offset_spread_us + reference_spread_us + kOwnProcessUs;
+  return offset_spread_us + (device == "cpu" ? 0 : kCudaWarmingUs);
+}
+
+double Evaluation::AroundCallUs() const {
+  return device != "cpu" && candidate.at("kind") == "module" ? kCudaModuleUs : 0;
+}
+
+double Evaluation::ClockUs(const Round& round) const {
+  return WithoutOffset(round.candidate_us, offset_us + excess_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
 double Evaluation::UndisturbedUs(const Round& round) const {
@@ -51,7 +68,8 @@ bool Evaluation::InHeadline(const Round& round) const {
 
 json Evaluation::ToJson() const {
   json samples = json::array();
-  for (const Round& round : rounds) samples.push_back(SampleJson(round, CandidateUs(round)));
+  for (const Round& round : rounds)
+    samples.push_back(SampleJson(round, CandidateUs(round), ClockUs(round), round.baseline_clock_us - excess_us));
   json keys = protocol.ToJson();
   json out = {{"schema", 1},
               {"id", id},
@@ -71,6 +89,7 @@ json Evaluation::ToJson() const {
               {"mismatch", mismatch},
               {"baseline", protocol.baseline},
               {"undisturbed_baseline_us", Positive(undisturbed_us)},
+              {"reference_process", own_process ? "own" : "device"},
               {"offset_us", Positive(offset_us)},
               {"prepare_us", Positive(prepare_us)},
               {"samples", std::move(samples)},

@@ -37,6 +37,11 @@ struct Evaluation {
   // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
   std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
+  bool own_process = false;        // the reference ran in a process of its own (GPU), as the candidate does
+  double reference_spread_us = 0;  // of its offset, then
+  // What the judge's clock shows of the reference's calls beyond its offset and what events tell: of memory that they
+  // left to be written back, and the like. It is in the candidate's calls too.
+  double excess_us = 0;
   bool device_shared = false;  // something else used the device even before loading
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
   bool started_early = false;  // why it is `tampered`: the device was in use before calls
@@ -48,8 +53,14 @@ struct Evaluation {
   nlohmann::json authorship;                          // null unless it was asked for and there is something to tell
   StepTimes engine_us;
 
-  // A round's candidate time without the offset.
+  // A round's candidate time without the offset; by events, as far as the judge's clock allows, where the reference's
+  // is.
   double CandidateUs(const Round& round) const;
+  double ClockUs(const Round& round) const;  // by the judge's clock alone
+  // Of what is subtracted from every time.
+  double OffsetUncertaintyUs() const;
+  // What a module's runner may do around a call on a GPU: in the clock and in no event.
+  double AroundCallUs() const;
   // What the baseline takes by itself on such inputs as the round's.
   double UndisturbedUs(const Round& round) const;
   // Whether the round's inputs are of the headline's distribution; "stressed" is all but the natural one.

@@ -45,8 +45,15 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation) {
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
   Speedup& speedup = *evaluation->speedup;
   if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
-  const bool module = evaluation->candidate.at("kind") == "module";
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + kCudaHiddenUs + (module ? kCudaModuleUs : 0));
+  double hidden_us = kCudaHiddenUs;
+  if (evaluation->own_process) {  // launches hide on both sides, and events are the candidate's word
+    std::vector<double> clock_us;
+    for (const Round& round : evaluation->rounds) {
+      if (evaluation->InHeadline(round) && round.void_reason.empty()) clock_us.push_back(evaluation->ClockUs(round));
+    }
+    hidden_us = clock_us.empty() ? 0 : std::max(0.0, Median(clock_us) - speedup.candidate_us);
+  }
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + hidden_us + evaluation->AroundCallUs());
 }
 
 double CopyUs(const nlohmann::json& problem, const Evaluation& evaluation) {

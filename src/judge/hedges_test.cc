@@ -56,6 +56,37 @@ TEST(Hedges, RoundsThatCountAsTheyAreRaiseNothing) {
   EXPECT_EQ(evaluation.speedup->high, 1.05);
 }
 
+// Where the reference has a process of its own, events count, which a candidate may make up.
+Evaluation InOwnProcesses(double clock_us, double event_us, const char* kind) {
+  Evaluation evaluation = Even();
+  evaluation.candidate = {{"kind", kind}};
+  evaluation.own_process = true;
+  evaluation.offset_us = 600;
+  evaluation.excess_us = 50;
+  Round round = RoundOf(clock_us + 650);
+  round.candidate_event_us = event_us;
+  evaluation.rounds = {round};
+  evaluation.speedup->candidate_us = evaluation.CandidateUs(round);
+  return evaluation;
+}
+
+TEST(Hedges, TheLowEndIsThatOfTheJudgesClock) {
+  Evaluation honest = InOwnProcesses(1'000, 1'000, "native");
+  HedgeAgainstHiddenLaunches(&honest);
+  EXPECT_DOUBLE_EQ(honest.speedup->low, 0.95)
+      << "launches hide on both sides, so nothing is to be gained by hiding them";
+
+  Evaluation forged = InOwnProcesses(1'000, 970, "native");
+  EXPECT_DOUBLE_EQ(forged.speedup->candidate_us, 1'000 - kOwnProcessUs);
+  HedgeAgainstHiddenLaunches(&forged);
+  EXPECT_DOUBLE_EQ(forged.speedup->low, 0.95 * (1'000 - kOwnProcessUs) / 1'000) << "not by what its events claim";
+
+  Evaluation module = InOwnProcesses(1'000, 1'000 - kCudaModuleUs, "module");
+  EXPECT_DOUBLE_EQ(module.speedup->candidate_us, 1'000 - kCudaModuleUs) << "what its runner does is in no event";
+  HedgeAgainstHiddenLaunches(&module);
+  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * (1'000 - kCudaModuleUs) / (1'000 + kCudaModuleUs));
+}
+
 TEST(Hedges, AdmittedRoundsReachDownToTheQuietestBaseline) {
   Evaluation evaluation = Even();
   evaluation.rounds = {RoundOf(1'000), RoundOf(800)};

@@ -46,6 +46,7 @@ class NativeCandidate {
   NativeCandidate(const json& spec, const Gpu* gpu, const Segment& inputs, const Segment& outputs,
                   const Segment& parameters)
       : gpu_(gpu),
+        waits_(spec.value("waits", true)),
         events_(gpu != nullptr && spec.at("events")),
         inputs_(spec.at("inputs"), inputs, gpu ? KB_CUDA : KB_CPU),
         outputs_(spec.at("outputs"), outputs, gpu ? KB_CUDA : KB_CPU),
@@ -70,12 +71,18 @@ class NativeCandidate {
     call_.outputs = outputs_.tensors().data();
   }
 
-  // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset.
-  void Empty() const {
-    if (gpu_ == nullptr) return;
-    gpu_->Arrive();
+  // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset. Returns what
+  // Forward() does.
+  std::optional<Report> Empty() const {
+    if (gpu_ == nullptr) return std::nullopt;
+    Begin();
     for (const kb_tensor& output : outputs_.tensors()) (void)gpu_->Clear(output.data, BytesOf(output));
+    if (events_) gpu_->End();
     (void)gpu_->Synchronize();
+    if (!events_) return std::nullopt;
+    Report report = Fine();
+    report.elapsed_ns = gpu_->ElapsedNs();
+    return report;
   }
 
   Report Load(const std::string& path) {
@@ -113,8 +120,7 @@ class NativeCandidate {
 
   // Returns nothing if all is well and there is nothing to tell: then the report of the last call still holds.
   std::optional<Report> Forward() {
-    if (gpu_ != nullptr) gpu_->Arrive();
-    if (events_) gpu_->Start();
+    if (gpu_ != nullptr) Begin();
     Report report = Guarded("kb_forward", [&] {
       const int code = forward_(&call_);
       if (events_) gpu_->End();
@@ -148,6 +154,11 @@ class NativeCandidate {
  private:
   using Function = int (*)(const kb_call*);
 
+  void Begin() const {
+    if (waits_) gpu_->Arrive();
+    if (events_) gpu_->Start();
+  }
+
   Report Told(std::string text) const {
     Report report = Fine();
     report.text = std::move(text);
@@ -180,6 +191,7 @@ class NativeCandidate {
   }
 
   const Gpu* gpu_;
+  bool waits_;   // for the device to change to this process, before anything is launched
   bool events_;  // calls are timed by the device too
   TensorTable inputs_, outputs_, parameters_;
   std::vector<kb_scalar> scalars_, init_;
@@ -248,7 +260,7 @@ int Serve(int control, const json& self) {
     const Command command = mailbox.Wait();
     switch (command.kind) {
       case CallKind::kEmpty:
-        candidate.Empty();
+        if (const auto told = candidate.Empty()) mailbox.Write(*told);
         break;
       case CallKind::kLoad:
         mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fd(kKernel))));

@@ -14,6 +14,7 @@ Report Sample() {
   report.status = ReportStatus::kRaised;
   report.state_copied = true;
   report.elapsed_ns = 12345;
+  report.launched_ns = 678;
   report.text = "ValueError: no";
   report.outputs = {{{KB_FLOAT, 32, 1}, {2, 3}}, {{KB_INT, 64, 1}, {}}};
   report.kernels = {{"relu<float>(float*)", 3, 4500, {108, 1, 1}, {256, 1, 1}, 40, 1024, 0, 8}, {"", 70, 99}};
@@ -27,6 +28,7 @@ TEST(Report, SurvivesTheTrip) {
   EXPECT_EQ(back->status, ReportStatus::kRaised);
   EXPECT_TRUE(back->state_copied);
   EXPECT_EQ(back->elapsed_ns, 12345u);
+  EXPECT_EQ(back->launched_ns, 678u);
   EXPECT_EQ(back->text, "ValueError: no");
   ASSERT_EQ(back->outputs.size(), 2u);
   EXPECT_EQ(back->outputs[0].shape, (std::vector<int64_t>{2, 3}));

@@ -108,9 +108,19 @@ void ExpectKeys(const Schema& schema, const json& evaluation) {
 }
 
 void ExpectParts(const Schema& schema, const json& evaluation) {
-  static const std::set<std::string> kSample = {
-      "index",       "distribution",       "weights",           "scored", "void", "candidate_us",
-      "baseline_us", "candidate_event_us", "baseline_event_us", "ratio",  "worst"};
+  static const std::set<std::string> kSample = {"index",
+                                                "distribution",
+                                                "weights",
+                                                "scored",
+                                                "void",
+                                                "candidate_us",
+                                                "baseline_us",
+                                                "candidate_event_us",
+                                                "baseline_event_us",
+                                                "candidate_clock_us",
+                                                "baseline_clock_us",
+                                                "ratio",
+                                                "worst"};
   static const std::set<std::string> kCandidate = {"path", "kind", "sha256", "source", "backend"};
   static const std::set<std::string> kEvidence = {"compiler_output", "output",    "traceback",
                                                   "signal",          "exit_code", "static_findings"};

@@ -44,7 +44,7 @@ class HostileRunner {
     session_ = kbd_session_new(device, layout.dump().c_str());
     KB_CHECK(session_ != nullptr);
     int fds[4];
-    KB_CHECK(kbd_session_share(session_, nullptr, 0, fds) == 1);
+    KB_CHECK(kbd_session_share(session_, nullptr, nullptr, 0, fds) == 1);
     void* page = mmap(nullptr, kDoorbellBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fds[0], 0);
     KB_CHECK(page != MAP_FAILED);
     bell_ = static_cast<Doorbell*>(page);

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """What a module runner on a GPU does between calls, and how a problem's memory is planned: as far as that needs no GPU."""
+import json
 import pathlib
 import sys
 import tempfile
 import threading
+import types
 import unittest
 
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from kernelbench_torch import reference_session  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
 from kernelbench_torch.output_arena import OutputArena  # noqa: E402
 from kernelbench_torch.problem import Problem, ProblemError  # noqa: E402
-from kernelbench_torch.runner_library import OK, RAISED  # noqa: E402
+from kernelbench_torch.runner_library import FORWARD, OK, OUT_OF_MEMORY, RAISED  # noqa: E402
 
 
 class Reports:
@@ -24,7 +27,7 @@ class Reports:
     def kbr_mailbox(self, _):
         return 1
 
-    def kbr_write_report(self, _, status, copied, elapsed_ns, text, size, outputs, forms):
+    def kbr_write_report(self, _, status, copied, elapsed_ns, launched_ns, text, size, outputs, forms):
         self.written.append((status, elapsed_ns, forms[4]))
 
 
@@ -35,20 +38,20 @@ class Mailboxes(unittest.TestCase):
 
     def test_a_report_that_says_nothing_new_is_not_written(self):
         for offset in (512, 512, 1024, 512):
-            self.mailbox.write_offsets(0, [offset])
+            self.mailbox.write_offsets(0, 0, [offset])
         self.assertEqual(self.reports.written, [(OK, 0, 512), (OK, 0, 1024), (OK, 0, 512)])
 
     def test_after_any_other_report_it_is_new(self):
-        self.mailbox.write_offsets(0, [512])
+        self.mailbox.write_offsets(0, 0, [512])
         self.mailbox.write(RAISED, text="an error")
-        self.mailbox.write_offsets(0, [512])
+        self.mailbox.write_offsets(0, 0, [512])
         self.mailbox.write(OK, False, 0, "traced", [512])
-        self.mailbox.write_offsets(0, [512])
+        self.mailbox.write_offsets(0, 0, [512])
         self.assertEqual([status for status, *_ in self.reports.written], [OK, RAISED, OK, OK, OK])
 
     def test_a_time_is_new_and_so_is_none(self):
         for elapsed_ns in (7, 7, 0):
-            self.mailbox.write_offsets(elapsed_ns, [512])
+            self.mailbox.write_offsets(elapsed_ns, 0, [512])
         self.assertEqual([elapsed for _, elapsed, _ in self.reports.written], [7, 0])
 
 
@@ -135,6 +138,50 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+
+
+SIZED = """
+import torch
+FACTOR = 2
+SIZES = {"small": {"FACTOR": 3}}
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x * FACTOR
+"""
+
+
+class References(unittest.TestCase):
+    def test_the_reference_is_its_own_candidate_at_its_size(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "problem.py"
+            path.write_text(SIZED)
+            for size, factor in (("standard", 2), ("small", 3)):
+                module = {}
+                exec(reference_session.source(path, size, "eager"), module)
+                self.assertEqual(module["ModelNew"]()(torch.ones(1)).item(), factor)
+
+    def test_only_the_strict_one_does_without_tf32(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "problem.py"
+            path.write_text(SIZED)
+            kept = torch.backends.cudnn.allow_tf32
+            self.addCleanup(setattr, torch.backends.cudnn, "allow_tf32", kept)
+            torch.backends.cudnn.allow_tf32 = True
+            exec(reference_session.source(path, "standard", "eager"), {})
+            self.assertTrue(torch.backends.cudnn.allow_tf32)
+            exec(reference_session.source(path, "standard", "eager-fp32"), {})
+            self.assertFalse(torch.backends.cudnn.allow_tf32)
+
+    def test_a_call_that_was_not_quite_stopped_is_made_again_and_a_lack_of_memory_is_one(self):
+        answers = [{"end": "ran_frozen", "report": None}, {"end": "done", "report": {"status": OK, "text": ""}},
+                   {"end": "done", "report": {"status": OUT_OF_MEMORY, "text": "no room"}}]
+        session = object.__new__(reference_session.ReferenceSession)
+        session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answers.pop(0)))
+        prepared = []
+        self.assertEqual(session.call(FORWARD, 1, 1e6, lambda: prepared.append(1))["end"], "done")
+        self.assertEqual(len(prepared), 2)
+        with self.assertRaisesRegex(MemoryError, "no room"):
+            session.call(FORWARD, 1, 1e6)
 
 
 class Planning(unittest.TestCase):

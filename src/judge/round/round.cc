@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "judge/stats/stats.h"
 #include "wire/report.h"
 
 namespace kb {
@@ -42,6 +43,7 @@ Finding Incorrect(json mismatch, const RoundPlan& plan) {
 
 void AddBaseline(const json& baseline, Round* round) {
   round->baseline_us = baseline.at("us");
+  round->baseline_clock_us = baseline.value("clock_us", round->baseline_us);
   round->baseline_launch_us = baseline.at("launch_us");
   round->baseline_waited_us = baseline.at("waited_us");
   round->baseline_event_us = baseline.at("event_us");
@@ -82,6 +84,25 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeo
       return Finding{Verdict::kWrongForm, last, text, nullptr};
   }
   return std::nullopt;
+}
+
+Status ReferenceAnswered(const json& answer) {
+  const std::string end = answer.at("end");
+  if (end != "done") return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
+  const json& report = answer.at("report");
+  if (report.at("status") == static_cast<int>(ReportStatus::kOk)) return {};
+  return Fail(ErrorCode::kEngine, "the reference's process: " + report.at("text").get<std::string>());
+}
+
+Result<json> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument) {
+  const json request = {{"op", "call_reference"},
+                        {"kind", static_cast<int>(kind)},
+                        {"argument", argument},
+                        {"timeout_us", protocol.load_timeout_s * 1e6}};
+  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kStepTimeout)));
+  KB_ASSIGN_OR_RETURN(json answer, device->Ask(request, timeout));
+  KB_RETURN_IF_ERROR(ReferenceAnswered(answer));
+  return answer;
 }
 
 bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol) {
@@ -126,7 +147,24 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
 
 Result<uint64_t> Rounds::SetWeights(int index) {
   KB_ASSIGN_OR_RETURN(const json reply, Step("weights", {{"op", "weights"}, {"index", index}}, kStepTimeout));
-  return reply.at("seed").get<uint64_t>();
+  const uint64_t seed = reply.at("seed").get<uint64_t>();
+  if (reference_offset_us_) KB_RETURN_IF_ERROR(TellReference(device_, protocol_, CallKind::kPrepare, seed));
+  return seed;
+}
+
+Result<json> Rounds::Baseline(const char* step, bool alone) {
+  json request = {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}, {"alone", alone}};
+  if (reference_offset_us_) {
+    request["beside"] = true;
+    request["timeout_us"] = protocol_.reference_timeout_s * 1e6;
+  }
+  KB_ASSIGN_OR_RETURN(json told, Step(step, request, 2 * protocol_.reference_timeout_s));
+  if (!reference_offset_us_) return told;
+  KB_RETURN_IF_ERROR(ReferenceAnswered(told));
+  const double clock_us = WithoutOffset(told.at("us"), *reference_offset_us_, kCudaOffsetShare);
+  told["clock_us"] = clock_us;
+  if (told.at("event_us") > 0) told["us"] = told["event_us"];  // nobody else is in that process
+  return told;
 }
 
 Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {
@@ -168,7 +206,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   }
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
-  KB_ASSIGN_OR_RETURN(const json baseline, Step("baseline", BaselineRequest(), protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json baseline, Baseline("baseline", false));
   AddBaseline(baseline, &round);
   if (round.baseline_event_us <= 0) round.candidate_event_us = 0;  // a device without events
 
@@ -227,11 +265,7 @@ Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
               timeout_s + kStepTimeout);
 }
 
-Result<json> Rounds::BaselineAlone() {
-  json request = BaselineRequest();
-  request["alone"] = true;
-  return Step("undisturbed", request, protocol_.reference_timeout_s);
-}
+Result<json> Rounds::BaselineAlone() { return Baseline("undisturbed", true); }
 
 Result<Round> Rounds::BaselineAlone(const std::string& distribution) {
   KB_RETURN_IF_ERROR(

@@ -40,6 +40,7 @@ struct Round {
   RoundPlan plan;
   double candidate_us = 0;  // offset not yet subtracted
   double baseline_us = 0;
+  double baseline_clock_us = 0;   // the same by the judge's clock alone
   double baseline_launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
   double candidate_event_us = 0,
          baseline_event_us = 0;  // by the device's own events (GPU); the first is the runner's word
@@ -54,6 +55,11 @@ struct Round {
 
 // Whether threads that could run did not for so long that the span says little: other load on their cores.
 bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol);
+
+// What the device process says of a call of the reference's own process: an error unless all is well.
+Status ReferenceAnswered(const nlohmann::json& answer);
+// One that is no round's.
+Result<nlohmann::json> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument);
 
 // Microseconds spent in each named step, for engine_us.
 using StepTimes = std::map<std::string, double>;
@@ -72,6 +78,9 @@ class Rounds {
     return Ring(
         kind, [argument] { return argument; }, timeout_s);
   }
+
+  // The reference is called in a process of its own, whose empty call takes so much longer than its events say.
+  void UseReference(double offset_us) { reference_offset_us_ = offset_us; }
 
   // Makes a weight set current on the reference's side and returns its seed.
   Result<uint64_t> SetWeights(int index);
@@ -102,13 +111,16 @@ class Rounds {
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
   Status Present(const char* step);
   Status DrawForProfile();
-  nlohmann::json BaselineRequest() const { return {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}}; }
+  // A call of the reference. In a process of its own events tell "us", and "clock_us" is the judge's clock without the
+  // offset.
+  Result<nlohmann::json> Baseline(const char* step, bool alone);
   Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
 
   DeviceProcess* device_;
   const Protocol& protocol_;
   StepTimes* times_;
   uint64_t rng_seed_ = 0;  // of the last draw
+  std::optional<double> reference_offset_us_;
 };
 
 }  // namespace kb

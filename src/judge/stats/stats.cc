@@ -103,6 +103,12 @@ double WithoutOffset(double span_us, double offset_us, double share) {
   return std::max(span_us - offset_us, span_us * (1 - share));
 }
 
+double Refined(double event_us, double clock_us, double below_us, double above_us) {
+  const bool near = event_us >= clock_us - 3 * below_us && event_us <= clock_us + 3 * above_us;
+  if (!(event_us > 0) || !near) return clock_us;
+  return std::clamp(event_us, clock_us - below_us, clock_us + above_us);
+}
+
 double NormalQuantile(double p) {
   KB_CHECK(p > 0 && p < 1);
   // By symmetry the quantile of the smaller tail, where erfc keeps its relative precision.

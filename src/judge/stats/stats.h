@@ -23,7 +23,14 @@ double MedianAbsoluteDeviation(std::span<const double> values);
 
 // A span without the offset that was measured around it. At most `share` of a span is taken away: an offset that is
 // larger was disturbed, and what it would leave, or less than nothing, would be a speedup out of noise.
+inline constexpr double kCpuOffsetShare = 0.5;
+inline constexpr double kCudaOffsetShare = 0.98;  // there it is a change of contexts, longer than many kernels
 double WithoutOffset(double span_us, double offset_us, double share);
+
+// What events around a call say of it, as far as the judge's own clock allows: at most `below_us` less and `above_us`
+// more than `clock_us`. Events three times as far off are of something else, and those of 0 of nothing: then
+// `clock_us`.
+double Refined(double event_us, double clock_us, double below_us, double above_us);
 
 // The x with P(Z <= x) = p for a standard normal Z; 0 < p < 1.
 double NormalQuantile(double p);

@@ -20,6 +20,15 @@ TEST(WithoutOffset, TakesNoMoreThanItsShareOfASpan) {
   EXPECT_DOUBLE_EQ(WithoutOffset(1000, 5000, 0.75), 250);
 }
 
+TEST(Refined, EventsCountAsFarAsTheClockAllows) {
+  EXPECT_DOUBLE_EQ(Refined(100, 110, 30, 20), 100);
+  EXPECT_DOUBLE_EQ(Refined(70, 110, 30, 20), 80) << "who claims less than the clock leaves gets what it leaves";
+  EXPECT_DOUBLE_EQ(Refined(140, 110, 30, 20), 130);
+  EXPECT_DOUBLE_EQ(Refined(19, 110, 30, 20), 110) << "events of something else tell nothing";
+  EXPECT_DOUBLE_EQ(Refined(171, 110, 30, 20), 110);
+  EXPECT_DOUBLE_EQ(Refined(0, 10, 30, 20), 10) << "and neither do none";
+}
+
 std::vector<double> OneTo(int n) {
   std::vector<double> values(static_cast<size_t>(n));
   std::iota(values.begin(), values.end(), 1);

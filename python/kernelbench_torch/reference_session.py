@@ -1,0 +1,110 @@
+"""The reference in a process of its own on a GPU, called as a candidate is: what a candidate's time is divided by.
+
+Both sides then follow a change of contexts, launch from cold caches of a forked process, and take memory from an arena; what that
+costs is the same for both (bench/results/siblings.md). The process is trusted: it runs the problem's own text. It shares the inputs
+with the candidate's runner, and has been checked to find them unchanged; its outputs are its own memory, which is not looked at: the
+expected ones come from the device process.
+"""
+
+import ctypes
+import json
+import os
+import pathlib
+
+from .device_library import parsed, pointers
+from .problem import ProblemError, available_bytes
+from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
+
+_ATTEMPTS = 5  # where a busy machine had not quite stopped the process
+_SPARE_BYTES = 2 << 30  # a context, and what cuBLAS and cuDNN take in it
+_KINDS = {"eager": "", "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False\n"}
+
+
+def source(path, size, kind):
+    """The problem's text as a module candidate: its Model at one of its SIZES, as load_module() makes it."""
+    text = pathlib.Path(path).read_bytes().decode("utf-8", "strict")
+    constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
+    return f"{text}\n\n{constants}import torch\n{_KINDS[kind]}ModelNew = Model\n"
+
+
+class ReferenceSession:
+    def __init__(self, lib, device, layout):
+        self.lib = lib
+        self.session = lib.kbd_session_new(device, json.dumps({**layout, "without": []}).encode())
+        self.fds = (ctypes.c_int * 4)()
+        if not self.session or not lib.kbd_session_share_inputs(self.session, self.fds):
+            raise ProblemError(lib.kbd_error().decode())
+
+    def attach(self, pid, pidfd):
+        self.lib.kbd_session_attach(self.session, pid, os.dup(pidfd))
+
+    def present(self, inputs):
+        self.lib.kbd_present(self.session, pointers(inputs))
+
+    def call(self, kind, argument, timeout_us, prepare=lambda: None):
+        """As kbd_call answers; `prepare` goes before each attempt."""
+        for _ in range(_ATTEMPTS):
+            prepare()
+            answer = parsed(self.lib.kbd_call(self.session, kind, argument, int(timeout_us * 1000), kind in (EMPTY, FORWARD)))
+            if answer["end"] != "ran_frozen":
+                break
+        if answer["end"] == "done" and answer["report"]["status"] == OUT_OF_MEMORY:
+            raise MemoryError(answer["report"]["text"])
+        return answer
+
+    def free(self):
+        if self.session:
+            self.lib.kbd_session_free(self.session)
+        self.session = None
+
+
+def fits(problem, layout, arena_bytes):
+    """Whether the device has room for the reference's process beside a candidate's."""
+    weights = layout["parameters_bytes"]
+    here = layout["inputs_bytes"] + layout["outputs_bytes"] + arena_bytes + len(problem.seeds) * weights
+    candidate = arena_bytes + 2 * weights + problem.forward_bytes
+    return here + candidate + 2 * _SPARE_BYTES < min(available_bytes(problem.device), problem.free_bytes)
+
+
+class Operations:
+    """Those of the device process (device_host.py) that are about the reference's own process."""
+
+    def share_reference(self, request):
+        """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
+        the process is to run."""
+        self.end_reference(request)
+        arena = self.arena_bytes()
+        if not fits(self.problem, self.layout, arena):
+            return {"room": False}
+        self.beside = ReferenceSession(self.lib, self.device, self.layout)
+        text = source(self.problem.path, request["size"], request["kind"])
+        return {"room": True, "arena_bytes": arena, "source": text}, list(self.beside.fds)
+
+    def attach_reference(self, request):
+        self.beside.attach(request["pid"], request["fds"][0])
+        return {}
+
+    def end_reference(self, _):
+        if self.beside:
+            self.beside.free()
+        self.beside = None
+        return {}
+
+    def call_reference(self, request):
+        """A call that is no round's: {"us", "event_us", "end", ...}."""
+        kind = request["kind"]
+        return self.beside_times(self.beside.call(kind, request["argument"], request["timeout_us"],
+                                                  lambda: self.lib.kbd_flush(self.device) if kind == EMPTY else None))
+
+    @staticmethod
+    def beside_times(answer):
+        report = answer["report"] or {"elapsed_us": 0, "launched_us": 0, "status": 0, "text": ""}
+        return {**answer, "event_us": report["elapsed_us"], "launch_us": report["launched_us"]}
+
+    def baseline_beside(self, request):
+        """The reference, called as the candidate was: on inputs in shared memory, behind a change of contexts."""
+        self.expected = []
+        answer = self.beside.call(FORWARD, self.rng_seed, request["timeout_us"], lambda: self.beside.present(self.inputs))
+        if not request.get("alone") and answer["end"] == "done":
+            self.expected = self.reference_outputs()
+        return self.beside_times(answer)

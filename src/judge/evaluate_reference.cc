@@ -1,0 +1,98 @@
+// The reference in a process of its own: on a GPU both sides are called alike, so that what surrounds a call is the
+// same for both. There it takes as long as many kernels.
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/clock.h"
+#include "judge/evaluate.h"
+#include "judge/void_rounds.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kStepTime = std::chrono::seconds(60);
+
+}  // namespace
+
+bool Evaluator::WantsReference(const Protocol& protocol) const {
+  const bool plain = protocol.baseline == "eager" || protocol.baseline == "eager-fp32";
+  return options_.device != "cpu" && protocol.measure && !protocol.TimedByEvents() && plain;
+}
+
+Result<bool> Evaluator::StartReference(const Request& request, const json& problem, StepTimes* times) {
+  const Protocol& protocol = request.protocol;
+  if (!WantsReference(protocol)) return false;
+  const int64_t start = NowNs();
+  const bool serves = reference_ && reference_->baseline == protocol.baseline && !reference_->process->WaitForEnd({});
+  if (!serves) {
+    EndReference();
+    KB_ASSIGN_OR_RETURN(
+        ChannelMessage reply,
+        device_->Call({{"op", "share_reference"}, {"size", request.size}, {"kind", protocol.baseline}}, kStepTime));
+    if (!reply.body.at("room")) return false;
+    if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
+    const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
+                             std::move(reply.fds[3]), reply.body.at("arena_bytes")};
+    KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
+    json spec = CandidateSpec(request, problem);
+    spec.update({{"profiler", ""},
+                 {"events", true},
+                 {"waits", false},
+                 {"reference", true},
+                 {"parameters", json::array()},
+                 {"may_alias", true},
+                 {"source", reply.body.at("source")},
+                 {"arena_bytes", session.arena_bytes},
+                 {"extensions", json::array()},
+                 {"compiled", false}});
+    KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));
+    KB_RETURN_IF_ERROR(
+        device_->Call({{"op", "attach_reference"}, {"pid", process->pid()}}, kStepTime, {process->pidfd()}));
+    reference_ = Reference{protocol.baseline, std::move(process), {}, {}};
+    KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
+    KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
+  }
+  const uint64_t seed = problem.at("weight_seeds").at(0);
+  KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kPrepare, seed));
+  (*times)["reference"] += static_cast<double>(NowNs() - start) / 1e3;
+  return true;
+}
+
+Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation) {
+  constexpr size_t kKept = 11, kNew = 3, kSettling = 5;
+  const int64_t start = NowNs();
+  std::vector<double>& offsets = reference_->offsets;
+  const size_t calls = offsets.empty() ? kSettling + kKept : kNew;
+  for (size_t i = 0; i < calls; ++i) {
+    KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
+    offsets.push_back(empty.at("us").get<double>() - empty.at("event_us").get<double>());
+  }
+  if (offsets.size() > kKept) offsets.erase(offsets.begin(), offsets.end() - kKept);
+  evaluation->own_process = true;
+  evaluation->reference_spread_us = 1.4826 * MedianAbsoluteDeviation(offsets);
+  rounds->UseReference(Median(offsets));
+  evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+void Evaluator::AddExcess(const json& alone, Evaluation* evaluation) {
+  constexpr size_t kKept = 11;
+  if (!evaluation->own_process || !(alone.at("event_us") > 0)) return;
+  std::vector<double>& excesses = reference_->excesses;
+  excesses.push_back(alone.at("clock_us").get<double>() - alone.at("event_us").get<double>());
+  if (excesses.size() > kKept) excesses.erase(excesses.begin());
+  evaluation->excess_us = Median(excesses);
+}
+
+void Evaluator::EndReference() {
+  if (!reference_) return;
+  reference_->process->Kill();
+  reference_->process->Finish();
+  reference_.reset();
+  if (device_ && device_->alive()) (void)device_->Ask({{"op", "end_reference"}}, kStepTime);
+}
+
+}  // namespace kb
