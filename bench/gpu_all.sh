@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa strict_aa device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
+PARTS="aa networks strict_aa device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -14,7 +14,8 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
                  every round of them; default build/gpu
 
 Parts, in this order if none is named:
-  aa           ten modules against themselves, ten times each
+  aa           ten modules from 10 us to 50 ms against themselves, ten times each
+  networks     the same for seven whose calls take as long as their launches
   strict_aa    five of them under strict, whose inputs are not all natural
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
@@ -67,8 +68,9 @@ built() {
 
 aa() {
   bench/aa.py --device cuda --runs 10 \
-    --problems 1/19,1/1,1/36,2/40,3/43,3/9@standard,1/23@standard,1/1@standard,3/15@standard,3/16@standard
+    --problems 1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,4/7@standard
 }
+networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3/9@standard,3/15@standard,3/16@standard; }
 strict_aa() {
   bench/aa.py --device cuda --protocol strict --runs 10 --problems 1/1@standard,1/23@standard,3/16@standard,3/9@standard,3/43
 }

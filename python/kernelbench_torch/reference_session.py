@@ -1,12 +1,13 @@
 """The reference in a process of its own on a GPU, called as a candidate is: what a candidate's time is divided by.
 
 Both sides then follow a change of contexts, launch from cold caches of a forked process, and take memory from an arena; what that
-costs is the same for both (bench/results/siblings.md). The process is trusted: it runs the problem's own text. It shares the inputs
+costs is the same for both (bench/results/aa_cuda.md). The process is trusted: it runs the problem's own text. It shares the inputs
 with the candidate's runner, and has been checked to find them unchanged; its outputs are its own memory, which is not looked at: the
 expected ones come from the device process.
 """
 
 import ctypes
+import importlib.util
 import json
 import os
 import pathlib
@@ -22,7 +23,7 @@ _KINDS = {"eager": "", "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = to
 
 def source(path, size, kind):
     """The problem's text as a module candidate: its Model at one of its SIZES, as load_module() makes it."""
-    text = pathlib.Path(path).read_bytes().decode("utf-8", "strict")
+    text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
     constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
     return f"{text}\n\n{constants}import torch\n{_KINDS[kind]}ModelNew = Model\n"
 

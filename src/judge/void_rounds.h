@@ -13,7 +13,7 @@ namespace kb {
 
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
 inline constexpr double kCudaWarmingUs = 40;
-// Where both sides follow one: what is left to differ between two processes (bench/results/siblings.md).
+// Where both sides follow one: what is left to differ between two processes (bench/results/aa_cuda.md).
 inline constexpr double kOwnProcessUs = 20;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 
