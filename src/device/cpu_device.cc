@@ -115,7 +115,7 @@ class CpuDevice : public Device {
   }
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                     bool freezes, std::function<bool(SecretReader*)> locate) override {
+                                     bool freezes, std::function<bool(SecretReader*)> locate, bool) override {
     return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs),
                            {.freezes = freezes, .locate = std::move(locate)});
   }

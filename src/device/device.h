@@ -150,8 +150,10 @@ class Device {
   virtual void AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dtype, int64_t elements,
                          const double* truth) = 0;
   // Takes charge of process `pid` and freezes it, now and after every call, if `freezes`. `locate`: see process_link.h.
+  // `holds`: the device stays busy for a while after go, so that launches hide (GPU); for both sides or for none.
   virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                             bool freezes = true, std::function<bool(SecretReader*)> locate = {}) = 0;
+                                             bool freezes = true, std::function<bool(SecretReader*)> locate = {},
+                                             bool holds = false) = 0;
   virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
   // Nanoseconds that this process's threads have been runnable without running, so far.
   virtual int64_t WaitedNs() = 0;

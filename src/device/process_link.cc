@@ -61,7 +61,7 @@ class ProcessLink : public RunnerLink {
       Signal(SIGCONT);
       seat_.Lend();
       span.gap_ns = options_.watch();
-      options_.hold();
+      if (options_.hold) options_.hold();
     }
     const int64_t start = NowNs();
     Ring();

@@ -128,6 +128,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
   for (auto* buffer : {&inputs_, &outputs_, &parameters_}) buffer->reset();  // of a try that failed
   arena_ = arena_bytes > 0;
   const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
+  holds_ = reference != nullptr;
   auto inputs = reference != nullptr ? reference->inputs_ : of(&Session::inputs_);
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
   KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
@@ -142,6 +143,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
 
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
 Status Session::ShareInputs(int fds[4]) {
+  holds_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
@@ -153,7 +155,7 @@ Status Session::ShareInputs(int fds[4]) {
 void Session::Attach(int pid, Fd pidfd) {
   std::function<bool(SecretReader*)> locate;
   if (arena_) locate = [this](SecretReader* secrets) { return Locate(secrets); };
-  link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"), std::move(locate));
+  link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"), std::move(locate), holds_);
 }
 
 void Session::Populate() {

@@ -77,6 +77,7 @@ class Session {
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()
   std::vector<size_t> output_offsets_;
+  bool holds_ = false;                    // the reference has a process of its own, and launches hide on both sides
   bool arena_ = false;                    // the runner places its outputs itself
   bool located_ = false;                  // and a call of the candidate has said where
   std::optional<Result<Report>> report_;  // of the call in progress, if it was read already

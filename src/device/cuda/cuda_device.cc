@@ -220,11 +220,9 @@ class CudaDevice : public Device {
   }
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                     bool freezes, std::function<bool(SecretReader*)> locate) override {
-    LinkOptions options{.freezes = freezes,
-                        .watch = [this] { return Watch(); },
-                        .hold = [this] { Hold(); },
-                        .locate = std::move(locate)};
+                                     bool freezes, std::function<bool(SecretReader*)> locate, bool holds) override {
+    LinkOptions options{.freezes = freezes, .watch = [this] { return Watch(); }, .locate = std::move(locate)};
+    if (holds) options.hold = [this] { Hold(); };
     return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), options);
   }
 
