@@ -19,8 +19,8 @@ void HedgeAgainstLoad(Evaluation* evaluation);
 // slowed both: the interval reaches up to what was measured.
 void HedgeAgainstSlowerMachine(Evaluation* evaluation);
 // On a GPU: who hid its launches, or left out our code, takes longer than it seems, and that is no merit. Nothing tells
-// it from one that is quick, so the interval reaches down. Where the reference has a process of its own nothing is to be
-// gained by hiding, but events are the candidate's word: then the low end is that of the judge's clock.
+// it from one that is quick, so the interval reaches down. Where the reference has a process of its own nothing is to
+// be gained by hiding, but events are the candidate's word: then the low end is that of the judge's clock.
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
 // On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
 void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation);
