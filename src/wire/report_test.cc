@@ -70,7 +70,7 @@ TEST(Report, ImpossibleFieldsAreRefused) {
   EXPECT_FALSE(DecodeReport(with(0, 0)));      // magic
   EXPECT_FALSE(DecodeReport(with(4, 200)));    // status
   EXPECT_FALSE(DecodeReport(with(5, 2)));      // a bool that is neither
-  EXPECT_FALSE(DecodeReport(with(17, 0xff)));  // text longer than the message
+  EXPECT_FALSE(DecodeReport(with(25, 0xff)));  // text longer than the message
   Report negative = Sample();
   negative.outputs[0].shape[0] = -1;
   EXPECT_FALSE(DecodeReport(EncodeReport(negative)));
