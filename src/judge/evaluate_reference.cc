@@ -1,7 +1,6 @@
 // The reference in a process of its own: on a GPU both sides are called alike, so that what surrounds a call is the
 // same for both. There it takes as long as many kernels.
 
-#include <algorithm>
 #include <chrono>
 
 #include "base/clock.h"
