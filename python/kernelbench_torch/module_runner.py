@@ -12,7 +12,7 @@ import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
 from .problem import Arrival, seed_generators, synchronize, zeros_like_outputs
-from .runner_library import EMPTY, EXIT, FORWARD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
+from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -96,15 +96,17 @@ def construct(spec, seed):
 
 
 class Runner:
-    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places."""
+    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places. `mailbox_to`: makes the
+    mailbox for outputs of the given forms."""
 
-    def __init__(self, spec, segments, arena):
+    def __init__(self, spec, segments, arena, mailbox_to):
         self.spec, self.device, self.arena = spec, spec["device"], arena
         inputs, outputs, parameters = segments
         self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
         self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
         self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
+        self.mailbox = mailbox_to(self.forms)
         self.foreign = []
         if arena is None:
             self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
@@ -116,8 +118,8 @@ class Runner:
         self.kept = {} if spec["reference"] else None
 
     def empty(self):
-        """An empty call on a GPU: outputs of the problem's form are written, and nothing else."""
-        return self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device))
+        """An empty call on a GPU: outputs of the problem's form are written, and nothing else. Answers."""
+        self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device)))
 
     def load(self):
         self.model_class = load_class(self.spec["source"])
@@ -146,17 +148,24 @@ class Runner:
         return bool(different)
 
     def forward(self, seed):
-        """One call. Returns what the report on it says beside that all is well, or None: what the last one said."""
+        """One call, and the answer to it."""
         if self.arena:
-            return self._on_gpu(seed, self.model)
+            return self._finish(*self._on_gpu(seed, self.model))
         seed_generators(seed, self.device)
         for to, tensor in zip(self.outputs, self._checked(self.model(*self.inputs))):
             to.copy_(tensor)
-        return None
+        self.mailbox.write_fine()
+        self.mailbox.answer()
+
+    def forward_unanswered(self, seed):
+        """One call on a GPU that nobody times: the offsets of its outputs."""
+        offsets, _ = self._on_gpu(seed, self.model)
+        synchronize()
+        return offsets
 
     def _on_gpu(self, seed, model):
-        """(ns between two events around the call, ns until all was launched, offsets of the outputs). All here is inside the clock,
-        and what an empty call does not do too is charged to the candidate."""
+        """(offsets of the outputs, ns until all was launched), while the device is still at work. All here is inside the clock, and
+        what an empty call does not do too is charged to the candidate."""
         start = time.perf_counter_ns()
         seed_generators(seed, self.device)
         self.arrival.begin(self.timed, self.waits)
@@ -164,10 +173,15 @@ class Runner:
         placed = [self.arena.place(number, tensor) for number, tensor in enumerate(self._checked(value))]
         if self.timed:
             self.arrival.end()
-        launched = time.perf_counter_ns() - start if self.timed else 0
-        offsets = [self.arena.offset(tensor) for tensor in placed]
-        synchronize()
-        return int(1e3 * self.arrival.elapsed_us()) if self.timed else 0, launched, offsets
+        return [self.arena.offset(tensor) for tensor in placed], time.perf_counter_ns() - start
+
+    def _finish(self, offsets, launched_ns):
+        """What is to be said is said before the wait for the device, so that nothing of ours lies between its end and the answer."""
+        self.mailbox.write_fine(offsets)
+        problem = self.mailbox.finish(self.arrival.events() if self.timed else (None, None), launched_ns)
+        if problem:
+            synchronize()  # torch says it in its own words, if it sees it too
+            raise RuntimeError(problem)
 
     def _checked(self, value):
         """The outputs, flattened, if they are of the right form."""
@@ -202,11 +216,11 @@ def describe(tensors):
 
 
 def traced(library, runner, seed, cupti):
-    """A call on a GPU whose kernels the next report names: why it does not, or "", and what forward() returns."""
+    """A call on a GPU whose kernels the next report names: why it does not, or "", and where its outputs lie."""
     problem = library.kbr_trace_start(cupti.encode())
-    told = runner.forward(seed)
+    offsets = runner.forward_unanswered(seed)
     problem = problem or library.kbr_trace_stop()
-    return (problem or b"").decode("utf-8", "replace"), told
+    return (problem or b"").decode("utf-8", "replace"), offsets
 
 
 class Mailbox:
@@ -220,27 +234,32 @@ class Mailbox:
             numbers += [0, *shape]
         self._forms = (ctypes.c_int64 * max(len(numbers), 1))(*numbers)
         self._outputs = len(forms)
-        self._told = None  # in the last report, if it said nothing else
+        self._fine = None  # where the last report says that the outputs lie, if it says nothing else
 
     def wait(self):
         kind = self._library.kbr_wait(self._mailbox, ctypes.byref(self._argument))
         return kind, self._argument.value
 
-    def write_offsets(self, elapsed_ns, launched_ns, offsets):
+    def write_fine(self, offsets=()):
         """All is well, and the outputs lie there: as a rule where they lay after the last call."""
-        if (elapsed_ns, launched_ns, offsets) != self._told:
-            self.write(OK, False, elapsed_ns, offsets=offsets, launched_ns=launched_ns)
-            self._told = (elapsed_ns, launched_ns, offsets)
+        if offsets != self._fine:
+            self.write(offsets=offsets)
+            self._fine = offsets
 
-    def write(self, status=OK, copied=False, elapsed_ns=0, text="", offsets=(), launched_ns=0):
-        self._told = None
+    def write(self, status=OK, copied=False, text="", offsets=()):
+        self._fine = None
         for place, offset in zip(self._offsets_at, offsets):
             self._forms[place] = offset
         data = text.encode("utf-8", "replace")
-        self._library.kbr_write_report(self._mailbox, status, copied, elapsed_ns, launched_ns, data, len(data), self._outputs, self._forms)
+        self._library.kbr_write_report(self._mailbox, status, copied, data, len(data), self._outputs, self._forms)
 
     def answer(self):
         self._library.kbr_answer(self._mailbox)
+
+    def finish(self, events, launched_ns):
+        """Waits for the device, answers and adds the times (src/runner/c_api.h): None, or how the device failed."""
+        problem = self._library.kbr_finish(self._mailbox, *events, launched_ns)
+        return problem and problem.decode("utf-8", "replace")
 
 
 def open_device(library):
@@ -286,44 +305,38 @@ def serve(library, own, engine):
     if spec["reference"]:  # trusted, and its outputs are nobody else's (reference_session.py)
         memory = torch.empty(spec["arena_bytes"], dtype=torch.uint8, device="cuda")
         segments += [memory.data_ptr()] * 2
-    runner = Runner(spec, segments, arena)
+    runner = Runner(spec, segments, arena, lambda forms: Mailbox(library, doorbell, forms))
     if arena:
         arena.open(segments[1], spec["arena_bytes"], runner.outputs)
-    mailbox = Mailbox(library, doorbell, runner.forms)
-    mailbox.write()
-    clean = True  # the report in the mailbox says that all is well
-    while True:
-        kind, argument = mailbox.wait()
-        if kind == EXIT:
-            return 0
-        if kind == EMPTY and not on_cpu:
-            mailbox.write_offsets(*runner.empty())
-        if kind != EMPTY:
-            try:
-                if kind == FORWARD:
-                    told = runner.forward(argument)
-                    if told:
-                        mailbox.write_offsets(*told)
-                    elif not clean:
-                        mailbox.write()
-                    clean = True
-                elif kind == PROFILE:
-                    said, told = traced(library, runner, argument, spec["profiler"])
-                    mailbox.write(OK, False, told[0], said, told[2])
-                else:
-                    start = time.perf_counter_ns()
-                    if arena:
-                        arena.leave()
-                    copied = runner.prepare(argument) if kind == PREPARE else runner.load()
-                    mailbox.write(OK, bool(copied), time.perf_counter_ns() - start)
-            except WrongForm as error:
-                mailbox.write(WRONG_FORM, text=str(error))
-                clean = False
-            except Exception as error:
-                status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
-                mailbox.write(status, text=traceback.format_exc())
-                clean = False
-        sys.stdout.flush() if kind != FORWARD else None
-        mailbox.answer()
+    runner.mailbox.write_fine()
+    while (command := runner.mailbox.wait())[0] != EXIT:
+        obey(library, runner, *command)
         if arena:
             arena.enter()  # for the next call, and not while its clock runs
+    return 0
+
+
+def obey(library, runner, kind, argument):
+    """Does what the judge's ring means, and answers."""
+    mailbox, arena = runner.mailbox, runner.arena
+    try:
+        if kind == FORWARD:
+            return runner.forward(argument)
+        if kind == EMPTY and arena:
+            return runner.empty()
+        if kind == PROFILE:
+            said, offsets = traced(library, runner, argument, runner.spec["profiler"])
+            mailbox.write(text=said, offsets=offsets)
+        elif kind in (LOAD, PREPARE):
+            if arena:
+                arena.leave()
+            copied = runner.prepare(argument) if kind == PREPARE else runner.load()
+            mailbox.write(copied=True) if copied else mailbox.write_fine()
+    except WrongForm as error:
+        mailbox.write(WRONG_FORM, text=str(error))
+    except Exception as error:
+        status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
+        mailbox.write(status, text=traceback.format_exc())
+    if kind != FORWARD:
+        sys.stdout.flush()
+    mailbox.answer()

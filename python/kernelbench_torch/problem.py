@@ -124,6 +124,10 @@ class Arrival:
     def end(self):
         self._end.record()
 
+    def events(self):
+        """The two, as the driver knows them; recorded by now."""
+        return self._start.cuda_event, self._end.cuda_event
+
     def elapsed_us(self):
         """After synchronizing."""
         return 1e3 * self._start.elapsed_time(self._end)

@@ -80,6 +80,8 @@ struct Span {
   int64_t ns = 0;         // from go to the last secret position read
   int64_t gap_ns = 0;     // the longest time that something else held the device just before go (GPU)
   int64_t waited_ns = 0;  // time that the process's threads were runnable but did not run: other load on the cores
+  // On a GPU, what the runner's own clocks say of the call (doorbell.h): its word. 0: nothing.
+  uint64_t elapsed_ns = 0, launched_ns = 0;
 };
 
 // Reads 4,096 positions of every output (all of a smaller one) that nobody could guess.

@@ -23,6 +23,7 @@ namespace {
 
 constexpr int kDyingMs = 2'000;
 constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // a thread that waits for a disk stops only afterwards
+constexpr int64_t kTimesPatienceNs = 20'000'000;   // they take microseconds, unless the runner is put off its core
 
 // Leaves the core to the other thread on it, which may be the candidate's. Some 50 ns on x86.
 void SpinPause() {
@@ -71,6 +72,7 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
+    if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
     seat_.Return();
     span.waited_ns = RunDelayNs(pid_) - waited;
@@ -186,6 +188,17 @@ class ProcessLink : public RunnerLink {
       if (NowNs() > deadline) return SpanEnd::kTimedOut;
       if (const auto end = DiedOrAnswered(before)) return *end;
     }
+  }
+
+  // What the runner adds once it has answered. Who adds nothing is judged by our clock alone.
+  void TakeTimes(Span* span) const {
+    const int64_t deadline = NowNs() + kTimesPatienceNs;
+    while (doorbell_->timed.load(std::memory_order_acquire) != go_) {
+      if (NowNs() > deadline) return;
+      SpinPause();
+    }
+    span->elapsed_ns = doorbell_->elapsed_ns.load();
+    span->launched_ns = doorbell_->launched_ns.load();
   }
 
   SpanEnd Await(uint64_t before, int64_t deadline) {

@@ -201,6 +201,8 @@ const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, 
                  {"us", static_cast<double>(span.ns) / 1e3},
                  {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
                  {"gap_us", static_cast<double>(span.gap_ns) / 1e3},
+                 {"elapsed_us", static_cast<double>(span.elapsed_ns) / 1e3},
+                 {"launched_us", static_cast<double>(span.launched_ns) / 1e3},
                  {"report", nullptr},
                  {"malformed", ForgeryOf(span.end)}};
   if (span.end == SpanEnd::kDone) TakeReport(&result);
@@ -338,8 +340,6 @@ void Session::TakeReport(json* result) {
   }
   (*result)["report"] = {{"status", static_cast<int>(report->status)},
                          {"state_copied", report->state_copied},
-                         {"elapsed_us", static_cast<double>(report->elapsed_ns) / 1e3},
-                         {"launched_us", static_cast<double>(report->launched_ns) / 1e3},
                          {"text", report->text},
                          {"outputs", outputs}};
   if (report->kernels.empty()) return;

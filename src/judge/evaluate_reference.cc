@@ -79,7 +79,7 @@ Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* round
 
 void Evaluator::AddExcess(const json& alone, Evaluation* evaluation) {
   constexpr size_t kKept = 11;
-  if (!evaluation->own_process || !(alone.at("event_us") > 0)) return;
+  if (!evaluation->own_process || !(alone.at("event_us") > 0) || alone.at("launch_us") > kLaunchedAtOnceUs) return;
   std::vector<double>& excesses = reference_->excesses;
   excesses.push_back(alone.at("clock_us").get<double>() - alone.at("event_us").get<double>());
   if (excesses.size() > kKept) excesses.erase(excesses.begin());

@@ -27,8 +27,8 @@ constexpr double kCpuModuleFloor = 0.12;
 // The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
 constexpr double kCudaFloor = 0.02;
 // And where the reference has a process of its own, and the device bounds its calls and not the host
-// (bench/results/aa_cuda.md). What is launched while contexts change costs no time.
-constexpr double kDeviceBoundFloor = 0.005, kLaunchedAtOnceUs = 140;
+// (bench/results/aa_cuda.md).
+constexpr double kDeviceBoundFloor = 0.005;
 constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
 // On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.

@@ -40,7 +40,8 @@ struct Evaluation {
   bool own_process = false;        // the reference ran in a process of its own (GPU), as the candidate does
   double reference_spread_us = 0;  // of its offset, then
   // What the judge's clock shows of the reference's calls beyond its offset and what events tell: of memory that they
-  // left to be written back, and the like. It is in the candidate's calls too.
+  // left to be written back, and the like. It is in the candidate's calls too. 0 where launching the reference takes
+  // longer than launches may hide: then its runner's own work is in it, which a candidate need not have.
   double excess_us = 0;
   bool device_shared = false;  // something else used the device even before loading
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
@@ -59,7 +60,8 @@ struct Evaluation {
   double ClockUs(const Round& round) const;  // by the judge's clock alone
   // Of what is subtracted from every time.
   double OffsetUncertaintyUs() const;
-  // What a module's runner may do around a call on a GPU: in the clock and in no event.
+  // What a module's runner may do around a call on a GPU, in the clock and in no event: Python, where launching takes
+  // longer than the device works.
   double AroundCallUs() const;
   // What the baseline takes by itself on such inputs as the round's.
   double UndisturbedUs(const Round& round) const;

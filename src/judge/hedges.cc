@@ -45,7 +45,7 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation) {
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
   Speedup& speedup = *evaluation->speedup;
   if (evaluation->device == "cpu" || !(speedup.candidate_us > 0)) return;
-  double hidden_us = kCudaHiddenUs;
+  double hidden_us = kCudaHiddenUs + evaluation->AroundCallUs();
   if (evaluation->own_process) {  // launches hide on both sides, and events are the candidate's word
     std::vector<double> clock_us;
     for (const Round& round : evaluation->rounds) {
@@ -53,7 +53,7 @@ void HedgeAgainstHiddenLaunches(Evaluation* evaluation) {
     }
     hidden_us = clock_us.empty() ? 0 : std::max(0.0, Median(clock_us) - speedup.candidate_us);
   }
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + hidden_us + evaluation->AroundCallUs());
+  speedup.low *= speedup.candidate_us / (speedup.candidate_us + hidden_us);
 }
 
 double CopyUs(const nlohmann::json& problem, const Evaluation& evaluation) {

@@ -127,13 +127,11 @@ uint32_t kbr_wait(void* mailbox, uint64_t* argument) {
   return static_cast<uint32_t>(command.kind);
 }
 
-void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elapsed_ns, uint64_t launched_ns,
-                      const char* text, uint64_t text_size, int outputs, const int64_t* forms) {
+void kbr_write_report(void* mailbox, int status, int state_copied, const char* text, uint64_t text_size, int outputs,
+                      const int64_t* forms) {
   Report report;
   report.status = static_cast<ReportStatus>(status);
   report.state_copied = state_copied != 0;
-  report.elapsed_ns = elapsed_ns;
-  report.launched_ns = launched_ns;
   report.text.assign(text, text_size);
   for (int i = 0; i < outputs; ++i) {
     TensorForm form;
@@ -150,3 +148,15 @@ void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elap
 }
 
 void kbr_answer(void* mailbox) { static_cast<Mailbox*>(mailbox)->Answer(); }
+
+const char* kbr_finish(void* mailbox, void* start, void* end, uint64_t launched_ns) {
+  static std::string message;
+  if (const Status done = gpu->Synchronize(); !done) {
+    message = done.error().message;
+    return message.c_str();
+  }
+  auto* box = static_cast<Mailbox*>(mailbox);
+  box->Answer();
+  box->AddTimes(start == nullptr ? 0 : gpu->ElapsedNs(start, end), launched_ns);
+  return nullptr;
+}

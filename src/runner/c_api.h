@@ -43,8 +43,12 @@ KBR_EXPORT void* kbr_mailbox(void* doorbell);
 KBR_EXPORT uint32_t kbr_wait(void* mailbox, uint64_t* argument);
 // Writes a report. `forms`: for each output code, bits, lanes, ndim, its offset in the arena, then its extents, all as
 // int64.
-KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_copied, uint64_t elapsed_ns, uint64_t launched_ns,
-                                 const char* text, uint64_t text_size, int outputs, const int64_t* forms);
+KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_copied, const char* text, uint64_t text_size,
+                                 int outputs, const int64_t* forms);
 KBR_EXPORT void kbr_answer(void* mailbox);
+// Ends a call on a GPU: waits for the device, answers, and then adds the times: between the events `start` and `end`
+// (CUevent, or null), and until all had been launched. Nothing of Python's lies between the device's end and the
+// answer. Null; or how the device failed, and then nothing was answered. The text lives until the next call.
+KBR_EXPORT const char* kbr_finish(void* mailbox, void* start, void* end, uint64_t launched_ns);
 
 #endif  // RUNNER_C_API_H_

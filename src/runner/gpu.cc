@@ -56,9 +56,9 @@ void Gpu::Start() const { driver_->cuEventRecord(start_, nullptr); }
 
 void Gpu::End() const { driver_->cuEventRecord(end_, nullptr); }
 
-uint64_t Gpu::ElapsedNs() const {
+uint64_t Gpu::ElapsedNs(void* start, void* end) const {
   float milliseconds = 0;
-  if (driver_->cuEventElapsedTime(&milliseconds, start_, end_) != 0 || !(milliseconds > 0)) return 0;
+  if (driver_->cuEventElapsedTime(&milliseconds, start, end) != 0 || !(milliseconds > 0)) return 0;
   return static_cast<uint64_t>(static_cast<double>(milliseconds) * 1e6);
 }
 

@@ -38,4 +38,10 @@ void Mailbox::Answer() {
   syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAKE, 1, nullptr, nullptr, 0);
 }
 
+void Mailbox::AddTimes(uint64_t elapsed_ns, uint64_t launched_ns) {
+  doorbell_->elapsed_ns.store(elapsed_ns);
+  doorbell_->launched_ns.store(launched_ns);
+  doorbell_->timed.store(seen_, std::memory_order_release);
+}
+
 }  // namespace kb::runner

@@ -18,7 +18,6 @@
 #include <optional>
 #include <sstream>
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "runner/confine.h"
 #include "runner/gpu.h"
@@ -71,18 +70,13 @@ class NativeCandidate {
     call_.outputs = outputs_.tensors().data();
   }
 
-  // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset. Returns what
-  // Forward() does.
-  std::optional<Report> Empty() const {
-    if (gpu_ == nullptr) return std::nullopt;
+  // An empty call. On a GPU it writes the outputs, so that the cost of changing contexts is in the offset.
+  void Empty() const {
+    if (gpu_ == nullptr) return;
     Begin();
     for (const kb_tensor& output : outputs_.tensors()) (void)gpu_->Clear(output.data, BytesOf(output));
     if (events_) gpu_->End();
     (void)gpu_->Synchronize();
-    if (!events_) return std::nullopt;
-    Report report = Fine();
-    report.elapsed_ns = gpu_->ElapsedNs();
-    return report;
   }
 
   Report Load(const std::string& path) {
@@ -112,13 +106,10 @@ class NativeCandidate {
 
   Report Prepare() {
     if (prepare_ == nullptr) return Fine();
-    const int64_t start = NowNs();
-    Report report = Guarded("kb_prepare", [&] { return prepare_(&call_); });
-    report.elapsed_ns = static_cast<uint64_t>(NowNs() - start);
-    return report;
+    return Guarded("kb_prepare", [&] { return prepare_(&call_); });
   }
 
-  // Returns nothing if all is well and there is nothing to tell: then the report of the last call still holds.
+  // Returns nothing if all is well: then the report of the last call still holds.
   std::optional<Report> Forward() {
     if (gpu_ != nullptr) Begin();
     Report report = Guarded("kb_forward", [&] {
@@ -127,10 +118,11 @@ class NativeCandidate {
       return code;
     });
     if (report.status != ReportStatus::kOk) return report;
-    if (!events_) return std::nullopt;
-    report.elapsed_ns = gpu_->ElapsedNs();
-    return report;
+    return std::nullopt;
   }
+
+  // Of the last call, by the device's own clock; 0: unknown.
+  uint64_t ElapsedNs() const { return events_ ? gpu_->ElapsedNs() : 0; }
 
   // A call whose kernels are traced. Without CUPTI there is nothing to call for: the text says why.
   Report Profile() {
@@ -260,7 +252,7 @@ int Serve(int control, const json& self) {
     const Command command = mailbox.Wait();
     switch (command.kind) {
       case CallKind::kEmpty:
-        if (const auto told = candidate.Empty()) mailbox.Write(*told);
+        candidate.Empty();
         break;
       case CallKind::kLoad:
         mailbox.Write(candidate.Load(fmt::format("/proc/self/fd/{}", fd(kKernel))));
@@ -278,6 +270,8 @@ int Serve(int control, const json& self) {
         return 0;
     }
     mailbox.Answer();
+    const bool timed = command.kind == CallKind::kEmpty || command.kind == CallKind::kForward;
+    if (gpu && timed) mailbox.AddTimes(candidate.ElapsedNs(), 0);
   }
 }
 

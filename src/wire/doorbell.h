@@ -6,6 +6,9 @@
 // `done`. Nothing in this page is believed: the judge keeps its own copies of what it wrote, reads `done` and the
 // report once for each decision, and takes `done` for a hint, because outputs are read back and compared anyway.
 //
+// After a call on a GPU the runner adds what its own clocks say, and then `go` once more to `timed`: asking the device
+// for it takes microseconds that would be inside the judge's clock, and less steady ones than the clock is to be.
+//
 // On the CPU both sides sleep on a futex (the low half of `go` and `done`): a judge that spins would take a core from
 // the candidate it is timing.
 #ifndef WIRE_DOORBELL_H_
@@ -16,7 +19,7 @@
 
 namespace kb {
 
-inline constexpr uint32_t kDoorbellVersion = 1;
+inline constexpr uint32_t kDoorbellVersion = 2;
 inline constexpr uint32_t kReportCapacity = 64 * 1024;
 
 enum class CallKind : uint32_t {
@@ -37,6 +40,10 @@ struct Doorbell {
   // Written by the runner.
   alignas(64) std::atomic<uint64_t> done;
   std::atomic<uint32_t> report_size;
+  // After `done`, and taken once `timed` is `go`; used only as far as the judge's own clock allows.
+  std::atomic<uint64_t> timed;
+  std::atomic<uint64_t> elapsed_ns;   // between two events around the call; 0: unknown
+  std::atomic<uint64_t> launched_ns;  // until the host had launched everything; the reference's alone is used
   alignas(64) unsigned char report[kReportCapacity];
 };
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);

@@ -7,7 +7,7 @@
 namespace kb {
 namespace {
 
-constexpr uint32_t kMagic = 0x3452424B;  // "KBR4"
+constexpr uint32_t kMagic = 0x3552424B;  // "KBR5"
 
 template <typename T>
 void Put(std::string* out, T value) {
@@ -104,8 +104,6 @@ std::string EncodeReport(const Report& report) {
   Put(&out, kMagic);
   Put(&out, static_cast<uint8_t>(report.status));
   Put(&out, static_cast<uint8_t>(report.state_copied));
-  Put(&out, report.elapsed_ns);
-  Put(&out, report.launched_ns);
   const size_t room = kReportCapacity - out.size() - sizeof(uint32_t) - tail.size();
   std::string_view text = report.text;
   if (text.size() > room) text.remove_prefix(text.size() - room);
@@ -124,8 +122,6 @@ Result<Report> DecodeReport(std::string_view bytes) {
   if (!reader.Get(&magic) || magic != kMagic) return Malformed("magic");
   if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kWrongForm)) return Malformed("status");
   if (!reader.Get(&copied) || copied > 1) return Malformed("state_copied");
-  if (!reader.Get(&report.elapsed_ns)) return Malformed("elapsed_ns");
-  if (!reader.Get(&report.launched_ns)) return Malformed("launched_ns");
   if (!reader.Get(&text_size) || !reader.Get(&report.text, text_size)) return Malformed("text");
   if (!reader.Get(&outputs) || outputs > kMaxOutputs) return Malformed("number of outputs");
   report.status = static_cast<ReportStatus>(status);

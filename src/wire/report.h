@@ -46,11 +46,6 @@ struct KernelUse {
 struct Report {
   ReportStatus status = ReportStatus::kOk;
   bool state_copied = false;  // the runner's own weights differed from the reference's and were replaced
-  // The runner's own figure. For prepare: shown, never used. For a call on a GPU: between two events around it, used
-  // only as far as the judge's own clock allows.
-  uint64_t elapsed_ns = 0;
-  uint64_t launched_ns =
-      0;  // of a call on a GPU, until the host had launched everything; the reference's alone is used
   std::string text;
   std::vector<TensorForm> outputs;
   // After a traced call on a GPU: what ran, and the time from the start of the first to the end of the last.

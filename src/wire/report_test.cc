@@ -13,8 +13,6 @@ Report Sample() {
   Report report;
   report.status = ReportStatus::kRaised;
   report.state_copied = true;
-  report.elapsed_ns = 12345;
-  report.launched_ns = 678;
   report.text = "ValueError: no";
   report.outputs = {{{KB_FLOAT, 32, 1}, {2, 3}}, {{KB_INT, 64, 1}, {}}};
   report.kernels = {{"relu<float>(float*)", 3, 4500, {108, 1, 1}, {256, 1, 1}, 40, 1024, 0, 8}, {"", 70, 99}};
@@ -27,8 +25,6 @@ TEST(Report, SurvivesTheTrip) {
   ASSERT_TRUE(back);
   EXPECT_EQ(back->status, ReportStatus::kRaised);
   EXPECT_TRUE(back->state_copied);
-  EXPECT_EQ(back->elapsed_ns, 12345u);
-  EXPECT_EQ(back->launched_ns, 678u);
   EXPECT_EQ(back->text, "ValueError: no");
   ASSERT_EQ(back->outputs.size(), 2u);
   EXPECT_EQ(back->outputs[0].shape, (std::vector<int64_t>{2, 3}));
@@ -67,10 +63,10 @@ TEST(Report, ImpossibleFieldsAreRefused) {
     bytes[at] = static_cast<char>(value);
     return bytes;
   };
-  EXPECT_FALSE(DecodeReport(with(0, 0)));      // magic
-  EXPECT_FALSE(DecodeReport(with(4, 200)));    // status
-  EXPECT_FALSE(DecodeReport(with(5, 2)));      // a bool that is neither
-  EXPECT_FALSE(DecodeReport(with(25, 0xff)));  // text longer than the message
+  EXPECT_FALSE(DecodeReport(with(0, 0)));     // magic
+  EXPECT_FALSE(DecodeReport(with(4, 200)));   // status
+  EXPECT_FALSE(DecodeReport(with(5, 2)));     // a bool that is neither
+  EXPECT_FALSE(DecodeReport(with(9, 0xff)));  // text longer than the message
   Report negative = Sample();
   negative.outputs[0].shape[0] = -1;
   EXPECT_FALSE(DecodeReport(EncodeReport(negative)));

@@ -13,7 +13,6 @@ std::vector<std::string> Seeds() {
   Report large;
   large.status = ReportStatus::kWrongForm;
   large.state_copied = true;
-  large.elapsed_ns = std::numeric_limits<uint64_t>::max();
   large.text = "Traceback (most recent call last):\n  \xff\xfe\x00 not UTF-8";
   large.outputs = {{{KB_FLOAT, 32, 1}, {16, 4096}}, {{KB_BOOL, 8, 1}, {}}, {{KB_BFLOAT, 16, 4}, {0, 1, 2, 3}}};
   Report deep = large;

@@ -113,6 +113,38 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
   EXPECT_EQ(runner.Call().end, SpanEnd::kDied);
 }
 
+// What a runner on a GPU says of its own clocks comes after its answer; who says nothing, or it with a wrong number,
+// has said nothing.
+TEST(Doorbell, TimesComeAfterTheAnswerOrNotAtAll) {
+  const auto span_of = [](const std::function<void(const Shared&, runner::Mailbox*)>& add, bool watched) {
+    Shared shared;
+    FakeRunner runner(
+        shared,
+        [&](runner::Mailbox* mailbox) {
+          for (;;) {
+            mailbox->Wait();
+            mailbox->Answer();
+            add(shared, mailbox);
+          }
+        },
+        watched ? [] { return int64_t{0}; } : std::function<int64_t()>());
+    const Span span = runner.Call();
+    EXPECT_EQ(span.end, SpanEnd::kDone);
+    EXPECT_EQ(runner.Call().end, SpanEnd::kDone) << "the next call is a call like any other";
+    return std::pair(span.elapsed_ns, span.launched_ns);
+  };
+  using Times = std::pair<uint64_t, uint64_t>;
+  const auto add = [](const Shared&, runner::Mailbox* mailbox) { mailbox->AddTimes(1234, 567); };
+  EXPECT_EQ(span_of(add, true), Times(1234, 567));
+  EXPECT_EQ(span_of(add, false), Times(0, 0)) << "a CPU has no such times";
+  EXPECT_EQ(span_of([](const Shared&, runner::Mailbox*) {}, true), Times(0, 0));
+  const auto forged = [](const Shared& shared, runner::Mailbox*) {
+    shared.bell()->elapsed_ns = 1;
+    shared.bell()->timed = shared.bell()->done + 1;
+  };
+  EXPECT_EQ(span_of(forged, true), Times(0, 0));
+}
+
 TEST(Doorbell, WhatIsWrittenAfterDoneIsSeen) {
   Shared shared;
   FakeRunner runner(shared, [&](runner::Mailbox* mailbox) {

@@ -24,9 +24,9 @@ using nlohmann::json;
 using runner::Mailbox;
 using testing::HasSubstr;
 
-constexpr int64_t kPatience = 10'000'000'000;   // of calls that end by themselves
-constexpr int64_t kTimeout = 200'000'000;       // of calls that never do
-constexpr size_t kTextSizeAt = 22, kText = 26;  // in an encoded report
+constexpr int64_t kPatience = 10'000'000'000;  // of calls that end by themselves
+constexpr int64_t kTimeout = 200'000'000;      // of calls that never do
+constexpr size_t kTextSizeAt = 6, kText = 10;  // in an encoded report
 
 using Serve = std::function<void(Doorbell*, Mailbox*)>;
 

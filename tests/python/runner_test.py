@@ -27,8 +27,8 @@ class Reports:
     def kbr_mailbox(self, _):
         return 1
 
-    def kbr_write_report(self, _, status, copied, elapsed_ns, launched_ns, text, size, outputs, forms):
-        self.written.append((status, elapsed_ns, forms[4]))
+    def kbr_write_report(self, _, status, copied, text, size, outputs, forms):
+        self.written.append((status, forms[4]))
 
 
 class Mailboxes(unittest.TestCase):
@@ -38,21 +38,16 @@ class Mailboxes(unittest.TestCase):
 
     def test_a_report_that_says_nothing_new_is_not_written(self):
         for offset in (512, 512, 1024, 512):
-            self.mailbox.write_offsets(0, 0, [offset])
-        self.assertEqual(self.reports.written, [(OK, 0, 512), (OK, 0, 1024), (OK, 0, 512)])
+            self.mailbox.write_fine([offset])
+        self.assertEqual(self.reports.written, [(OK, 512), (OK, 1024), (OK, 512)])
 
     def test_after_any_other_report_it_is_new(self):
-        self.mailbox.write_offsets(0, 0, [512])
+        self.mailbox.write_fine([512])
         self.mailbox.write(RAISED, text="an error")
-        self.mailbox.write_offsets(0, 0, [512])
-        self.mailbox.write(OK, False, 0, "traced", [512])
-        self.mailbox.write_offsets(0, 0, [512])
-        self.assertEqual([status for status, *_ in self.reports.written], [OK, RAISED, OK, OK, OK])
-
-    def test_a_time_is_new_and_so_is_none(self):
-        for elapsed_ns in (7, 7, 0):
-            self.mailbox.write_offsets(elapsed_ns, 0, [512])
-        self.assertEqual([elapsed for _, elapsed, _ in self.reports.written], [7, 0])
+        self.mailbox.write_fine([512])
+        self.mailbox.write(text="traced", offsets=[512])
+        self.mailbox.write_fine([512])
+        self.assertEqual([status for status, _ in self.reports.written], [OK, RAISED, OK, OK, OK])
 
 
 class Arenas(unittest.TestCase):

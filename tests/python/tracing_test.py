@@ -35,22 +35,22 @@ class Tracing(unittest.TestCase):
         self.page = (ctypes.c_char * (72 << 10))()
         self.mailbox = module_runner.Mailbox(self.library, ctypes.addressof(self.page), [(torch.float32, torch.Size([2]))])
         self.runner = mock.Mock()
-        self.runner.forward.return_value = (5, [0])
+        self.runner.forward_unanswered.return_value = [0]
 
     def test_kernels_are_part_of_the_next_report_alone(self):
-        said, told = module_runner.traced(self.library, self.runner, 7, CUPTI)
-        self.runner.forward.assert_called_once_with(7)
-        self.assertEqual((said, told), ("", (5, [0])))
-        self.mailbox.write(runner_library.OK, False, told[0], said, told[1])
+        said, offsets = module_runner.traced(self.library, self.runner, 7, CUPTI)
+        self.runner.forward_unanswered.assert_called_once_with(7)
+        self.assertEqual((said, offsets), ("", [0]))
+        self.mailbox.write(text=said, offsets=offsets)
         self.assertIn(b"relu<float>", bytes(self.page))
         self.page[:] = bytes(len(self.page))
         self.mailbox.write()
         self.assertNotIn(b"relu<float>", bytes(self.page))
 
     def test_without_cupti_the_call_is_made_and_the_reason_told(self):
-        said, told = module_runner.traced(self.library, self.runner, 7, "")
+        said, offsets = module_runner.traced(self.library, self.runner, 7, "")
         self.assertIn("CUPTI", said)
-        self.assertEqual(told, (5, [0]))
+        self.assertEqual(offsets, [0])
 
 
 class FindCupti(unittest.TestCase):

@@ -141,6 +141,7 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
     Answer told{answer.at("us"), answer.at("report")};
     told.report["waited_us"] = answer.at("waited_us");
     told.report["gap_us"] = answer.at("gap_us");
+    told.report["elapsed_us"] = answer.at("elapsed_us");
     return told;
   }
 }
