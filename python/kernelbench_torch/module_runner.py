@@ -119,7 +119,7 @@ class Runner:
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else. Answers."""
-        self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device)))
+        self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device), self.timed))
 
     def load(self):
         self.model_class = load_class(self.spec["source"])
@@ -150,7 +150,7 @@ class Runner:
     def forward(self, seed):
         """One call, and the answer to it."""
         if self.arena:
-            return self._finish(*self._on_gpu(seed, self.model))
+            return self._finish(*self._on_gpu(seed, self.model, self.timed))
         seed_generators(seed, self.device)
         for to, tensor in zip(self.outputs, self._checked(self.model(*self.inputs))):
             to.copy_(tensor)
@@ -159,19 +159,19 @@ class Runner:
 
     def forward_unanswered(self, seed):
         """One call on a GPU that nobody times: the offsets of its outputs."""
-        offsets, _ = self._on_gpu(seed, self.model)
+        offsets, _ = self._on_gpu(seed, self.model, False)
         synchronize()
         return offsets
 
-    def _on_gpu(self, seed, model):
+    def _on_gpu(self, seed, model, timed):
         """(offsets of the outputs, ns until all was launched), while the device is still at work. All here is inside the clock, and
         what an empty call does not do too is charged to the candidate."""
         start = time.perf_counter_ns()
         seed_generators(seed, self.device)
-        self.arrival.begin(self.timed, self.waits)
+        self.arrival.begin(timed, self.waits)
         value = model(*self.inputs)
         placed = [self.arena.place(number, tensor) for number, tensor in enumerate(self._checked(value))]
-        if self.timed:
+        if timed:
             self.arrival.end()
         return [self.arena.offset(tensor) for tensor in placed], time.perf_counter_ns() - start
 

@@ -10,6 +10,7 @@ Result<Gpu> Gpu::Open() {
   Gpu gpu(*driver);
   KB_RETURN_IF_ERROR(cuda::Check(*driver, driver->cuEventCreate(&gpu.start_, 0), "making an event"));
   KB_RETURN_IF_ERROR(cuda::Check(*driver, driver->cuEventCreate(&gpu.end_, 0), "making an event"));
+  KB_ASSIGN_OR_RETURN(gpu.mark_, gpu.Allocate(sizeof(uint32_t)));
   return gpu;
 }
 
@@ -52,7 +53,12 @@ void Gpu::Arrive() const {
   driver_->cuEventSynchronize(end_);
 }
 
-void Gpu::Start() const { driver_->cuEventRecord(start_, nullptr); }
+// Behind a kernel, which filling memory is. An event that follows a copy is the copy engine's, which waits for no change
+// of contexts: the call would seem to begin 0.3 ms too early.
+void Gpu::Start() const {
+  driver_->cuMemsetD32Async(reinterpret_cast<cuda::Address>(mark_), 0, 1, nullptr);
+  driver_->cuEventRecord(start_, nullptr);
+}
 
 void Gpu::End() const { driver_->cuEventRecord(end_, nullptr); }
 

@@ -45,6 +45,7 @@ class Gpu {
   explicit Gpu(const cuda::Functions& driver) : driver_(&driver) {}
   const cuda::Functions* driver_;
   void *start_ = nullptr, *end_ = nullptr;  // events
+  void* mark_ = nullptr;                    // memory that nobody reads
 };
 
 }  // namespace kb::runner
