@@ -348,7 +348,6 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
     undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
-    AddExcess(alone, evaluation);
   }
   const Undisturbed::Figure figure = undisturbed_.Median();
   evaluation->undisturbed_us = figure.us;

@@ -170,8 +170,6 @@ class Evaluator {
   bool WantsReference(const Protocol& protocol) const;
   // What its empty calls take longer than their events say; puts that down in `rounds` and `evaluation`.
   Status MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation);
-  // Of an undisturbed call, before a candidate is loaded.
-  void AddExcess(const nlohmann::json& alone, Evaluation* evaluation);
   void EndReference();
   // Waits until the runner of the evaluation before is gone, and its memory back.
   void AwaitDeath(StepTimes* times);
@@ -220,8 +218,7 @@ class Evaluator {
   struct Reference {
     std::string baseline;
     std::unique_ptr<RunnerProcess> process;
-    std::vector<double> offsets;   // of its latest empty calls
-    std::vector<double> excesses;  // of its latest undisturbed ones: see Evaluation::excess_us
+    std::vector<double> offsets;  // of its first empty calls
   };
   std::optional<Reference> reference_;
   std::string loaded_problem_;             // as the device process was asked for it

@@ -50,7 +50,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
     KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));
     KB_RETURN_IF_ERROR(
         device_->Call({{"op", "attach_reference"}, {"pid", process->pid()}}, kStepTime, {process->pidfd()}));
-    reference_ = Reference{protocol.baseline, std::move(process), {}, {}};
+    reference_ = Reference{protocol.baseline, std::move(process), {}};
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
   }
@@ -60,30 +60,24 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
   return true;
 }
 
+// Once a process, before it has made other calls, and with nothing else at work: a runner that starts or dies meanwhile
+// makes single calls up to 2 ms longer.
 Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation) {
-  constexpr size_t kKept = 11, kNew = 3, kSettling = 5;
+  constexpr size_t kSettling = 5, kKept = 11;
   const int64_t start = NowNs();
   std::vector<double>& offsets = reference_->offsets;
-  const size_t calls = offsets.empty() ? kSettling + kKept : kNew;
-  for (size_t i = 0; i < calls; ++i) {
-    KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
-    offsets.push_back(empty.at("us").get<double>() - empty.at("event_us").get<double>());
+  if (offsets.empty()) {
+    const Quiet quiet(this);
+    for (size_t i = 0; i < kSettling + kKept; ++i) {
+      KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
+      if (i >= kSettling) offsets.push_back(empty.at("us").get<double>() - empty.at("event_us").get<double>());
+    }
   }
-  if (offsets.size() > kKept) offsets.erase(offsets.begin(), offsets.end() - kKept);
   evaluation->own_process = true;
   evaluation->reference_spread_us = 1.4826 * MedianAbsoluteDeviation(offsets);
   rounds->UseReference(Median(offsets));
   evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
-}
-
-void Evaluator::AddExcess(const json& alone, Evaluation* evaluation) {
-  constexpr size_t kKept = 11;
-  if (!evaluation->own_process || !(alone.at("event_us") > 0) || alone.at("launch_us") > kLaunchedAtOnceUs) return;
-  std::vector<double>& excesses = reference_->excesses;
-  excesses.push_back(alone.at("clock_us").get<double>() - alone.at("event_us").get<double>());
-  if (excesses.size() > kKept) excesses.erase(excesses.begin());
-  evaluation->excess_us = Median(excesses);
 }
 
 void Evaluator::EndReference() {

@@ -54,7 +54,7 @@ double Evaluation::AroundCallUs() const {
 }
 
 double Evaluation::ClockUs(const Round& round) const {
-  return WithoutOffset(round.candidate_us, offset_us + excess_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
+  return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
 double Evaluation::UndisturbedUs(const Round& round) const {
@@ -69,7 +69,7 @@ bool Evaluation::InHeadline(const Round& round) const {
 json Evaluation::ToJson() const {
   json samples = json::array();
   for (const Round& round : rounds)
-    samples.push_back(SampleJson(round, CandidateUs(round), ClockUs(round), round.baseline_clock_us - excess_us));
+    samples.push_back(SampleJson(round, CandidateUs(round), ClockUs(round), round.baseline_clock_us));
   json keys = protocol.ToJson();
   json out = {{"schema", 1},
               {"id", id},

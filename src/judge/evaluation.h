@@ -39,10 +39,6 @@ struct Evaluation {
   double offset_us = 0, offset_spread_us = 0;
   bool own_process = false;        // the reference ran in a process of its own (GPU), as the candidate does
   double reference_spread_us = 0;  // of its offset, then
-  // What the judge's clock shows of the reference's calls beyond its offset and what events tell: of memory that they
-  // left to be written back, and the like. It is in the candidate's calls too. 0 where launching the reference takes
-  // longer than launches may hide: then its runner's own work is in it, which a candidate need not have.
-  double excess_us = 0;
   bool device_shared = false;  // something else used the device even before loading
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
   bool started_early = false;  // why it is `tampered`: the device was in use before calls

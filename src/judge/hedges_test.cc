@@ -62,8 +62,7 @@ Evaluation InOwnProcesses(double clock_us, double event_us, const char* kind) {
   evaluation.candidate = {{"kind", kind}};
   evaluation.own_process = true;
   evaluation.offset_us = 600;
-  evaluation.excess_us = 50;
-  Round round = RoundOf(clock_us + 650);
+  Round round = RoundOf(clock_us + 600);
   round.candidate_event_us = event_us;
   evaluation.rounds = {round};
   evaluation.speedup->candidate_us = evaluation.CandidateUs(round);
