@@ -5,9 +5,9 @@
 // sums in the workspace, and the second kernel adds them up where it needs them. It also takes one gain and one shift
 // and applies them to all images, so that those are read once and not 16 times.
 //
-// A variance from sums of squares cancels where the mean is large beside the spread. Subtracting something near the mean
-// first keeps the sums small. One element of the row is not near enough: among mostly zeros it may be an outlier, and the
-// answer was right to four digits. The mean of the row's first 256 is, and every block finds the same.
+// A variance from sums of squares cancels where the mean is large beside the spread. Subtracting something near the
+// mean first keeps the sums small. One element of the row is not near enough: among mostly zeros it may be an outlier,
+// and the answer was right to four digits. The mean of the row's first 256 is, and every block finds the same.
 #include <cuda_runtime.h>
 #include <kernelbench/kernel.h>
 

@@ -39,9 +39,9 @@ struct Evaluation {
   double offset_us = 0, offset_spread_us = 0;
   bool own_process = false;        // the reference ran in a process of its own (GPU), as the candidate does
   double reference_spread_us = 0;  // of its offset, then
-  bool device_shared = false;  // something else used the device even before loading
-  bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
-  bool started_early = false;  // why it is `tampered`: the device was in use before calls
+  bool device_shared = false;      // something else used the device even before loading
+  bool brief = false;              // that was looked for in fewer calls, for others served again (undisturbed.h)
+  bool started_early = false;      // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution
