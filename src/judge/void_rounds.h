@@ -15,8 +15,8 @@ namespace kb {
 inline constexpr double kCudaWarmingUs = 40;
 // Where both sides follow one: what is left to differ between two processes (bench/results/aa_cuda.md).
 inline constexpr double kOwnProcessUs = 20;
-// Launches that end so soon after go cost no time there: the device is held for 0.3 ms and changes its context.
-inline constexpr double kLaunchedAtOnceUs = 350;
+// Launches that end so soon after go cost no time there: the device is held for 0.5 ms and changes its context.
+inline constexpr double kLaunchedAtOnceUs = 550;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 
 // Why a round does not count; empty if it does.
