@@ -35,7 +35,8 @@ constexpr int64_t kPositions = 4096;
 // is 0.1 us, and changing contexts takes 300.
 constexpr uint64_t kWatchNs = 3'000'000, kSuspiciousNs = 20'000;
 // For how long the device stays busy after go. What a call launches meanwhile, and in the 150 us in which contexts
-// change, costs it no time, on either side. One operator of PyTorch's is launched within 0.25 to 0.45 ms from cold caches.
+// change, costs it no time, on either side. One operator of PyTorch's is launched within 0.25 to 0.45 ms from cold
+// caches.
 constexpr uint64_t kHoldNs = 500'000;
 
 class CudaSecretReader : public SecretReader {
