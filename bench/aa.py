@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """A/A: the reference as its own candidate. How often does the 95% interval, systematic floor included, contain 1?
 
-    bench/aa.py [--runs 20] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda]
+    bench/aa.py [--runs 20] [--engines 1] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda]
     bench/aa.py --native [--runs 10] [--protocol quick]
 
-A problem may name its own size behind an @. --native: kernels of the examples on a GPU, each against itself in other runners: by how
+A problem may name its own size behind an @. --engines N: by N commands one after the other, for where an engine's processes and their
+memory lie is part of what a short call on a GPU takes. --native: kernels of the examples on a GPU, each against itself in other runners: by how
 much do two evaluations' times of one kernel differ?
 """
 
@@ -44,6 +45,7 @@ def against_itself(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=20, help="of each problem")
+    parser.add_argument("--engines", type=int, default=1, help="commands that share the runs of each problem")
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--size", default="small")
     parser.add_argument("--device", default="cpu")
@@ -59,8 +61,11 @@ def main():
         for entry in arguments.problems.split(","):
             name, _, size = entry.partition("@")
             candidate = self_candidate(files[name], directory)
-            results = evaluate(name, [candidate] * arguments.runs, "--size", size or arguments.size, "--protocol", arguments.protocol,
-                               "--threads", arguments.threads, "--device", arguments.device)
+            results = []
+            for engine in range(arguments.engines):
+                runs = len(range(engine, arguments.runs, arguments.engines))
+                results += evaluate(name, [candidate] * runs, "--size", size or arguments.size, "--protocol", arguments.protocol,
+                                    "--threads", arguments.threads, "--device", arguments.device)
             first = first or results[0]
             wrong = [r for r in results if r["verdict"] != "correct"]
             if wrong:

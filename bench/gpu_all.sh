@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa networks strict_aa device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
+PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -14,9 +14,8 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
                  every round of them; default build/gpu
 
 Parts, in this order if none is named:
-  aa           ten modules from 10 us to 50 ms against themselves, ten times each
-  networks     the same for seven whose calls take as long as their launches
-  strict_aa    five of them under strict, whose inputs are not all natural
+  aa           ten modules from 10 us to 50 ms against themselves under strict, ten times each by two engines
+  networks     seven whose calls take as long as their launches, under quick
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
   tools        tests/gpu/tools: profile and --sanitize
@@ -67,13 +66,10 @@ built() {
 }
 
 aa() {
-  bench/aa.py --device cuda --runs 10 \
+  bench/aa.py --device cuda --protocol strict --runs 10 --engines 2 \
     --problems 1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,4/7@standard
 }
 networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3/9@standard,3/15@standard,3/16@standard; }
-strict_aa() {
-  bench/aa.py --device cuda --protocol strict --runs 10 --problems 1/1@standard,1/23@standard,3/16@standard,3/9@standard,3/43
-}
 device() { built kb_gpu_test; }
 zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }
 tools() { tests/gpu/tools --binary "$KERNELBENCH_BINARY"; }

@@ -50,10 +50,12 @@ double Evaluation::OffsetUncertaintyUs() const {
 }
 
 double Evaluation::AroundCallUs() const {
-  return device != "cpu" && candidate.at("kind") == "module" ? kCudaModuleUs : 0;
+  if (device == "cpu" || candidate.at("kind") != "module") return 0;
+  return own_process ? kOwnModuleUs : kCudaModuleUs;
 }
 
 double Evaluation::ClockUs(const Round& round) const {
+  if (own_process && round.candidate_us < offset_us - kNoDeviceUs) return round.candidate_us;
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 

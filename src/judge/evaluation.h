@@ -53,7 +53,9 @@ struct Evaluation {
   // A round's candidate time without the offset; by events, as far as the judge's clock allows, where the reference's
   // is.
   double CandidateUs(const Round& round) const;
-  double ClockUs(const Round& round) const;  // by the judge's clock alone
+  // By the judge's clock alone. Where the reference has a process of its own, who answers before the device was free
+  // has computed on the host, or with a copy engine, which do not wait: then nothing is subtracted.
+  double ClockUs(const Round& round) const;
   // Of what is subtracted from every time.
   double OffsetUncertaintyUs() const;
   // What a module's runner may do around a call on a GPU, in the clock and in no event: Python, where launching takes

@@ -14,7 +14,9 @@ namespace kb {
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
 inline constexpr double kCudaWarmingUs = 40;
 // Where both sides follow one: what is left to differ between two processes (bench/results/aa_cuda.md).
-inline constexpr double kOwnProcessUs = 20;
+inline constexpr double kOwnProcessUs = 10;
+// Spans so much shorter than the offset are of calls that did not wait for the device.
+inline constexpr double kNoDeviceUs = 60;
 // Launches that end so soon after go cost no time there: the device is held for 0.5 ms and changes its context.
 inline constexpr double kLaunchedAtOnceUs = 550;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
