@@ -118,8 +118,8 @@ class Runner:
         self.kept = {} if spec["reference"] else None
 
     def empty(self):
-        """An empty call on a GPU: outputs of the problem's form are written, and nothing else. Answers."""
-        self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device), self.timed))
+        """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
+        return self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device), self.timed))
 
     def load(self):
         self.model_class = load_class(self.spec["source"])
@@ -148,14 +148,14 @@ class Runner:
         return bool(different)
 
     def forward(self, seed):
-        """One call, and the answer to it."""
+        """One call. Returns whether it was answered."""
         if self.arena:
             return self._finish(*self._on_gpu(seed, self.model, self.timed))
         seed_generators(seed, self.device)
         for to, tensor in zip(self.outputs, self._checked(self.model(*self.inputs))):
             to.copy_(tensor)
         self.mailbox.write_fine()
-        self.mailbox.answer()
+        return False
 
     def forward_unanswered(self, seed):
         """One call on a GPU that nobody times: the offsets of its outputs."""
@@ -176,12 +176,13 @@ class Runner:
         return [self.arena.offset(tensor) for tensor in placed], time.perf_counter_ns() - start
 
     def _finish(self, offsets, launched_ns):
-        """What is to be said is said before the wait for the device, so that nothing of ours lies between its end and the answer."""
+        """Waits for the device and answers. What is to be said is said before, so that nothing of ours lies in between."""
         self.mailbox.write_fine(offsets)
         problem = self.mailbox.finish(self.arrival.events() if self.timed else (None, None), launched_ns)
         if problem:
             synchronize()  # torch says it in its own words, if it sees it too
             raise RuntimeError(problem)
+        return True
 
     def _checked(self, value):
         """The outputs, flattened, if they are of the right form."""
@@ -318,13 +319,13 @@ def serve(library, own, engine):
 
 def obey(library, runner, kind, argument):
     """Does what the judge's ring means, and answers."""
-    mailbox, arena = runner.mailbox, runner.arena
+    mailbox, arena, answered = runner.mailbox, runner.arena, False
     try:
         if kind == FORWARD:
-            return runner.forward(argument)
-        if kind == EMPTY and arena:
-            return runner.empty()
-        if kind == PROFILE:
+            answered = runner.forward(argument)
+        elif kind == EMPTY and arena:
+            answered = runner.empty()
+        elif kind == PROFILE:
             said, offsets = traced(library, runner, argument, runner.spec["profiler"])
             mailbox.write(text=said, offsets=offsets)
         elif kind in (LOAD, PREPARE):
@@ -339,4 +340,5 @@ def obey(library, runner, kind, argument):
         mailbox.write(status, text=traceback.format_exc())
     if kind != FORWARD:
         sys.stdout.flush()
-    mailbox.answer()
+    if not answered:
+        mailbox.answer()

@@ -11,8 +11,9 @@ namespace kb {
 inline constexpr double kCudaHiddenUs = 120;
 // And a module by leaving out what the runner does around its calls: by so much its offset is above a native one's.
 inline constexpr double kCudaModuleUs = 90;
-// Where the reference has a process of its own nothing is to be gained by that: it comes before the wait for the device,
-// hides as launches do, and is in no offset. Where launching takes longer than that hides, it is in the clock alone.
+// Where the reference has a process of its own nothing is to be gained by that: it comes before the wait for the
+// device, hides as launches do, and is in no offset. Where launching takes longer than that hides, it is in the clock
+// alone.
 inline constexpr double kOwnModuleUs = 60;
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval

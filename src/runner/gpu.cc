@@ -53,8 +53,8 @@ void Gpu::Arrive() const {
   driver_->cuEventSynchronize(end_);
 }
 
-// Behind a kernel, which filling memory is. An event that follows a copy is the copy engine's, which waits for no change
-// of contexts: the call would seem to begin 0.3 ms too early.
+// Behind a kernel, which filling memory is. An event that follows a copy is the copy engine's, which waits for no
+// change of contexts: the call would seem to begin 0.3 ms too early.
 void Gpu::Start() const {
   driver_->cuMemsetD32Async(reinterpret_cast<cuda::Address>(mark_), 0, 1, nullptr);
   driver_->cuEventRecord(start_, nullptr);
