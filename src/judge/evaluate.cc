@@ -20,12 +20,14 @@ namespace {
 using nlohmann::json;
 
 // How many empty calls make an offset, and how many before them only settle the runner, whose first ones on a GPU take
-// longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels; for long
-// calls it matters as little as on the CPU, and a native candidate's, without an interpreter, is steady.
+// longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels. Where the
+// reference has a process of its own, events are held against it however long a call is; elsewhere it matters as little
+// for long ones as on the CPU, and a native candidate's, without an interpreter, is steady.
 struct OffsetCalls {
   int settling, counted;
 };
-constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfModules = {1, 5}, kOfNative = {1, 3};
+constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfLongCalls = {2, 7}, kOfModules = {1, 5},
+                      kOfNative = {1, 3};
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;
@@ -105,6 +107,13 @@ std::string BaselineKey(const Request& request, const json& problem, bool own_pr
                      own_process ? "own process"
                      : module    ? "module"
                                  : "native");
+}
+
+OffsetCalls OffsetCallsFor(const Request& request, const Evaluation& evaluation) {
+  if (evaluation.device == "cpu") return kOnCpu;
+  if (request.protocol.measure && evaluation.undisturbed_us < kLongCallUs) return kOfShortCalls;
+  if (evaluation.own_process) return kOfLongCalls;
+  return request.candidate.kind == CandidateKind::kModule ? kOfModules : kOfNative;
 }
 
 double Total(const StepTimes& times) {
@@ -358,15 +367,17 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   return skipped;
 }
 
-// What an empty call costs in this runner, before it holds a candidate, from flushed caches too.
+// What an empty call costs in this runner, before it holds a candidate, from flushed caches too. Runners that start
+// meanwhile are stopped wherever the figure matters: they made three calls of a native candidate 400 us longer, and its
+// time as much shorter.
 Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation) {
   std::optional<Quiet> quiet(this);
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   const bool gpu = options_.device != "cpu";
-  const bool exact = gpu && request.protocol.measure && evaluation->undisturbed_us < kLongCallUs;
+  const bool brief = evaluation->undisturbed_us < kLongCallUs;
+  const bool exact = request.protocol.measure && (evaluation->own_process || brief);
   if (gpu && !exact && !watch) quiet.reset();
-  const bool module = request.candidate.kind == CandidateKind::kModule;
-  const OffsetCalls calls = !gpu ? kOnCpu : exact ? kOfShortCalls : module ? kOfModules : kOfNative;
+  const OffsetCalls calls = OffsetCallsFor(request, *evaluation);
   std::vector<double> offset;
   for (int i = 0; i < calls.settling + calls.counted; ++i) {
     KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));

@@ -75,7 +75,8 @@ Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* round
   }
   evaluation->own_process = true;
   evaluation->reference_spread_us = 1.4826 * MedianAbsoluteDeviation(offsets);
-  rounds->UseReference(Median(offsets));
+  evaluation->reference_offset_us = Median(offsets);
+  rounds->UseReference(evaluation->reference_offset_us);
   evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }

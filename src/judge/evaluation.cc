@@ -45,7 +45,10 @@ double Evaluation::CandidateUs(const Round& round) const {
 }
 
 double Evaluation::OffsetUncertaintyUs() const {
-  if (own_process) return offset_spread_us + reference_spread_us + kOwnProcessUs;
+  if (own_process) {
+    const double differ_us = std::abs(offset_us - reference_offset_us);
+    return std::max(offset_spread_us + reference_spread_us, differ_us) + kOwnProcessUs;
+  }
   return offset_spread_us + (device == "cpu" ? 0 : kCudaWarmingUs);
 }
 

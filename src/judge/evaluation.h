@@ -37,11 +37,13 @@ struct Evaluation {
   // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
   std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
-  bool own_process = false;        // the reference ran in a process of its own (GPU), as the candidate does
-  double reference_spread_us = 0;  // of its offset, then
-  bool device_shared = false;      // something else used the device even before loading
-  bool brief = false;              // that was looked for in fewer calls, for others served again (undisturbed.h)
-  bool started_early = false;      // why it is `tampered`: the device was in use before calls
+  bool own_process = false;  // the reference ran in a process of its own (GPU), as the candidate does
+  // Its offset, then, and how far that scatters. Empty calls are alike on both sides: by what the two offsets differ
+  // one of them is wrong.
+  double reference_offset_us = 0, reference_spread_us = 0;
+  bool device_shared = false;  // something else used the device even before loading
+  bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
+  bool started_early = false;  // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
   std::vector<Round> rounds;
   std::optional<Speedup> speedup;  // of the headline distribution

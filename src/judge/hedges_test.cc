@@ -61,7 +61,7 @@ Evaluation InOwnProcesses(double clock_us, double event_us, const char* kind) {
   Evaluation evaluation = Even();
   evaluation.candidate = {{"kind", kind}};
   evaluation.own_process = true;
-  evaluation.offset_us = 600;
+  evaluation.offset_us = evaluation.reference_offset_us = 600;
   Round round = RoundOf(clock_us + 600);
   round.candidate_event_us = event_us;
   evaluation.rounds = {round};
@@ -94,6 +94,14 @@ TEST(Hedges, WhoAnswersBeforeTheDeviceWasFreeGetsTheWholeSpan) {
   EXPECT_DOUBLE_EQ(on_host.CandidateUs(on_host.rounds[0]), 300);
   const Evaluation quick = InOwnProcesses(-5, 4, "native");
   EXPECT_LT(quick.CandidateUs(quick.rounds[0]), 20) << "an offset errs by some microseconds";
+}
+
+TEST(Hedges, AnOffsetThatTheOtherSideDoesNotHaveIsUncertain) {
+  Evaluation disturbed = InOwnProcesses(600, 1'000, "native");
+  EXPECT_DOUBLE_EQ(disturbed.CandidateUs(disturbed.rounds[0]), 600) << "events far from the clock do not count";
+  disturbed.reference_offset_us -= 400;  // the candidate's was measured while a runner started
+  EXPECT_DOUBLE_EQ(disturbed.OffsetUncertaintyUs(), 400 + kOwnProcessUs);
+  EXPECT_DOUBLE_EQ(disturbed.CandidateUs(disturbed.rounds[0]), 1'000);
 }
 
 TEST(Hedges, AdmittedRoundsReachDownToTheQuietestBaseline) {
