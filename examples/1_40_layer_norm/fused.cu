@@ -7,7 +7,7 @@
 //
 // A variance from sums of squares cancels where the mean is large beside the spread. Subtracting something near the
 // mean first keeps the sums small. One element of the row is not near enough: among mostly zeros it may be an outlier,
-// and the answer was right to four digits. The mean of the row's first 256 is, and every block finds the same.
+// and the answer was right to four digits. The mean of 256 from all over the row is, and every block finds the same.
 #include <cuda_runtime.h>
 #include <kernelbench/kernel.h>
 
@@ -40,7 +40,8 @@ __device__ float BlockSum(float v) {
 // A value near the mean of a row.
 __device__ float Pivot(const float* row, int64_t columns) {
   const int64_t some = columns < kThreads ? columns : kThreads;
-  return BlockSum(threadIdx.x < some ? row[threadIdx.x] : 0) / static_cast<float>(some);
+  const int64_t stride = columns / some;
+  return BlockSum(threadIdx.x < some ? row[threadIdx.x * stride] : 0) / static_cast<float>(some);
 }
 
 // The pivot of each row, and sums of (x - pivot) and of its square over one part of it. Grid: (kParts, rows).

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kDyingMs = 2'000;
 constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // a thread that waits for a disk stops only afterwards
-constexpr int64_t kTimesPatienceNs = 20'000'000;   // they take microseconds, unless the runner is put off its core
+constexpr int64_t kTimesPatienceNs = 3'000'000;    // they take microseconds, unless the runner is put off its core
 
 // Leaves the core to the other thread on it, which may be the candidate's. Some 50 ns on x86.
 void SpinPause() {
@@ -72,10 +72,12 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
+    // Before it may run on, or who has answered could make its threads wait for each other, and so void the round.
+    if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
     seat_.Return();
-    span.waited_ns = RunDelayNs(pid_) - waited;
+    if (!options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     return span;
   }
 

@@ -58,7 +58,8 @@ double Evaluation::AroundCallUs() const {
 }
 
 double Evaluation::ClockUs(const Round& round) const {
-  if (own_process && round.candidate_us < offset_us - kNoDeviceUs) return round.candidate_us;
+  const double least_us = std::min(offset_us, reference_offset_us) - kNoDeviceUs;
+  if (own_process && round.candidate_us < least_us) return round.candidate_us;
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 

@@ -165,7 +165,7 @@ Result<json> Rounds::Baseline(const char* step, bool alone) {
   KB_RETURN_IF_ERROR(ReferenceAnswered(told));
   const double clock_us = WithoutOffset(told.at("us"), *reference_offset_us_, kCudaOffsetShare);
   told["clock_us"] = clock_us;
-  if (told.at("event_us") > 0) told["us"] = told["event_us"];  // nobody else is in that process
+  told["us"] = told.at("event_us") > 0 ? told["event_us"] : told["clock_us"];  // nobody else is in that process
   return told;
 }
 
