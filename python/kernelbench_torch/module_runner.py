@@ -96,17 +96,16 @@ def construct(spec, seed):
 
 
 class Runner:
-    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places. `mailbox_to`: makes the
-    mailbox for outputs of the given forms."""
+    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places."""
 
-    def __init__(self, spec, segments, arena, mailbox_to):
+    def __init__(self, spec, library, doorbell, segments, arena):
         self.spec, self.device, self.arena = spec, spec["device"], arena
         inputs, outputs, parameters = segments
         self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
         self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
         self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
-        self.mailbox = mailbox_to(self.forms)
+        self.mailbox = Mailbox(library, doorbell, self.forms)
         self.foreign = []
         if arena is None:
             self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
@@ -306,7 +305,7 @@ def serve(library, own, engine):
     if spec["reference"]:  # trusted, and its outputs are nobody else's (reference_session.py)
         memory = torch.empty(spec["arena_bytes"], dtype=torch.uint8, device="cuda")
         segments += [memory.data_ptr()] * 2
-    runner = Runner(spec, segments, arena, lambda forms: Mailbox(library, doorbell, forms))
+    runner = Runner(spec, library, doorbell, segments, arena)
     if arena:
         arena.open(segments[1], spec["arena_bytes"], runner.outputs)
     runner.mailbox.write_fine()

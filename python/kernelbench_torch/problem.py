@@ -120,7 +120,7 @@ class Arrival:
             self._end.synchronize()
         if timed:
             # Behind a kernel. An event that follows a copy is the copy engine's, which waits for no change of contexts: after new weights
-            # a call seemed to begin 0.3 ms too early.
+            # a call seemed to begin before the judge's hold was over.
             self._mark.zero_()
             self._start.record()  # on the stream that a candidate may have left current
 

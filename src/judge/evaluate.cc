@@ -374,8 +374,7 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
   std::optional<Quiet> quiet(this);
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   const bool gpu = options_.device != "cpu";
-  const bool brief = evaluation->undisturbed_us < kLongCallUs;
-  const bool exact = request.protocol.measure && (evaluation->own_process || brief);
+  const bool exact = request.protocol.measure && (evaluation->own_process || evaluation->undisturbed_us < kLongCallUs);
   if (gpu && !exact && !watch) quiet.reset();
   const OffsetCalls calls = OffsetCallsFor(request, *evaluation);
   std::vector<double> offset;

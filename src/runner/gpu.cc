@@ -54,7 +54,7 @@ void Gpu::Arrive() const {
 }
 
 // Behind a kernel, which filling memory is. An event that follows a copy is the copy engine's, which waits for no
-// change of contexts: the call would seem to begin 0.3 ms too early.
+// change of contexts: the call would seem to begin before the judge's hold is over.
 void Gpu::Start() const {
   driver_->cuMemsetD32Async(reinterpret_cast<cuda::Address>(mark_), 0, 1, nullptr);
   driver_->cuEventRecord(start_, nullptr);
