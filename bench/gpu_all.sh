@@ -67,7 +67,7 @@ built() {
 
 aa() {
   bench/aa.py --device cuda --protocol strict --runs 10 --engines 2 \
-    --problems 1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,4/7@standard
+    --problems 1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,modern:12@standard
 }
 networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3/9@standard,3/15@standard,3/16@standard; }
 device() { built kb_gpu_test; }

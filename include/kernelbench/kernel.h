@@ -97,7 +97,8 @@ typedef struct kb_call {
   const kb_scalar* init;
   const kb_parameter* parameters;
   kb_tensor* outputs;
-  void* stream; /* CUDA: the cudaStream_t to launch on. CPU: NULL */
+  void* stream; /* CUDA: the cudaStream_t to launch on. What puts the inputs in place comes before on it, so a stream
+                   of your own has to wait for it first. CPU: NULL */
   void* workspace;
   uint64_t workspace_size; /* bytes */
 } kb_call;

@@ -115,9 +115,8 @@ class CpuDevice : public Device {
   }
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                     bool freezes, std::function<bool(SecretReader*)> locate, bool) override {
-    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs),
-                           {.freezes = freezes, .locate = std::move(locate)});
+                                     Calling calling) override {
+    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), {.calling = std::move(calling)});
   }
 
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {

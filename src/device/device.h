@@ -103,12 +103,27 @@ struct Profile {
   std::string refused;  // why this machine shows nothing; empty if it does
 };
 
+// How one runner is called.
+struct Calling {
+  bool freezes = true;  // the runner is stopped, now and after every call
+  // On a GPU: the device stays busy for a while after go, so that launches hide, for both sides or for none.
+  bool holds = false;
+  // And only behind that are the inputs put in place, so what a runner's host or copy engines do until then is of no
+  // use to it.
+  bool inputs_late = false;
+  // Where the runner itself places its outputs: finds them and tells the reader of secret positions, after done and
+  // inside the clock. False: what the runner said makes no sense.
+  std::function<bool(SecretReader*)> locate = {};
+};
+
 // The runner of one candidate, as the device sees it. It is frozen except inside Call().
 class RunnerLink {
  public:
   virtual ~RunnerLink() = default;
-  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`.
-  virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) = 0;
+  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late`: what
+  // is copied to the inputs in the course of it (Calling::inputs_late).
+  virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
+                    std::span<const CopyItem> late = {}) = 0;
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
   // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.
@@ -151,11 +166,9 @@ class Device {
   // Adds to a budget what the reference's output lacks against the truth; see ErrorBudget::AddAnchor.
   virtual void AddAnchor(ErrorBudget* budget, const void* expected, kb_dtype dtype, int64_t elements,
                          const double* truth) = 0;
-  // Takes charge of process `pid` and freezes it, now and after every call, if `freezes`. `locate`: see process_link.h.
-  // `holds`: the device stays busy for a while after go, so that launches hide (GPU); for both sides or for none.
+  // Takes charge of process `pid` and freezes it.
   virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                             bool freezes = true, std::function<bool(SecretReader*)> locate = {},
-                                             bool holds = false) = 0;
+                                             Calling calling) = 0;
   virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
   // Nanoseconds that this process's threads have been runnable without running, so far.
   virtual int64_t WaitedNs() = 0;

@@ -49,7 +49,8 @@ class ProcessLink : public RunnerLink {
     Freeze();
   }
 
-  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) override {
+  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
+            std::span<const CopyItem> late) override {
     if (clocked) secrets_->Draw();
     const uint64_t before = Tell(kind, argument);
     Span span;
@@ -57,17 +58,18 @@ class ProcessLink : public RunnerLink {
     if (span.end == SpanEnd::kRanFrozen) Freeze();  // for the next attempt
     if (span.end != SpanEnd::kDone) return span;
     const int64_t waited = RunDelayNs(pid_);
+    const bool wakes_before = options_.watch && options_.calling.inputs_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
-      Signal(SIGCONT);
-      seat_.Lend();
+      if (wakes_before) Wake();
       span.gap_ns = options_.watch();
-      if (options_.hold) options_.hold();
+      if (options_.hold) options_.hold(late);
     }
     const int64_t start = NowNs();
     Ring();
+    if (!wakes_before) Wake();
     span.end = options_.watch ? SpinUntil(before, start + timeout_ns) : Await(before, start + timeout_ns);
-    if (clocked && span.end == SpanEnd::kDone && options_.locate && !options_.locate(secrets_.get())) {
+    if (clocked && span.end == SpanEnd::kDone && options_.calling.locate && !options_.calling.locate(secrets_.get())) {
       span.end = SpanEnd::kMisplaced;
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
@@ -93,7 +95,8 @@ class ProcessLink : public RunnerLink {
     const auto drawn = [&](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
     for (int64_t pause = drawn(interval_ns);; pause = interval_ns / 2 + drawn(interval_ns)) {
       const int64_t start = NowNs();
-      profile.stops == 0 ? Ring() : Signal(SIGCONT);
+      if (profile.stops == 0) Ring();
+      Signal(SIGCONT);
       profile.end = Await(before, std::min(deadline, start + pause));
       profile.ran_ns += NowNs() - start;
       if (profile.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
@@ -118,9 +121,13 @@ class ProcessLink : public RunnerLink {
     return doorbell_->done.load();
   }
 
+  void Wake() {
+    Signal(SIGCONT);
+    if (options_.watch) seat_.Lend();
+  }
+
   void Ring() {
     doorbell_->go.store(go_, std::memory_order_release);
-    if (!options_.watch) Signal(SIGCONT);
     syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAKE, 1, nullptr, nullptr, 0);
   }
 
@@ -133,7 +140,7 @@ class ProcessLink : public RunnerLink {
 
   // Stops every thread. False if some could not be stopped; then the runner is killed.
   bool Freeze() {
-    if (!options_.freezes) return true;
+    if (!options_.calling.freezes) return true;
     const int64_t deadline = NowNs() + kStopTimeoutNs;
     const auto pause = [] {
       const timespec moment{0, 20'000};
@@ -159,7 +166,7 @@ class ProcessLink : public RunnerLink {
   // Whether the runner has slept since Freeze(): nothing but a signal of ours may have woken it. A thread that was put
   // off its core in the middle of being stopped, on a busy machine, looks the same: so one time proves nothing.
   SpanEnd StateSinceFreeze() {
-    if (!options_.freezes) return SpanEnd::kDone;
+    if (!options_.calling.freezes) return SpanEnd::kDone;
     if (Died()) return SpanEnd::kDied;
     const bool slept = AllThreadsStopped(pid_) && RunTimeNs(pid_) == frozen_ran_ns_;
     // One that was killed is not stopped any more and takes a while to be gone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -11,6 +12,10 @@ namespace kb {
 namespace {
 
 using nlohmann::json;
+
+// Inputs of more bytes are put in place before go: a bus brings some 30 MB to the host while the device is held, so it
+// cannot have read them by then, if it is not woken sooner.
+constexpr size_t kMostLateBytes = size_t{64} << 20;
 
 const char* EndName(SpanEnd end) {
   static constexpr const char* kEnds[] = {"done",       "died",      "timed_out", "malformed",
@@ -133,6 +138,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
   KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
   KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&Session::parameters_)));
+  KB_RETURN_IF_ERROR(MakeNoInputs());
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
   fds[1] = inputs_->fd();
@@ -141,11 +147,21 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
   return {};
 }
 
+Status Session::MakeNoInputs() {
+  no_inputs_.reset();
+  if (!InputsLate()) return {};
+  KB_ASSIGN_OR_RETURN(no_inputs_, device_->Allocate(sizes_.inputs));
+  const OutputItem whole{no_inputs_->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(sizes_.inputs)}};
+  device_->Clear({&whole, 1});
+  return {};
+}
+
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
 Status Session::ShareInputs(int fds[4]) {
   holds_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
+  KB_RETURN_IF_ERROR(MakeNoInputs());
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
   for (int i = 1; i < 4; ++i) fds[i] = inputs_->fd();
@@ -153,24 +169,37 @@ Status Session::ShareInputs(int fds[4]) {
 }
 
 void Session::Attach(int pid, Fd pidfd) {
-  std::function<bool(SecretReader*)> locate;
-  if (arena_) locate = [this](SecretReader* secrets) { return Locate(secrets); };
-  link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, With("freeze"), std::move(locate), holds_);
+  Calling calling{.freezes = With("freeze"), .holds = holds_, .inputs_late = InputsLate()};
+  if (arena_) calling.locate = [this](SecretReader* secrets) { return Locate(secrets); };
+  link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, std::move(calling));
 }
 
 void Session::Populate() {
   for (const Buffer* buffer : {inputs_.get(), outputs_.get(), parameters_.get()}) device_->Populate(*buffer);
 }
 
-void Session::SetParameters(const void* const* from) { Copy(parameter_parts_, *parameters_, from); }
+void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
+
+bool Session::InputsLate() const { return holds_ && sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes; }
 
 void Session::Present(const void* const* from) {
   secret_ = RandomBits();
-  std::vector<CopyItem> copies;
-  for (size_t i = 0; i < input_parts_.size(); ++i) {
-    copies.push_back({inputs_->data() + input_parts_[i].offset, from[i], input_parts_[i].bytes});
-  }
+  std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
+  if (InputsLate()) late_ = std::exchange(copies, {});
   device_->Present(copies, ToPoison(), secret_);
+}
+
+// What Present() has left to the call. An empty one copies as much, so that an offset holds it; one that is traced
+// takes longer than others anyway.
+std::vector<CopyItem> Session::TakeLate(CallKind kind) {
+  std::vector<CopyItem> late = std::exchange(late_, {});
+  if (kind == CallKind::kEmpty && no_inputs_) {
+    for (const Part& part : input_parts_) {
+      late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
+    }
+  }
+  if (kind == CallKind::kProfile) device_->Copy(std::exchange(late, {}));
+  return late;
 }
 
 std::vector<OutputItem> Session::ToPoison() const {
@@ -196,7 +225,7 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
-  const Span span = link_->Call(kind, argument, timeout_ns, clocked);
+  const Span span = link_->Call(kind, argument, timeout_ns, clocked, TakeLate(kind));
   json result = {{"end", EndName(span.end)},
                  {"us", static_cast<double>(span.ns) / 1e3},
                  {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
@@ -217,7 +246,7 @@ const char* Session::ProfileForward(const void* const* from, uint64_t argument, 
       {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
   const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
                           kAnonymous.at(settings.at("anonymous"))};
-  Copy(input_parts_, *inputs_, from);
+  device_->Copy(Copies(input_parts_, *inputs_, from));
   const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
   const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
   authorship_.AddCall(profile.samples, profile.ran_ns, ns("tail_us"), rules);
@@ -291,10 +320,10 @@ bool Session::OutputsEqualKept() {
   return true;
 }
 
-void Session::Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
+std::vector<CopyItem> Session::Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
   std::vector<CopyItem> copies;
   for (size_t i = 0; i < parts.size(); ++i) copies.push_back({to.data() + parts[i].offset, from[i], parts[i].bytes});
-  device_->Copy(copies);
+  return copies;
 }
 
 // The report is copied once and decoded from the copy.

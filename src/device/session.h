@@ -62,7 +62,10 @@ class Session {
   Result<std::shared_ptr<Buffer>> Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used);
   bool With(const char* barrier) const { return !without_.contains(barrier); }
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
-  void Copy(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
+  static std::vector<CopyItem> Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
+  bool InputsLate() const;  // they are put in place in a call: Calling::inputs_late
+  Status MakeNoInputs();
+  std::vector<CopyItem> TakeLate(CallKind kind);
   std::vector<OutputItem> ToPoison() const;
   Result<Report> ReadReport() const;
   bool Locate(SecretReader* secrets);
@@ -74,6 +77,8 @@ class Session {
   SharedMemory doorbell_;
   Sizes sizes_;
   std::shared_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share(); the first may serve two sessions
+  std::unique_ptr<Buffer> no_inputs_;                      // what an empty call copies if InputsLate(), else null
+  std::vector<CopyItem> late_;                             // what the next call is to put in place
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()
   std::vector<size_t> output_offsets_;

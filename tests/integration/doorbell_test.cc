@@ -30,19 +30,18 @@ struct Shared {
 // A process that serves the doorbell with `serve`, and the judge's link to it.
 class FakeRunner {
  public:
-  // With a `watch` both sides spin, as on a GPU.
-  FakeRunner(const Shared& shared, const std::function<void(runner::Mailbox*)>& serve,
-             const std::function<int64_t()>& watch = {})
+  // With a watch both sides spin, as on a GPU.
+  FakeRunner(const Shared& shared, const std::function<void(runner::Mailbox*)>& serve, const LinkOptions& options = {})
       : items_{{shared.outputs.data(), {KB_FLOAT, 32, 1}, {1 << 18}}} {
     pid_ = fork();
     if (pid_ == 0) {
-      runner::Mailbox mailbox(shared.bell(), static_cast<bool>(watch));
+      runner::Mailbox mailbox(shared.bell(), static_cast<bool>(options.watch));
       serve(&mailbox);
       _exit(7);
     }
     device_ = MakeCpuDevice(1);
     link_ = MakeProcessLink(pid_, Fd(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0))), shared.bell(),
-                            device_->MakeSecretReader(items_), {.freezes = true, .watch = watch});
+                            device_->MakeSecretReader(items_), options);
   }
   ~FakeRunner() {
     kill(pid_, SIGKILL);
@@ -81,25 +80,26 @@ TEST(Doorbell, HonestCallsAreAnsweredAndTheRunnerSleepsBetween) {
   }
 }
 
-// As on a GPU: the runner is awake while the device is watched, and has done nothing when the clock starts.
+// As on a GPU, where inputs come late: the runner is awake while the device is watched, and has done nothing when the
+// clock starts.
 TEST(Doorbell, AWatchedRunnerWaitsForGo) {
   Shared shared;
   int watched = 0;
   bool early = false;
-  FakeRunner runner(
-      shared,
-      [&](runner::Mailbox* mailbox) {
-        for (float value = 1;; ++value) {
-          mailbox->Wait();
-          for (int i = 0; i < 1 << 18; ++i) shared.output()[i] = value;
-          mailbox->Answer();
-        }
-      },
-      [&]() -> int64_t {
-        usleep(20'000);
-        early |= shared.output()[9] != static_cast<float>(watched);
-        return ++watched == 2 ? 321 : 0;
-      });
+  const auto watch = [&]() -> int64_t {
+    usleep(20'000);
+    early |= shared.output()[9] != static_cast<float>(watched);
+    return ++watched == 2 ? 321 : 0;
+  };
+  FakeRunner runner(shared,
+                    [&](runner::Mailbox* mailbox) {
+                      for (float value = 1;; ++value) {
+                        mailbox->Wait();
+                        for (int i = 0; i < 1 << 18; ++i) shared.output()[i] = value;
+                        mailbox->Answer();
+                      }
+                    },
+                    {.calling = {.inputs_late = true}, .watch = watch});
   for (float value = 1; value <= 3; ++value) {
     const Span span = runner.Call();
     ASSERT_EQ(span.end, SpanEnd::kDone);
@@ -113,21 +113,57 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
   EXPECT_EQ(runner.Call().end, SpanEnd::kDied);
 }
 
+// Who could read its inputs during the watch sleeps until go; and late inputs come between watch and go.
+TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
+  for (const bool late : {false, true}) {
+    Shared shared;
+    FakeRunner* runner = nullptr;
+    std::string steps;
+    uint64_t last_go = 0;
+    const auto watch = [&]() -> int64_t {
+      usleep(5'000);
+      steps += AllThreadsStopped(runner->pid()) ? "watched asleep" : "watched awake";
+      return 0;
+    };
+    const auto hold = [&](std::span<const CopyItem> inputs) {
+      EXPECT_EQ(shared.bell()->go, last_go) << "go comes after it";
+      steps += inputs.empty() ? ", held" : ", held and filled";
+    };
+    FakeRunner made(shared,
+                    [](runner::Mailbox* mailbox) {
+                      for (;;) {
+                        mailbox->Wait();
+                        mailbox->Answer();
+                      }
+                    },
+                    {.calling = {.inputs_late = late}, .watch = watch, .hold = hold});
+    runner = &made;
+    const CopyItem input{};
+    for (int call = 0; call < 2; ++call) {
+      steps.clear();
+      const Span span = made.link()->Call(CallKind::kForward, 5, 10 * kSecond, true,
+                                          late ? std::span(&input, 1) : std::span(&input, 0));
+      EXPECT_EQ(span.end, SpanEnd::kDone);
+      EXPECT_EQ(steps, late ? "watched awake, held and filled" : "watched asleep, held");
+      last_go = shared.bell()->go;
+    }
+  }
+}
+
 // What a runner on a GPU says of its own clocks comes after its answer; who says nothing, or it with a wrong number,
 // has said nothing.
 TEST(Doorbell, TimesComeAfterTheAnswerOrNotAtAll) {
   const auto span_of = [](const std::function<void(const Shared&, runner::Mailbox*)>& add, bool watched) {
     Shared shared;
-    FakeRunner runner(
-        shared,
-        [&](runner::Mailbox* mailbox) {
-          for (;;) {
-            mailbox->Wait();
-            mailbox->Answer();
-            add(shared, mailbox);
-          }
-        },
-        watched ? [] { return int64_t{0}; } : std::function<int64_t()>());
+    FakeRunner runner(shared,
+                      [&](runner::Mailbox* mailbox) {
+                        for (;;) {
+                          mailbox->Wait();
+                          mailbox->Answer();
+                          add(shared, mailbox);
+                        }
+                      },
+                      {.watch = watched ? [] { return int64_t{0}; } : std::function<int64_t()>()});
     const Span span = runner.Call();
     EXPECT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(runner.Call().end, SpanEnd::kDone) << "the next call is a call like any other";

@@ -3,8 +3,9 @@
 //
 // Only the inputs, outputs and parameters of one runner are ever exported, each an allocation of its own: who knows one
 // IPC handle of a process can make the others (bench/results/cuda_assumptions.md). What stays private is never
-// exported. The runner is a stopped process while inputs are put in place, but a wait armed on the device could still
-// fire: so the device is watched for longer than a time slice before each call, and a step in the watch's timer tells.
+// exported. The runner is a stopped process while inputs are put in place, or what it launches waits for that (Hold()),
+// but a wait armed on the device could still fire: so the device is watched for longer than a time slice before each
+// call, and a step in the watch's timer tells.
 
 #include <fmt/format.h>
 
@@ -221,10 +222,11 @@ class CudaDevice : public Device {
   }
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
-                                     bool freezes, std::function<bool(SecretReader*)> locate, bool holds) override {
-    LinkOptions options{.freezes = freezes, .watch = [this] { return Watch(); }, .locate = std::move(locate)};
-    if (holds) options.hold = [this] { Hold(); };
-    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), options);
+                                     Calling calling) override {
+    LinkOptions options{.watch = [this] { return Watch(); }};
+    if (calling.holds) options.hold = [this](std::span<const CopyItem> late) { Hold(late); };
+    options.calling = std::move(calling);
+    return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), std::move(options));
   }
 
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {
@@ -242,7 +244,15 @@ class CudaDevice : public Device {
         comparer_(driver, &kernels_, &pool_),
         flag_(driver, 32) {}
 
-  void Hold() { kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, flag_.address() + 2 * sizeof(uint64_t)); }
+  // All by kernels, none of which another process's can come before.
+  void Hold(std::span<const CopyItem> late) {
+    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, flag_.address() + 2 * sizeof(uint64_t));
+    for (const CopyItem& item : late) {
+      if (item.bytes > 0)
+        kernels_.Launch("kb_copy", item.bytes / 16 + 1, At(item.to), At(item.from), static_cast<uint64_t>(item.bytes));
+    }
+    if (!late.empty()) Flush();
+  }
 
   // Bytes a second that a copy touches (read and written both count), the best of a few.
   double CopyRate() {
