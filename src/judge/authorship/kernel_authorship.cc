@@ -1,6 +1,7 @@
 #include "judge/authorship/kernel_authorship.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <span>
 #include <vector>
@@ -58,9 +59,23 @@ bool IsXmma(std::string_view name) {
   return after != std::string_view::npos && after > 2 && name.substr(after).starts_with("_xmma_");
 }
 
-// cuBLAS and cuDNN launch CUTLASS's under names of their own: "cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_...>".
-bool IsLibrarysCutlass(std::string_view kernel, std::string_view name) {
-  return name.starts_with("cutlass") && kernel.find("<cutlass_") != std::string_view::npos;
+// CUTLASS's kernels, which cuBLAS and cuDNN launch under names of their own
+// ("cutlass::Kernel2<cutlass_80_tensorop_...>") and others as they are
+// ("cutlass::Kernel<cutlass::gemm::kernel::Gemm<...> >"); its entry may be given somebody else's kernel too
+// ("cutlass::device_kernel<mine::Attention>"). Their names are so long that they may come mangled and cut.
+bool IsCutlass(std::string_view kernel) {
+  constexpr std::string_view kMangled = "_ZN7cutlass";
+  if (!kernel.starts_with(kMangled)) {
+    const size_t argument = kernel.find('<');
+    return kernel.starts_with("cutlass::") && argument != std::string_view::npos &&
+           kernel.substr(argument + 1).starts_with("cutlass");
+  }
+  std::string_view rest = kernel.substr(kMangled.size());
+  const size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  size_t length = 0;
+  std::from_chars(rest.data(), rest.data() + digits, length);
+  rest.remove_prefix(std::min(digits + length, rest.size()));
+  return rest.starts_with("INS_") || rest.starts_with("IN7cutlass") || rest.find("cutlass_") < rest.find('E');
 }
 
 double Us(const json& kernel) { return kernel.at("us").get<double>(); }
@@ -85,8 +100,7 @@ KernelOrigin OriginOfKernel(const std::string& kernel, const std::set<std::strin
   const std::string name = QualifiedName(kernel);
   if (own.contains(name)) return KernelOrigin::kCustom;
   const bool library = BeginsWithOneOf(name, kLibraryBeginnings) || HasOneOf(kernel, kLibraryWords) || IsXmma(name) ||
-                       (BeginsWithOneOf(name, kGenerations) && HasOneOf(name, kGenerationWords)) ||
-                       IsLibrarysCutlass(kernel, name);
+                       (BeginsWithOneOf(name, kGenerations) && HasOneOf(name, kGenerationWords)) || IsCutlass(kernel);
   return library ? KernelOrigin::kLibrary : KernelOrigin::kCustom;
 }
 

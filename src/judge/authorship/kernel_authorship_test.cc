@@ -24,6 +24,9 @@ TEST(KernelOrigin, KnowsLibrariesByTheNamesOfTheirKernels) {
       "sm90_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw",
       "nvjet_hsh_128x256_64x4_1x2_h_bz_TNT",
       "cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4>",
+      "cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaPipelined<int> > >",
+      "cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int> > >",
+      "_ZN7cutlass6KernelINS_4gemm6kernel4GemmINS1_11threadblock12MmaPipelinedINS1_9GemmShapeILi128ELi128ELi8EEENS_9tr",
       "cutlass_80_tensorop_f16_s16816gemm_relu_f16",
       "gemv2T_kernel_val<int, int, float, float, float, float, 128, 16, 4, 4, false>",
       "internal::gemvx::kernel<int, int, float, float, float, float, false>",
@@ -42,18 +45,18 @@ TEST(KernelOrigin, KnowsLibrariesByTheNamesOfTheirKernels) {
 }
 
 TEST(KernelOrigin, EverythingElseIsTheCandidates) {
-  const char* const own[] = {
-      "relu_kernel",
-      "relu<float, 4>",
-      "(anonymous namespace)::softmax_rows",
-      "cutlass::Kernel<cutlass::gemm::kernel::Gemm<cutlass::gemm::threadblock::MmaPipelined<int> > >",
-      "cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int> > >",
-      "matmul_kernel",
-      "sm90_gemm",
-      "smooth_xmma_",
-      "ampere_friendly_relu",
-      "atomic_sum",
-      "main_kernel"};
+  const char* const own[] = {"relu_kernel",
+                             "relu<float, 4>",
+                             "(anonymous namespace)::softmax_rows",
+                             "cutlass::device_kernel<mine::Attention<cutlass::bfloat16_t> >",
+                             "_ZN7cutlass13device_kernelIN4mine9AttentionINS_10bfloat16_tEEEEEvNT_6ParamsE",
+                             "_ZN7cutlass",
+                             "matmul_kernel",
+                             "sm90_gemm",
+                             "smooth_xmma_",
+                             "ampere_friendly_relu",
+                             "atomic_sum",
+                             "main_kernel"};
   for (const char* name : own) EXPECT_EQ(OriginOfKernel(name, {}), KernelOrigin::kCustom) << name;
   EXPECT_EQ(OriginOfKernel("", {}), KernelOrigin::kOther);
 }
