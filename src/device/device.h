@@ -73,6 +73,7 @@ enum class SpanEnd {
   kRanFrozen,   // it ran between calls, though it was stopped
   kNotStopped,  // it could not be stopped after the call
   kMisplaced,   // it said that its outputs lie where they cannot
+  kTooEarly,    // something else had the device before late inputs were in place: it may have worked on older ones
 };
 
 struct Span {
@@ -108,9 +109,6 @@ struct Calling {
   bool freezes = true;  // the runner is stopped, now and after every call
   // On a GPU: the device stays busy for a while after go, so that launches hide, for both sides or for none.
   bool holds = false;
-  // And only behind that are the inputs put in place, so what a runner's host or copy engines do until then is of no
-  // use to it.
-  bool inputs_late = false;
   // Where the runner itself places its outputs: finds them and tells the reader of secret positions, after done and
   // inside the clock. False: what the runner said makes no sense.
   std::function<bool(SecretReader*)> locate = {};
@@ -120,8 +118,9 @@ struct Calling {
 class RunnerLink {
  public:
   virtual ~RunnerLink() = default;
-  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late`: what
-  // is copied to the inputs in the course of it (Calling::inputs_late).
+  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late`,
+  // where the device is held: copied to the inputs behind that, so what a runner's host or copy engines do until then
+  // is of no use to it.
   virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
                     std::span<const CopyItem> late = {}) = 0;
   // True if what the clocked call read is still what the outputs hold.

@@ -58,7 +58,7 @@ class ProcessLink : public RunnerLink {
     if (span.end == SpanEnd::kRanFrozen) Freeze();  // for the next attempt
     if (span.end != SpanEnd::kDone) return span;
     const int64_t waited = RunDelayNs(pid_);
-    const bool wakes_before = options_.watch && options_.calling.inputs_late;
+    const bool wakes_before = options_.watch && !late.empty();
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
       if (wakes_before) Wake();
@@ -78,6 +78,11 @@ class ProcessLink : public RunnerLink {
     if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
+    if (clocked && !late.empty() && options_.taken && span.end == SpanEnd::kDone) {
+      const int64_t taken_ns = options_.taken();
+      span.gap_ns = std::max(span.gap_ns, taken_ns);
+      if (taken_ns > 0) span.end = SpanEnd::kTooEarly;
+    }
     seat_.Return();
     if (!options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     return span;

@@ -25,6 +25,8 @@ struct LinkOptions {
   // Called just before go, if set: has the device busy for a while longer, so that launches of either side hide behind
   // it, and then puts late inputs in place and flushes the caches.
   std::function<void(std::span<const CopyItem>)> hold = {};
+  // After a call with late inputs: for how many ns something else may have had the device before they were in place.
+  std::function<int64_t()> taken = {};
 };
 
 // Takes charge of process `pid`. `secrets` reads the positions inside the clock.

@@ -16,10 +16,12 @@ using nlohmann::json;
 // Inputs of more bytes are put in place before go: a bus brings some 30 MB to the host while the device is held, so it
 // cannot have read them by then, if it is not woken sooner.
 constexpr size_t kMostLateBytes = size_t{64} << 20;
+// So are others, if so many calls in a row have met somebody else on the device.
+constexpr int kMostTooEarly = 3;
 
 const char* EndName(SpanEnd end) {
   static constexpr const char* kEnds[] = {"done",       "died",      "timed_out", "malformed",
-                                          "ran_frozen", "malformed", "malformed"};
+                                          "ran_frozen", "malformed", "malformed", "too_early"};
   return kEnds[static_cast<int>(end)];
 }
 
@@ -149,7 +151,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
 
 Status Session::MakeNoInputs() {
   no_inputs_.reset();
-  if (!InputsLate()) return {};
+  if (!holds_ || sizes_.inputs == 0 || sizes_.inputs > kMostLateBytes) return {};
   KB_ASSIGN_OR_RETURN(no_inputs_, device_->Allocate(sizes_.inputs));
   const OutputItem whole{no_inputs_->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(sizes_.inputs)}};
   device_->Clear({&whole, 1});
@@ -169,7 +171,7 @@ Status Session::ShareInputs(int fds[4]) {
 }
 
 void Session::Attach(int pid, Fd pidfd) {
-  Calling calling{.freezes = With("freeze"), .holds = holds_, .inputs_late = InputsLate()};
+  Calling calling{.freezes = With("freeze"), .holds = holds_};
   if (arena_) calling.locate = [this](SecretReader* secrets) { return Locate(secrets); };
   link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, std::move(calling));
 }
@@ -180,12 +182,10 @@ void Session::Populate() {
 
 void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
 
-bool Session::InputsLate() const { return holds_ && sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes; }
-
 void Session::Present(const void* const* from) {
   secret_ = RandomBits();
   std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
-  if (InputsLate()) late_ = std::exchange(copies, {});
+  if (no_inputs_ && too_early_ < kMostTooEarly) late_ = std::exchange(copies, {});
   device_->Present(copies, ToPoison(), secret_);
 }
 
@@ -193,7 +193,7 @@ void Session::Present(const void* const* from) {
 // takes longer than others anyway.
 std::vector<CopyItem> Session::TakeLate(CallKind kind) {
   std::vector<CopyItem> late = std::exchange(late_, {});
-  if (kind == CallKind::kEmpty && no_inputs_) {
+  if (kind == CallKind::kEmpty && no_inputs_ && too_early_ < kMostTooEarly) {
     for (const Part& part : input_parts_) {
       late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
     }
@@ -226,6 +226,7 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   const Span span = link_->Call(kind, argument, timeout_ns, clocked, TakeLate(kind));
+  too_early_ = span.end == SpanEnd::kTooEarly ? too_early_ + 1 : 0;
   json result = {{"end", EndName(span.end)},
                  {"us", static_cast<double>(span.ns) / 1e3},
                  {"waited_us", static_cast<double>(span.waited_ns) / 1e3},

@@ -50,6 +50,10 @@ class FakeRunner {
   Span Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
     return link_->Call(kind, 5, timeout_ns, kind == CallKind::kForward);
   }
+  Span CallWithLateInputs() {
+    const CopyItem input{};
+    return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {&input, 1});
+  }
   RunnerLink* link() { return link_.get(); }
   int pid() const { return pid_; }
 
@@ -99,9 +103,9 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
                         mailbox->Answer();
                       }
                     },
-                    {.calling = {.inputs_late = true}, .watch = watch});
+                    {.watch = watch});
   for (float value = 1; value <= 3; ++value) {
-    const Span span = runner.Call();
+    const Span span = runner.CallWithLateInputs();
     ASSERT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(span.gap_ns, value == 2 ? 321 : 0);
     EXPECT_EQ(shared.output()[77], value);
@@ -136,18 +140,38 @@ TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
                         mailbox->Answer();
                       }
                     },
-                    {.calling = {.inputs_late = late}, .watch = watch, .hold = hold});
+                    {.watch = watch, .hold = hold});
     runner = &made;
-    const CopyItem input{};
     for (int call = 0; call < 2; ++call) {
       steps.clear();
-      const Span span = made.link()->Call(CallKind::kForward, 5, 10 * kSecond, true,
-                                          late ? std::span(&input, 1) : std::span(&input, 0));
+      const Span span = late ? made.CallWithLateInputs() : made.Call();
       EXPECT_EQ(span.end, SpanEnd::kDone);
       EXPECT_EQ(steps, late ? "watched awake, held and filled" : "watched asleep, held");
       last_go = shared.bell()->go;
     }
   }
+}
+
+// Where somebody else had the device before late inputs were in place, a call says nothing of the candidate.
+TEST(Doorbell, ACallBeforeItsInputsIsToldApart) {
+  Shared shared;
+  int64_t taken_ns = 400;
+  FakeRunner runner(shared,
+                    [](runner::Mailbox* mailbox) {
+                      for (;;) {
+                        mailbox->Wait();
+                        mailbox->Answer();
+                      }
+                    },
+                    {.watch = [] { return int64_t{0}; }, .taken = [&] { return taken_ns; }});
+  Span span = runner.CallWithLateInputs();
+  EXPECT_EQ(span.end, SpanEnd::kTooEarly);
+  EXPECT_EQ(span.gap_ns, 400) << "what it took from the device voids a round";
+  span = runner.Call();
+  EXPECT_EQ(span.end, SpanEnd::kDone) << "inputs that were in place";
+  EXPECT_EQ(span.gap_ns, 0);
+  taken_ns = 0;
+  EXPECT_EQ(runner.CallWithLateInputs().end, SpanEnd::kDone);
 }
 
 // What a runner on a GPU says of its own clocks comes after its answer; who says nothing, or it with a wrong number,

@@ -40,6 +40,10 @@ constexpr uint64_t kWatchNs = 3'000'000, kSuspiciousNs = 20'000;
 // caches.
 constexpr uint64_t kHoldNs = 500'000;
 
+// How much longer than launching, the hold and twice the copy it may take from the watch's end until late inputs are in
+// place. Another process's work takes at least the 300 us in which contexts change twice.
+constexpr uint64_t kLateSlackNs = 200'000;
+
 class CudaSecretReader : public SecretReader {
  public:
   CudaSecretReader(const Functions& driver, Launcher* kernels, std::span<const OutputItem> outputs)
@@ -137,7 +141,8 @@ class CudaDevice : public Device {
                      {"flush", "all caches"},
                      {"compute_capability", fmt::format("{}.{}", major, minor)},
                      {"cuda", fmt::format("{}.{}", version / 1000, version % 1000 / 10)}};
-    device->info_["copy_gb_s"] = device->CopyRate() / 1e9;
+    device->copy_rate_ = device->CopyRate();
+    device->info_["copy_gb_s"] = device->copy_rate_ / 1e9;
     return device;
   }
 
@@ -182,10 +187,11 @@ class CudaDevice : public Device {
   }
 
   int64_t Watch() override {
-    auto* gaps = flag_.as<uint64_t>();
-    kernels_.Launch("kb_watch", 1, kWatchNs, kSuspiciousNs, flag_.address());
+    kernels_.Launch("kb_watch", 1, kWatchNs, kSuspiciousNs, Time(&Times::watch));
     Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
-    return gaps[0] > kSuspiciousNs ? static_cast<int64_t>(gaps[0]) : 0;
+    watched_ns_ = NowNs();
+    const uint64_t gap = times_.as<Times>()->watch.largest;
+    return gap > kSuspiciousNs ? static_cast<int64_t>(gap) : 0;
   }
 
   void FlushCore() override { kb::FlushCore(); }
@@ -224,7 +230,10 @@ class CudaDevice : public Device {
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
                                      Calling calling) override {
     LinkOptions options{.watch = [this] { return Watch(); }};
-    if (calling.holds) options.hold = [this](std::span<const CopyItem> late) { Hold(late); };
+    if (calling.holds) {
+      options.hold = [this](std::span<const CopyItem> late) { Hold(late); };
+      options.taken = [this] { return TakenFromHold(); };
+    }
     options.calling = std::move(calling);
     return MakeProcessLink(pid, std::move(pidfd), doorbell, MakeSecretReader(outputs), std::move(options));
   }
@@ -242,16 +251,45 @@ class CudaDevice : public Device {
         scratch_(std::move(scratch)),
         pool_(threads),
         comparer_(driver, &kernels_, &pool_),
-        flag_(driver, 32) {}
+        flag_(driver, sizeof(uint32_t)),
+        times_(driver, sizeof(Times)) {}
 
-  // All by kernels, none of which another process's can come before.
+  // What kernels say of the time, as kb_watch and kb_stamp write it.
+  struct Times {
+    struct {
+      uint64_t largest, sum, end;
+    } watch, hold;
+    uint64_t filled;
+  };
+  template <typename Member>
+  cuda::Address Time(Member Times::*member) {
+    return At(&(times_.as<Times>()->*member));
+  }
+
+  // All by kernels: a copy engine would not wait for the first.
   void Hold(std::span<const CopyItem> late) {
-    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, flag_.address() + 2 * sizeof(uint64_t));
+    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, Time(&Times::hold));
+    late_bytes_ = 0;
     for (const CopyItem& item : late) {
-      if (item.bytes > 0)
-        kernels_.Launch("kb_copy", item.bytes / 16 + 1, At(item.to), At(item.from), static_cast<uint64_t>(item.bytes));
+      if (item.bytes == 0) continue;
+      kernels_.Launch("kb_copy", item.bytes / 16 + 1, At(item.to), At(item.from), static_cast<uint64_t>(item.bytes));
+      late_bytes_ += item.bytes;
     }
-    if (!late.empty()) Flush();
+    if (late.empty()) return;
+    kernels_.Launch("kb_stamp", 1, Time(&Times::filled));
+    Flush();
+    launching_ns_ = NowNs() - watched_ns_;
+  }
+
+  // For how long others must have had the device between the watch and late inputs in place. Where more than two
+  // processes have work, or a runner has some before it may, the device changes among them and holds nobody back.
+  int64_t TakenFromHold() {
+    const Times& times = *times_.as<Times>();
+    const double copy_ns = 2.0 * static_cast<double>(late_bytes_) / std::max(copy_rate_, 1e9) * 1e9;
+    const uint64_t most = kHoldNs + kLateSlackNs + static_cast<uint64_t>(2 * copy_ns) +
+                          static_cast<uint64_t>(launching_ns_),
+                   took = times.filled - times.watch.end;
+    return took > most ? static_cast<int64_t>(took - most) : 0;
   }
 
   // Bytes a second that a copy touches (read and written both count), the best of a few.
@@ -276,7 +314,10 @@ class CudaDevice : public Device {
   std::unique_ptr<Buffer> scratch_;
   ThreadPool pool_;
   cuda::Comparer comparer_;
-  Pinned flag_;
+  Pinned flag_, times_;
+  double copy_rate_ = 0;  // bytes a second, read and written both
+  size_t late_bytes_ = 0;
+  int64_t watched_ns_ = 0, launching_ns_ = 0;  // when the watch was over, and how long after it all was launched
   nlohmann::json info_;
 };
 

@@ -32,8 +32,8 @@ extern "C" __global__ void kb_fill(u8* to, u64 bytes, u64 pattern) {
     to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
 }
 
-// Copies on the multiprocessors, in turn with other kernels, which a copy engine would not do. Quick if both are 16-byte
-// aligned.
+// Copies on the multiprocessors, in turn with other kernels, which a copy engine would not do. Quick if both are
+// 16-byte aligned.
 extern "C" __global__ void kb_copy(u8* to, const u8* from, u64 bytes) {
   const u64 wide = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % 16 == 0 ? bytes / 16 : 0;
   for (u64 i = first_thread(); i < wide; i += all_threads())
@@ -56,7 +56,7 @@ extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* di
 }
 
 // The watch: one thread reads the timer for `ns`. gaps[0]: the largest step in ns, gaps[1]: the sum of steps above
-// `suspicious` ns, during which something else must have held the device.
+// `suspicious` ns, during which something else must have held the device. gaps[2]: the time at the end.
 extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
   const u64 start = timer();
   u64 last = start, largest = 0, sum = 0;
@@ -69,7 +69,11 @@ extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
   }
   gaps[0] = largest;
   gaps[1] = sum;
+  gaps[2] = last;
 }
+
+// What time it is when everything before it is done.
+extern "C" __global__ void kb_stamp(u64* at) { *at = timer(); }
 
 // out[i] = the element of `size` bytes (1, 2, 4, 8 or 16) at positions[i].
 extern "C" __global__ void kb_gather(const u8* data, u32 size, const i64* positions, u32 n, u8* out) {

@@ -1,0 +1,149 @@
+// When inputs are put in place, on a device that is held after go: the link and the device are made up, the session and
+// its memory are real.
+
+#include "device/session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace kb {
+namespace {
+
+constexpr kb_dtype kFloat{KB_FLOAT, 32, 1};
+
+// What the calls of a test end with, in order, and what they were given.
+struct Script {
+  std::vector<SpanEnd> ends;
+  std::vector<bool> late;  // of each call: had it inputs to put in place?
+};
+
+class ScriptedLink : public RunnerLink {
+ public:
+  explicit ScriptedLink(Script* script) : script_(script) {}
+  Span Call(CallKind, uint64_t, int64_t, bool, std::span<const CopyItem> late) override {
+    for (const CopyItem& item : late) std::memcpy(item.to, item.from, item.bytes);
+    script_->late.push_back(!late.empty());
+    const size_t call = script_->late.size() - 1;
+    return {.end = call < script_->ends.size() ? script_->ends[call] : SpanEnd::kDone};
+  }
+  bool SecretsHold() override { return true; }
+  Profile ProfileForward(uint64_t, int64_t, int64_t) override { return {}; }
+
+ private:
+  Script* script_;
+};
+
+// A CPU whose runners are made up.
+class ScriptedDevice : public Device {
+ public:
+  explicit ScriptedDevice(Script* script) : cpu_(MakeCpuDevice(1)), script_(script) {}
+  nlohmann::json Info() override { return cpu_->Info(); }
+  Result<std::unique_ptr<Buffer>> Share(const char* name, size_t bytes) override { return cpu_->Share(name, bytes); }
+  Result<std::unique_ptr<Buffer>> Allocate(size_t bytes) override { return cpu_->Allocate(bytes); }
+  void Populate(const Buffer& buffer) override { cpu_->Populate(buffer); }
+  void Copy(std::span<const CopyItem> copies) override { cpu_->Copy(copies); }
+  void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) override {
+    cpu_->Present(copies, outputs, secret);
+  }
+  void Flush() override {}
+  int64_t Watch() override { return 0; }
+  void FlushCore() override {}
+  void Clear(std::span<const OutputItem> outputs) override {
+    for (const OutputItem& output : outputs) std::memset(output.data, 0, output.bytes());
+  }
+  void Evict(const void*, size_t) override {}
+  void FillUniform(float*, int64_t, uint64_t) override {}
+  bool Equal(const void* a, const void* b, size_t bytes) override { return cpu_->Equal(a, b, bytes); }
+  CompareResult CompareOutput(const void*, const void*, const OutputItem&, const ErrorBudget&, const Tolerance&,
+                              uint64_t, bool) override {
+    return {};
+  }
+  void AddAnchor(ErrorBudget*, const void*, kb_dtype, int64_t, const double*) override {}
+  std::unique_ptr<RunnerLink> Attach(int, Fd, Doorbell*, std::span<const OutputItem>, Calling) override {
+    return std::make_unique<ScriptedLink>(script_);
+  }
+  std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {
+    return cpu_->MakeSecretReader(outputs);
+  }
+  int64_t WaitedNs() override { return 0; }
+
+ private:
+  std::unique_ptr<Device> cpu_;
+  Script* script_;
+};
+
+// A session as a reference's process has it: one input of `elements` numbers, the same output.
+class Held {
+ public:
+  Held(Script* script, int64_t elements) : device_(script), numbers_(static_cast<size_t>(elements)) {
+    const nlohmann::json part = {
+        {"offset", 0}, {"bytes", 4 * elements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {elements}}};
+    session_ = *Session::Create(&device_, {{"inputs", {part}},
+                                           {"outputs", {part}},
+                                           {"parameters", nlohmann::json::array()},
+                                           {"inputs_bytes", 4 * elements},
+                                           {"outputs_bytes", 4 * elements},
+                                           {"parameters_bytes", 0}});
+    int fds[4];
+    EXPECT_TRUE(session_->ShareInputs(fds));
+    session_->Attach(0, Fd());
+  }
+  void Present(float value) {
+    std::fill(numbers_.begin(), numbers_.end(), value);
+    const void* from = numbers_.data();
+    session_->Present(&from);
+  }
+  std::string Call(CallKind kind = CallKind::kForward) {
+    return nlohmann::json::parse(session_->Call(kind, 0, 0, true)).at("end");
+  }
+  // Whether the shared inputs are what was presented last.
+  bool InPlace() {
+    const void* from = numbers_.data();
+    return nlohmann::json::parse(session_->CheckInputs(&from)).at("inputs_changed").empty();
+  }
+
+ private:
+  ScriptedDevice device_;
+  std::vector<float> numbers_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
+  Script script;
+  Held small(&script, 1000);
+  small.Present(3);
+  EXPECT_FALSE(small.InPlace()) << "nothing is to be read before go";
+  small.Call();
+  EXPECT_TRUE(small.InPlace());
+  small.Call(CallKind::kEmpty);
+  EXPECT_FALSE(small.InPlace()) << "an empty call copies as much, and from elsewhere";
+  small.Present(4);
+  small.Call(CallKind::kProfile);
+  EXPECT_TRUE(small.InPlace());
+  EXPECT_EQ(script.late, std::vector<bool>({true, true, false}));
+
+  script.late.clear();
+  Held large(&script, (int64_t{64} << 20) / 4 + 1);
+  large.Call(CallKind::kEmpty);
+  large.Present(3);
+  EXPECT_TRUE(large.InPlace());
+  large.Call();
+  EXPECT_EQ(script.late, std::vector<bool>({false, false}));
+}
+
+TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
+  Script script{.ends = {SpanEnd::kTooEarly, SpanEnd::kTooEarly, SpanEnd::kDone, SpanEnd::kTooEarly, SpanEnd::kTooEarly,
+                         SpanEnd::kTooEarly, SpanEnd::kDone, SpanEnd::kDone}};
+  Held held(&script, 1000);
+  for (const SpanEnd end : script.ends) {
+    held.Present(static_cast<float>(script.late.size() + 1));
+    EXPECT_EQ(held.Call() == "too_early", end == SpanEnd::kTooEarly);
+    EXPECT_TRUE(held.InPlace());
+  }
+  EXPECT_EQ(script.late, std::vector<bool>({true, true, true, true, true, true, false, true}));
+}
+
+}  // namespace
+}  // namespace kb
