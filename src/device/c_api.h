@@ -58,7 +58,7 @@ KBD_EXPORT void kbd_session_populate(void* session);
 KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
 // Step 2 of a round. `inputs`: the private inputs, in the layout's order.
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
-// Step 3: {"end": "done|died|timed_out|ran_frozen|malformed", "us", "waited_us", "gap_us", "elapsed_us" and
+// Step 3: {"end": "done|died|timed_out|ran_frozen|too_early|malformed", "us", "waited_us", "gap_us", "elapsed_us" and
 // "launched_us" (of a clocked call on a GPU, the runner's word; 0: nothing), "report": {...} or null, "malformed": what
 // the runner did that none does}.
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);

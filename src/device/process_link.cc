@@ -53,16 +53,16 @@ class ProcessLink : public RunnerLink {
             std::span<const CopyItem> late) override {
     if (clocked) secrets_->Draw();
     const uint64_t before = Tell(kind, argument);
+    KB_CHECK(late.empty() || options_.hold);
     Span span;
-    span.end = StateSinceFreeze();
-    if (span.end == SpanEnd::kRanFrozen) Freeze();  // for the next attempt
-    if (span.end != SpanEnd::kDone) return span;
+    if (!Slept(&span)) return span;
     const int64_t waited = RunDelayNs(pid_);
     const bool wakes_before = options_.watch && !late.empty();
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
       if (wakes_before) Wake();
       span.gap_ns = options_.watch();
+      if (!wakes_before && !Slept(&span)) return span;
       if (options_.hold) options_.hold(late);
     }
     const int64_t start = NowNs();
@@ -176,6 +176,13 @@ class ProcessLink : public RunnerLink {
     const bool slept = AllThreadsStopped(pid_) && RunTimeNs(pid_) == frozen_ran_ns_;
     // One that was killed is not stopped any more and takes a while to be gone.
     return slept ? SpanEnd::kDone : Died(kDyingMs) ? SpanEnd::kDied : SpanEnd::kRanFrozen;
+  }
+
+  // False if the call cannot begin; then `span` says why, and the next attempt can.
+  bool Slept(Span* span) {
+    span->end = StateSinceFreeze();
+    if (span->end == SpanEnd::kRanFrozen) Freeze();
+    return span->end == SpanEnd::kDone;
   }
 
   // What the bell says; nothing while it is silent.

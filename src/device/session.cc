@@ -140,7 +140,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
   KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
   KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&Session::parameters_)));
-  KB_RETURN_IF_ERROR(MakeNoInputs());
+  no_inputs_ = reference != nullptr ? reference->no_inputs_ : nullptr;
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
   fds[1] = inputs_->fd();
@@ -149,21 +149,16 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
   return {};
 }
 
-Status Session::MakeNoInputs() {
-  no_inputs_.reset();
-  if (!holds_ || sizes_.inputs == 0 || sizes_.inputs > kMostLateBytes) return {};
-  KB_ASSIGN_OR_RETURN(no_inputs_, device_->Allocate(sizes_.inputs));
-  const OutputItem whole{no_inputs_->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(sizes_.inputs)}};
-  device_->Clear({&whole, 1});
-  return {};
-}
-
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
 Status Session::ShareInputs(int fds[4]) {
   holds_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
-  KB_RETURN_IF_ERROR(MakeNoInputs());
+  if (sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes) {
+    KB_ASSIGN_OR_RETURN(no_inputs_, device_->Allocate(sizes_.inputs));
+    const OutputItem whole{no_inputs_->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(sizes_.inputs)}};
+    device_->Clear({&whole, 1});
+  }
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
   for (int i = 1; i < 4; ++i) fds[i] = inputs_->fd();
@@ -189,8 +184,9 @@ void Session::Present(const void* const* from) {
   device_->Present(copies, ToPoison(), secret_);
 }
 
-// What Present() has left to the call. An empty one copies as much, so that an offset holds it; one that is traced
-// takes longer than others anyway.
+// What Present() has left to the call. An empty one copies as much, so that an offset holds it. One that is traced, and
+// not timed, is to find its caches cold: its inputs are in place before. (After too many that came too early, an offset
+// is longer than its calls by a copy and a flush. Their rounds are void, or all are that the device is shared with.)
 std::vector<CopyItem> Session::TakeLate(CallKind kind) {
   std::vector<CopyItem> late = std::exchange(late_, {});
   if (kind == CallKind::kEmpty && no_inputs_ && too_early_ < kMostTooEarly) {
@@ -198,7 +194,10 @@ std::vector<CopyItem> Session::TakeLate(CallKind kind) {
       late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
     }
   }
-  if (kind == CallKind::kProfile) device_->Copy(std::exchange(late, {}));
+  if (kind == CallKind::kProfile && !late.empty()) {
+    device_->Copy(std::exchange(late, {}));
+    device_->Flush();
+  }
   return late;
 }
 
@@ -226,7 +225,8 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   const Span span = link_->Call(kind, argument, timeout_ns, clocked, TakeLate(kind));
-  too_early_ = span.end == SpanEnd::kTooEarly ? too_early_ + 1 : 0;
+  if (span.end == SpanEnd::kTooEarly) ++too_early_;
+  if (span.end == SpanEnd::kDone) too_early_ = 0;
   json result = {{"end", EndName(span.end)},
                  {"us", static_cast<double>(span.ns) / 1e3},
                  {"waited_us", static_cast<double>(span.waited_ns) / 1e3},

@@ -63,7 +63,6 @@ class Session {
   bool With(const char* barrier) const { return !without_.contains(barrier); }
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
   static std::vector<CopyItem> Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
-  Status MakeNoInputs();
   std::vector<CopyItem> TakeLate(CallKind kind);
   std::vector<OutputItem> ToPoison() const;
   Result<Report> ReadReport() const;
@@ -76,7 +75,7 @@ class Session {
   SharedMemory doorbell_;
   Sizes sizes_;
   std::shared_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share(); the first may serve two sessions
-  std::unique_ptr<Buffer> no_inputs_;                      // what an empty call copies if inputs come late, else null
+  std::shared_ptr<Buffer> no_inputs_;                      // what an empty call copies if inputs come late, else null
   std::vector<CopyItem> late_;                             // what the next call is to put in place
   int too_early_ = 0;                                      // calls in a row that ended so
   std::vector<Part> input_parts_, parameter_parts_;

@@ -103,7 +103,7 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
                         mailbox->Answer();
                       }
                     },
-                    {.watch = watch});
+                    {.watch = watch, .hold = [](std::span<const CopyItem>) {}});
   for (float value = 1; value <= 3; ++value) {
     const Span span = runner.CallWithLateInputs();
     ASSERT_EQ(span.end, SpanEnd::kDone);
@@ -163,7 +163,9 @@ TEST(Doorbell, ACallBeforeItsInputsIsToldApart) {
                         mailbox->Answer();
                       }
                     },
-                    {.watch = [] { return int64_t{0}; }, .taken = [&] { return taken_ns; }});
+                    {.watch = [] { return int64_t{0}; },
+                     .hold = [](std::span<const CopyItem>) {},
+                     .taken = [&] { return taken_ns; }});
   Span span = runner.CallWithLateInputs();
   EXPECT_EQ(span.end, SpanEnd::kTooEarly);
   EXPECT_EQ(span.gap_ns, 400) << "what it took from the device voids a round";
@@ -251,6 +253,32 @@ TEST(Doorbell, ARunnerThatRanWhileItWasStoppedIsStoppedAgain) {
   EXPECT_EQ(runner.Call().end, SpanEnd::kRanFrozen);
   EXPECT_TRUE(AllThreadsStopped(runner.pid()));
   EXPECT_EQ(runner.Call().end, SpanEnd::kDone);
+}
+
+// It could read inputs that are in place while the device is watched.
+TEST(Doorbell, ARunnerThatWakesDuringTheWatchIsStoppedAgain) {
+  Shared shared;
+  FakeRunner* runner = nullptr;
+  int watched = 0;
+  const auto watch = [&]() -> int64_t {
+    if (++watched == 1) {
+      kill(runner->pid(), SIGCONT);
+      while (AllThreadsStopped(runner->pid())) usleep(1000);
+    }
+    return 0;
+  };
+  FakeRunner made(shared,
+                  [](runner::Mailbox* mailbox) {
+                    for (;;) {
+                      mailbox->Wait();
+                      mailbox->Answer();
+                    }
+                  },
+                  {.watch = watch});
+  runner = &made;
+  EXPECT_EQ(made.Call().end, SpanEnd::kRanFrozen);
+  EXPECT_TRUE(AllThreadsStopped(made.pid()));
+  EXPECT_EQ(made.Call().end, SpanEnd::kDone);
 }
 
 TEST(Doorbell, DeathTimeoutAndForgeryAreToldApart) {

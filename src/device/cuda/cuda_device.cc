@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "cuda/driver.h"
 #include "device/cuda/compare.h"
+#include "device/cuda/hold_times.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
 #include "device/process_link.h"
@@ -27,22 +28,16 @@ namespace {
 using cuda::At;
 using cuda::DeviceBuffer;
 using cuda::Functions;
+using cuda::HoldTimes;
+using cuda::kHoldNs;
+using cuda::kSuspiciousNs;
 using cuda::Launcher;
 using cuda::Must;
 using cuda::Pinned;
 
 constexpr int64_t kPositions = 4096;
-// Work of another process waits for at most a time slice, 2.2 ms where it was measured; a step of the timer without any
-// is 0.1 us, and changing contexts takes 300.
-constexpr uint64_t kWatchNs = 3'000'000, kSuspiciousNs = 20'000;
-// For how long the device stays busy after go. What a call launches meanwhile, and in the 150 us in which contexts
-// change, costs it no time, on either side. One operator of PyTorch's is launched within 0.25 to 0.45 ms from cold
-// caches.
-constexpr uint64_t kHoldNs = 500'000;
-
-// How much longer than launching, the hold and twice the copy it may take from the watch's end until late inputs are in
-// place. Another process's work takes at least the 300 us in which contexts change twice.
-constexpr uint64_t kLateSlackNs = 200'000;
+// Work of another process waits for at most a time slice, 2.2 ms where it was measured.
+constexpr uint64_t kWatchNs = 3'000'000;
 
 class CudaSecretReader : public SecretReader {
  public:
@@ -187,10 +182,10 @@ class CudaDevice : public Device {
   }
 
   int64_t Watch() override {
-    kernels_.Launch("kb_watch", 1, kWatchNs, kSuspiciousNs, Time(&Times::watch));
+    kernels_.Launch("kb_watch", 1, kWatchNs, kSuspiciousNs, Time(&HoldTimes::watch));
     Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
     watched_ns_ = NowNs();
-    const uint64_t gap = times_.as<Times>()->watch.largest;
+    const uint64_t gap = times_.as<HoldTimes>()->watch.largest;
     return gap > kSuspiciousNs ? static_cast<int64_t>(gap) : 0;
   }
 
@@ -252,23 +247,17 @@ class CudaDevice : public Device {
         pool_(threads),
         comparer_(driver, &kernels_, &pool_),
         flag_(driver, sizeof(uint32_t)),
-        times_(driver, sizeof(Times)) {}
+        times_(driver, sizeof(HoldTimes)) {}
 
-  // What kernels say of the time, as kb_watch and kb_stamp write it.
-  struct Times {
-    struct {
-      uint64_t largest, sum, end;
-    } watch, hold;
-    uint64_t filled;
-  };
   template <typename Member>
-  cuda::Address Time(Member Times::*member) {
-    return At(&(times_.as<Times>()->*member));
+  cuda::Address Time(Member HoldTimes::*member) {
+    return At(&(times_.as<HoldTimes>()->*member));
   }
 
-  // All by kernels: a copy engine would not wait for the first.
+  // All by kernels: while a copy engine works the multiprocessors would be idle, and contexts change.
   void Hold(std::span<const CopyItem> late) {
-    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, Time(&Times::hold));
+    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, Time(&HoldTimes::hold));
+    launch_.hold_ns = NowNs() - watched_ns_;
     late_bytes_ = 0;
     for (const CopyItem& item : late) {
       if (item.bytes == 0) continue;
@@ -276,20 +265,15 @@ class CudaDevice : public Device {
       late_bytes_ += item.bytes;
     }
     if (late.empty()) return;
-    kernels_.Launch("kb_stamp", 1, Time(&Times::filled));
+    kernels_.Launch("kb_stamp", 1, Time(&HoldTimes::filled));
+    launch_.all_ns = NowNs() - watched_ns_;
     Flush();
-    launching_ns_ = NowNs() - watched_ns_;
   }
 
-  // For how long others must have had the device between the watch and late inputs in place. Where more than two
-  // processes have work, or a runner has some before it may, the device changes among them and holds nobody back.
   int64_t TakenFromHold() {
-    const Times& times = *times_.as<Times>();
-    const double copy_ns = 2.0 * static_cast<double>(late_bytes_) / std::max(copy_rate_, 1e9) * 1e9;
-    const uint64_t most = kHoldNs + kLateSlackNs + static_cast<uint64_t>(2 * copy_ns) +
-                          static_cast<uint64_t>(launching_ns_),
-                   took = times.filled - times.watch.end;
-    return took > most ? static_cast<int64_t>(took - most) : 0;
+    constexpr double kLeastRate = 1e11;  // below that of any GPU, should it not be known
+    const double copy_ns = 2.0 * static_cast<double>(late_bytes_) / std::max(copy_rate_, kLeastRate) * 1e9;
+    return cuda::TakenFromHold(*times_.as<HoldTimes>(), launch_, static_cast<int64_t>(copy_ns));
   }
 
   // Bytes a second that a copy touches (read and written both count), the best of a few.
@@ -317,7 +301,8 @@ class CudaDevice : public Device {
   Pinned flag_, times_;
   double copy_rate_ = 0;  // bytes a second, read and written both
   size_t late_bytes_ = 0;
-  int64_t watched_ns_ = 0, launching_ns_ = 0;  // when the watch was over, and how long after it all was launched
+  int64_t watched_ns_ = 0;  // when the watch was over, as the host saw it
+  cuda::HoldLaunch launch_{};
   nlohmann::json info_;
 };
 

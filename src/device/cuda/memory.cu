@@ -56,7 +56,8 @@ extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* di
 }
 
 // The watch: one thread reads the timer for `ns`. gaps[0]: the largest step in ns, gaps[1]: the sum of steps above
-// `suspicious` ns, during which something else must have held the device. gaps[2]: the time at the end.
+// `suspicious` ns, during which something else must have held the device. gaps[2] and [3]: the time at its beginning
+// and at its end.
 extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
   const u64 start = timer();
   u64 last = start, largest = 0, sum = 0;
@@ -69,7 +70,8 @@ extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
   }
   gaps[0] = largest;
   gaps[1] = sum;
-  gaps[2] = last;
+  gaps[2] = start;
+  gaps[3] = last;
 }
 
 // What time it is when everything before it is done.

@@ -75,7 +75,11 @@ bool IsCutlass(std::string_view kernel) {
   size_t length = 0;
   std::from_chars(rest.data(), rest.data() + digits, length);
   rest.remove_prefix(std::min(digits + length, rest.size()));
-  return rest.starts_with("INS_") || rest.starts_with("IN7cutlass") || rest.find("cutlass_") < rest.find('E');
+  if (!rest.starts_with("I")) return false;
+  rest.remove_prefix(1);
+  if (rest.starts_with("NS_") || rest.starts_with("N7cutlass")) return true;
+  rest.remove_prefix(std::min(rest.find_first_not_of("0123456789"), rest.size()));
+  return rest.starts_with("cutlass_");
 }
 
 double Us(const json& kernel) { return kernel.at("us").get<double>(); }

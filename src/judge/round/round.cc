@@ -122,25 +122,29 @@ Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
 }
 
 // A runner that ran while it was stopped may have seen its inputs, or a busy machine had not quite stopped it. It gains
-// nothing by it, for it gets other inputs; one that does so again and again is no accident. One that came too early met
-// the last round's inputs, because others had work on the device: that says nothing of it, and a few times in a row at
-// most, for then its inputs are in place before (session.cc).
+// nothing by it, for it gets other inputs; one that does so again and again is no accident. One that came too early may
+// have met the last call's inputs, because others had work on the device: that says nothing of it, and it happens a few
+// times in a row at most, for then its inputs are in place before (session.cc).
 Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
                                                            const std::function<Result<uint64_t>()>& prepare,
                                                            double timeout_s) {
-  constexpr int kAttempts = 5;
+  constexpr int kMostRanFrozen = 4, kMostTooEarly = 8;
   const char* step = kind == CallKind::kForward   ? "call"
                      : kind == CallKind::kEmpty   ? "offset"
                      : kind == CallKind::kProfile ? "profile"
                                                   : "load";
   double gap_us = 0;
-  for (int attempt = 1;; ++attempt) {
+  for (int ran_frozen = 0, too_early = 0;;) {
     KB_ASSIGN_OR_RETURN(const uint64_t argument, prepare());
     const json request = {
         {"op", "call"}, {"kind", static_cast<int>(kind)}, {"argument", argument}, {"timeout_us", timeout_s * 1e6}};
     KB_ASSIGN_OR_RETURN(const json answer, Step(step, request, timeout_s + kStepTimeout));
     gap_us = std::max(gap_us, answer.at("gap_us").get<double>());
-    if (answer.at("end") == "too_early" || (answer.at("end") == "ran_frozen" && attempt < kAttempts)) continue;
+    if (answer.at("end") == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
+    if (answer.at("end") == "too_early") {
+      if (++too_early <= kMostTooEarly) continue;
+      return Fail(ErrorCode::kEngine, "others have the device whenever the candidate is called");
+    }
     if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
     Answer told{answer.at("us"), answer.at("report")};
     told.report["waited_us"] = answer.at("waited_us");

