@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. On an H200: zoo 450 s, aa 260, speed 160, native 110, tools 85, builds 100 to 130, quickstart 70,
+# of bench/results. On an H200: zoo 450 s, aa 260, speed 160, native 110, tools 85, builds 65 to 110, quickstart 70,
 # memory, device, sanitizer and large 30 together, assumptions 30, run 120, modules 450.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
