@@ -57,7 +57,7 @@ struct Evaluation {
   double CandidateUs(const Round& round) const;
   // By the judge's clock alone. Where the reference has a process of its own, who answers before the device was free
   // has computed on the host, or with a copy engine, which do not wait: then nothing is subtracted. (Who computes so
-  // and waits all the same is not told from others: docs/trust.md.)
+  // within the 0.2 ms that are left, and waits all the same, is not told from others: docs/trust.md.)
   double ClockUs(const Round& round) const;
   // Of what is subtracted from every time.
   double OffsetUncertaintyUs() const;

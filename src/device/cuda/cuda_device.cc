@@ -182,7 +182,7 @@ class CudaDevice : public Device {
   }
 
   int64_t Watch() override {
-    kernels_.Launch("kb_watch", 1, kWatchNs, kSuspiciousNs, Time(&HoldTimes::watch));
+    kernels_.Launch("kb_watch", 1, kWatchNs, Time(&HoldTimes::watch));
     Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
     watched_ns_ = NowNs();
     const uint64_t gap = times_.as<HoldTimes>()->watch.largest;
@@ -256,7 +256,7 @@ class CudaDevice : public Device {
 
   // All by kernels: while a copy engine works the multiprocessors would be idle, and contexts change.
   void Hold(std::span<const CopyItem> late) {
-    kernels_.Launch("kb_watch", 1, kHoldNs, kSuspiciousNs, Time(&HoldTimes::hold));
+    kernels_.Launch("kb_watch", 1, kHoldNs, Time(&HoldTimes::hold));
     launch_.hold_ns = NowNs() - watched_ns_;
     late_bytes_ = 0;
     for (const CopyItem& item : late) {

@@ -10,10 +10,9 @@
 
 namespace kb::cuda {
 
-// As kb_watch writes it (memory.cu): the largest step of its timer and the sum of suspicious ones, in ns; the timer at
-// its beginning and at its end.
+// As kb_watch writes it (memory.cu): the largest step of its timer, in ns; the timer at its beginning and at its end.
 struct WatchTimes {
-  uint64_t largest, sum, start, end;
+  uint64_t largest, start, end;
 };
 
 struct HoldTimes {

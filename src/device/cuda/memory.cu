@@ -55,23 +55,21 @@ extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* di
   if (differs) *different = 1;
 }
 
-// The watch: one thread reads the timer for `ns`. gaps[0]: the largest step in ns, gaps[1]: the sum of steps above
-// `suspicious` ns, during which something else must have held the device. gaps[2] and [3]: the time at its beginning
-// and at its end.
-extern "C" __global__ void kb_watch(u64 ns, u64 suspicious, u64* gaps) {
+// The watch: one thread reads the timer for `ns`. times[0]: its largest step in ns, for a large one means that
+// something else had the device; times[1] and [2]: what it was at the beginning and at the end (WatchTimes in
+// hold_times.h).
+extern "C" __global__ void kb_watch(u64 ns, u64* times) {
   const u64 start = timer();
-  u64 last = start, largest = 0, sum = 0;
+  u64 last = start, largest = 0;
   while (last - start < ns) {
     const u64 now = timer();
     const u64 gap = now - last;
     largest = gap > largest ? gap : largest;
-    if (gap > suspicious) sum += gap;
     last = now;
   }
-  gaps[0] = largest;
-  gaps[1] = sum;
-  gaps[2] = start;
-  gaps[3] = last;
+  times[0] = largest;
+  times[1] = start;
+  times[2] = last;
 }
 
 // What time it is when everything before it is done.

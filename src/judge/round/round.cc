@@ -143,7 +143,7 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
     if (answer.at("end") == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
     if (answer.at("end") == "too_early") {
       if (++too_early <= kMostTooEarly) continue;
-      return Fail(ErrorCode::kEngine, "others have the device whenever the candidate is called");
+      return Fail(ErrorCode::kEngine, "others have the device whenever the candidate is called; end what else uses it");
     }
     if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
     Answer told{answer.at("us"), answer.at("report")};
