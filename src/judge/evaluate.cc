@@ -251,6 +251,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
     finding = ran ? std::move(*ran)
                   : Finding{Verdict::kOutOfMemory, "it left too little of the device's memory: " + ran.error().message,
                             "", nullptr};
+    if (finding) KB_RETURN_IF_ERROR(CompareElsewhere(request, problem, *finding, &rounds, &evaluation));
   }
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.

@@ -195,6 +195,9 @@ class Evaluator {
   nlohmann::json Planned(nlohmann::json problem) const;
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);
+  // How far off a wrong candidate is on inputs of the other distributions, too.
+  Status CompareElsewhere(const Request& request, const nlohmann::json& problem, const Finding& found, Rounds* rounds,
+                          Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,
                         Evaluation* evaluation);
   // Both put down evaluation->authorship and return why there is no class, or "": on the CPU and on a GPU.

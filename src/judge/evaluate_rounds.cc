@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "judge/evaluate.h"
 #include "judge/hedges.h"
+#include "judge/round/planner.h"
 #include "judge/void_rounds.h"
 
 namespace kb {
@@ -43,69 +44,6 @@ double FloorOf(const Evaluation& evaluation) {
   }
   return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
 }
-
-// Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
-class Planner {
- public:
-  Planner(const Protocol& protocol, const json& problem)
-      : protocol_(protocol), weight_sets_(static_cast<int>(problem.at("weight_seeds").size())) {
-    for (const json& name : problem.at("distributions")) stress_.push_back(name);
-  }
-
-  // Warm-up is where precision that was traded away shows first: its rounds are stressed. Where no others are, the last
-  // of them has the problem's first distribution, for its time is looked at too (Course::LookElsewhere).
-  RoundPlan WarmUp(int number, int of) {
-    const size_t used = protocol_.comparison == "anchored" ? Stresses() : 0;
-    const int turn = protocol_.stress_every > 0 ? number : of - 1 - number;
-    return Plan(used > 0 ? stress_[static_cast<size_t>(turn) % used] : "natural", false);
-  }
-  RoundPlan Natural() {
-    RoundPlan plan = Plan("natural", true);
-    ++natural_;
-    return plan;
-  }
-  // A void round is run again with new inputs of the same distribution and the same weights.
-  void Repeat(const RoundPlan& plan) { --(plan.distribution == "natural" ? natural_ : stressed_); }
-  bool StressIsDue() const {
-    return protocol_.stress_every > 0 && !stress_.empty() && natural_ > 0 && natural_ % protocol_.stress_every == 0;
-  }
-  RoundPlan Stress() { return Plan(stress_[static_cast<size_t>(stressed_++) % stress_.size()], true); }
-  RoundPlan Stress(const std::string& distribution) {
-    ++stressed_;
-    return Plan(distribution, true);
-  }
-
-  // Distributions that rounds of this protocol will use.
-  std::vector<std::string> Distributions() const {
-    std::vector<std::string> names = {"natural"};
-    names.insert(names.end(), stress_.begin(), stress_.begin() + static_cast<long>(Stresses()));
-    return names;
-  }
-
- private:
-  size_t Stresses() const {
-    const size_t warm = std::min(stress_.size(), static_cast<size_t>(protocol_.warmup_rounds));
-    return protocol_.stress_every > 0 ? stress_.size() : warm;
-  }
-  RoundPlan Plan(const std::string& distribution, bool scored) {
-    RoundPlan plan;
-    plan.index = index_++;
-    plan.distribution = distribution;
-    plan.scored = scored;
-    // All weight sets have been seen when the interval is first looked at; afterwards the last one stays.
-    const int share = std::max(1, protocol_.round_checks.front() / weight_sets_);
-    plan.weights = std::min(natural_ / share, weight_sets_ - 1);
-    if (!protocol_.input_seeds.empty()) {
-      plan.input_seed = protocol_.input_seeds[static_cast<size_t>(plan.index) % protocol_.input_seeds.size()];
-    }
-    return plan;
-  }
-
-  const Protocol& protocol_;
-  int weight_sets_;
-  std::vector<std::string> stress_;
-  int index_ = 0, natural_ = 0, stressed_ = 0;
-};
 
 // Times of one distribution, or of all but the natural one ("stressed").
 std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
@@ -245,6 +183,7 @@ Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPla
   if (auto* finding = std::get_if<Finding>(&outcome)) return std::optional(std::move(*finding));
   Round round = std::get<Round>(std::move(outcome));
   if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
+  evaluation->AddError(plan.distribution, round.worst);
   round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
   evaluation->rounds.push_back(std::move(round));
   return std::optional<Finding>();
@@ -441,6 +380,25 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;
+}
+
+// A wrong candidate is called once on each of the other distributions that rounds of this protocol have, until it does
+// something else than compute wrongly. What ended the evaluation stays what it is.
+Status Evaluator::CompareElsewhere(const Request& request, const json& problem, const Finding& found, Rounds* rounds,
+                                   Evaluation* evaluation) {
+  if (!found.mismatch.is_object()) return {};
+  evaluation->AddError(found.mismatch.at("distribution"), found.mismatch.at("worst"));
+  if (!request.protocol.compare_all) return {};
+  Planner planner(request.protocol, Planned(problem));
+  for (const std::string& name : planner.Distributions()) {
+    if (evaluation->errors.contains(name)) continue;
+    KB_ASSIGN_OR_RETURN(const auto outcome, rounds->Run(planner.Unscored(name)));
+    const auto* finding = std::get_if<Finding>(&outcome);
+    if (finding != nullptr && !finding->mismatch.is_object()) break;
+    evaluation->AddError(name,
+                         finding != nullptr ? finding->mismatch.at("worst") : json(std::get<Round>(outcome).worst));
+  }
+  return {};
 }
 
 }  // namespace kb

@@ -33,6 +33,13 @@ json SampleJson(const Round& round, double candidate, double clock, double basel
 
 }  // namespace
 
+void Evaluation::AddError(const std::string& distribution, const json& over_allowed) {
+  json& known = errors[distribution];
+  const bool larger = known.is_null() || !over_allowed.is_number() ||
+                      (known.is_number() && over_allowed.get<double>() > known.get<double>());
+  if (larger) known = over_allowed;
+}
+
 void Evaluation::AddNote(const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
@@ -93,6 +100,7 @@ json Evaluation::ToJson() const {
               {"reason", reason},
               {"notes", notes},
               {"mismatch", mismatch},
+              {"errors", errors},
               {"baseline", protocol.baseline},
               {"undisturbed_baseline_us", Positive(undisturbed_us)},
               {"reference_process", own_process ? "own" : "device"},

@@ -29,6 +29,8 @@ struct Evaluation {
   std::string reason;
   std::vector<std::string> notes;
   nlohmann::json mismatch;  // null unless wrong
+  // By input distribution the largest error that was found, over what is allowed: a number, or "inf".
+  nlohmann::json errors = nlohmann::json::object();
   nlohmann::json evidence = nlohmann::json::object();
 
   // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
@@ -68,6 +70,9 @@ struct Evaluation {
   double UndisturbedUs(const Round& round) const;
   // Whether the round's inputs are of the headline's distribution; "stressed" is all but the natural one.
   bool InHeadline(const Round& round) const;
+
+  // Keeps the largest.
+  void AddError(const std::string& distribution, const nlohmann::json& over_allowed);
 
   // Once, however often it is said.
   void AddNote(const std::string& note);

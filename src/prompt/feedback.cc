@@ -148,15 +148,21 @@ class Feedback {
           "the RMS error {:.3g}\n",
           *worst, NumberAt(mismatch, "max_abs_error").value_or(0), NumberAt(mismatch, "rms_error").value_or(0));
     }
+    const json& errors = MemberAt(evaluation_, "errors");
+    if (errors.size() > 1) {
+      out_ += fmt::format("- the largest errors by inputs, over what is allowed: {}\n", DescribeErrors(errors));
+    }
     if (unwritten > 0) out_ += fmt::format("- never written: {} elements\n", FormatCount(unwritten));
     MismatchHints(wrong / std::max(total, 1.0), worst.value_or(INFINITY), unwritten, where);
-    // In round 0 nothing is known of other inputs.
-    if (distribution != "natural" && !distribution.empty() && NumberAt(mismatch, "round").value_or(0) > 0) {
-      hints_.push_back(
-          "Rounds before this one were right, and this one has inputs that get_inputs() does not draw but the "
-          "reference "
-          "handles: the candidate may assume something about their values.");
-    }
+    if (distribution == "natural" || distribution.empty()) return;
+    const auto natural = NumberAt(errors, "natural");
+    // In round 0 nothing is known of other inputs, unless they were compared as well.
+    if (natural ? *natural > 1 : NumberAt(mismatch, "round").value_or(0) < 1) return;
+    hints_.push_back(
+        std::string(natural ? "It is right on the inputs that get_inputs() draws"
+                            : "Rounds before this one were right") +
+        ", and this one has inputs that get_inputs() does not draw but the reference handles: the candidate may assume "
+        "something about their values.");
   }
 
   void MismatchHints(double share, double worst, double unwritten, const std::string& where) {

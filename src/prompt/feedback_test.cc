@@ -78,6 +78,19 @@ TEST(Feedback, LateMismatchOnOtherInputsIsAHint) {
   EXPECT_THAT(DescribeFeedback(evaluation), HasSubstr("Rounds before this one were right"));
 }
 
+TEST(Feedback, ErrorsOnOtherInputsSayWhatItMayAssume) {
+  json evaluation = ReadEvaluation("incorrect_precision");
+  const std::string distribution = evaluation["mismatch"]["distribution"];
+  ASSERT_NE(distribution, "natural");
+  evaluation["errors"] = {{distribution, 24.04}, {"natural", 0.5}, {"zeros", "inf"}};
+  EXPECT_THAT(DescribeFeedback(evaluation),
+              AllOf(HasSubstr("over what is allowed: natural 0.5, " + distribution + " 24, zeros inf\n"),
+                    HasSubstr("It is right on the inputs that get_inputs() draws, and")));
+  evaluation["errors"]["natural"] = 1.5;
+  evaluation["mismatch"]["round"] = 4;
+  EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("may assume")));
+}
+
 TEST(Feedback, IntervalsThatHoldOneAreSaid) {
   json evaluation = ReadEvaluation("correct_faster");
   evaluation["speedup_interval"] = {0.9, 1.2};

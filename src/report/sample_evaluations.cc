@@ -148,6 +148,7 @@ json SampleIncorrect(const std::string& id, const std::string& problem) {
   json evaluation = Base(id, problem);
   evaluation["verdict"] = "incorrect";
   evaluation["reason"] = "4,096 of 1,048,576 elements of output 0 are wrong: the last 4 rows of dimension 0.";
+  evaluation["errors"] = {{"natural", 9132.5}, {"centred", 0.25}, {"sparse", "inf"}};
   evaluation["mismatch"] = {
       {"output", 0},
       {"shape", {1024, 1024}},

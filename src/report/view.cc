@@ -78,6 +78,19 @@ Pace View::pace() const {
   return high.value_or(*speedup) < 1 ? Pace::kSlower : Pace::kEven;
 }
 
+std::string DescribeErrors(const json& errors) {
+  std::string natural, others;
+  for (const auto& [distribution, error] : errors.items()) {
+    const std::string text = error.is_number() ? fmt::format("{:.3g}", error.get<double>()) : Inline(error);
+    if (distribution == "natural") {
+      natural = "natural " + text;
+    } else {
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", distribution, text);
+    }
+  }
+  return natural + (natural.empty() || others.empty() ? "" : ", ") + others;
+}
+
 View MakeView(const json& evaluation) {
   View view;
   view.raw = &evaluation;
@@ -117,6 +130,7 @@ View MakeView(const json& evaluation) {
   view.candidate_us = NumberAt(evaluation, "candidate_us");
   view.rounds = NumberAt(evaluation, "rounds");
   view.authorship = DescribeAuthorship(MemberAt(evaluation, "authorship"));
+  view.errors = DescribeErrors(MemberAt(evaluation, "errors"));
   return view;
 }
 

@@ -172,7 +172,21 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   EXPECT_GE(std::count_if(shortest["samples"].begin(), shortest["samples"].end(), stressed), 6);
   const json wrong = ended.Of("shifted.cpp");
   EXPECT_EQ(wrong["verdict"], "incorrect") << wrong["reason"];
-  EXPECT_NE(wrong["mismatch"].value("distribution", ""), "natural");
+  const std::string seen_on = wrong["mismatch"].value("distribution", "");
+  EXPECT_NE(seen_on, "natural");
+
+  // How far off it is everywhere, though its evaluation ended at once.
+  const std::set<std::string> all = KeysOf(evaluation["errors"]);
+  EXPECT_TRUE(std::includes(all.begin(), all.end(), distributions.begin(), distributions.end()));
+  for (const auto& [name, error] : evaluation["errors"].items()) EXPECT_LE(error, 1) << name;
+  EXPECT_EQ(KeysOf(wrong["errors"]), all);
+  EXPECT_LE(wrong["errors"]["natural"], 1);
+  EXPECT_EQ(wrong["errors"][seen_on], wrong["mismatch"]["worst"]);
+  const json quick = Judge("quick", {shifted}).Of("shifted.cpp");
+  EXPECT_EQ(KeysOf(quick["errors"]), std::set{quick["mismatch"].value("distribution", "")});
+  // Whose rule is about natural inputs is told of no others.
+  const json right = Judge("kernelbench", {Right()}, {"--round-checks", "5"}).Of("right.cpp");
+  EXPECT_EQ(KeysOf(right["errors"]), std::set<std::string>{"natural"});
 }
 
 // Right everywhere, and slower where an input is negative, which none of get_inputs() is. The second one crowds the

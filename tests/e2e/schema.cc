@@ -84,12 +84,6 @@ bool Fits(const json& value, std::string type) {
   return false;
 }
 
-std::set<std::string> KeysOf(const json& object) {
-  std::set<std::string> keys;
-  for (const auto& [key, value] : object.items()) keys.insert(key);
-  return keys;
-}
-
 void ExpectKeys(const Schema& schema, const json& evaluation) {
   for (const auto& [key, type] : schema.types) {
     if (!evaluation.contains(key)) {
@@ -186,6 +180,12 @@ void ExpectConsistent(const json& evaluation) {
 }
 
 }  // namespace
+
+std::set<std::string> KeysOf(const json& object) {
+  std::set<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.insert(key);
+  return keys;
+}
 
 void ExpectDocumented(const json& evaluation) {
   static const Schema schema = ReadSchema();

@@ -4,6 +4,8 @@
 #define TESTS_E2E_SCHEMA_H_
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 
 namespace kb::e2e {
 
@@ -11,6 +13,8 @@ namespace kb::e2e {
 // and for numbers that contradict each other: a speedup outside its interval,
 // rounds that were not scored.
 void ExpectDocumented(const nlohmann::json& evaluation);
+
+std::set<std::string> KeysOf(const nlohmann::json& object);
 
 }  // namespace kb::e2e
 

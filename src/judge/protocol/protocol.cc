@@ -59,6 +59,8 @@ const std::vector<Entry>& Entries() {
       {{"cap", "largest error ever allowed, in standard deviations of the output"}, &Protocol::cap},
       {{"anchor_rounds", "natural inputs on which the reference also runs in fp64"}, &Protocol::anchor_rounds},
       {{"repeat_bitwise", "two calls on equal inputs must agree bit for bit"}, &Protocol::repeat_bitwise},
+      {{"compare_all", "tell a wrong candidate's error on every input distribution (true, false)"},
+       &Protocol::compare_all},
       {{"p", "fast means a speedup above p"}, &Protocol::p},
       {{"speedup_cap", "larger speedups count as this; 0: no cap"}, &Protocol::speedup_cap},
       {{"audits", "audits whose lower speedup counts"}, &Protocol::audits},

@@ -52,6 +52,7 @@ struct Protocol {
   double cap = 0.1;                     // never more than this part of the output's standard deviation
   int anchor_rounds = 2;                // natural inputs on which the reference also runs in fp64; of others one
   bool repeat_bitwise = false;          // two calls on equal inputs must agree bit for bit
+  bool compare_all = true;              // tell a wrong candidate's error on every input distribution of the rounds
 
   // What counts.
   double p = 1.0;                // "fast" means a speedup above p
