@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. On an H200: zoo 450 s, aa 260, speed 160, native 110, tools 85, builds 65 to 110, quickstart 70,
-# memory, device, sanitizer and large 30 together, assumptions 30, run 120, modules 450.
+# of bench/results. On an H200: zoo 450 to 520 s, aa 290 to 320, speed 160, native 110, tools 85, builds 75 to 200,
+# quickstart 70, memory, device, sanitizer and large 30 together, assumptions 30, run 120, modules 450.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,7 +15,7 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
                  every round of them; default build/gpu
 
 Parts, in this order if none is named:
-  aa           ten modules from 10 us to 50 ms against themselves under strict, ten times each by two engines
+  aa           eleven modules from 5 us to 50 ms against themselves under strict, ten times each by two engines
   networks     seven whose calls take as long as their launches, under quick
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
@@ -26,7 +26,7 @@ Parts, in this order if none is named:
   large        1/45 and 1/49 are judged; 1/45 is refused with 20 GB
   native       native kernels against themselves, ten times each
   quickstart   the GPU part of ./quickstart
-  builds       a load_inline candidate, built by PyTorch and by the engine
+  builds       .cu candidates, by NVRTC and by nvcc; a load_inline candidate, by PyTorch and by the engine
   run          256 native candidates
   modules      270 modules against themselves in one run, under strict
   assumptions  bench/cuda/assumptions.cu: what the CUDA device rests on
@@ -54,32 +54,41 @@ export KERNELBENCH_BINARY
 mkdir -p "$out"
 LIBRARIES=$(dirname "$(dirname "$KERNELBENCH_BINARY")")/libexec/kernelbench # of an installed tree
 
-# Runs a program that is built with the tests, from beside the binary or from a build folder; behind other words, if any.
+# Where a program is that is built with the tests: beside the binary or in a build folder.
 built() {
-  local folder name=${*: -1}
+  local folder
   for folder in "$(dirname "$KERNELBENCH_BINARY")" build/release/bin build/dev/bin; do
-    [[ -x $folder/$name ]] || continue
-    LD_LIBRARY_PATH=$LIBRARIES "${@:1:$#-1}" "$folder/$name"
-    return
+    [[ -x $folder/$1 ]] && echo "$folder/$1" && return
   done
-  echo "no $name was built" >&2
+  echo "no $1 was built" >&2
   return 1
+}
+# Runs it, with its arguments.
+built_run() {
+  local program
+  program=$(built "$1") && LD_LIBRARY_PATH=$LIBRARIES "$program" "${@:2}"
 }
 
 aa() {
   bench/aa.py --device cuda --protocol strict --runs 10 --engines 2 \
-    --problems 1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,modern:12@standard
+    --problems v3:1/8,1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,modern:12@standard
 }
 networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3/9@standard,3/15@standard,3/16@standard; }
-device() { built kb_gpu_test; }
+device() { built_run kb_gpu_test; }
 zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }
 tools() { tests/gpu/tools --binary "$KERNELBENCH_BINARY"; }
 speed() { bench/gpu_speed.py; }
-memory() { built kb_gpu_memory_bench && built kb_gpu_memory_bench; }
-sanitizer() { built compute-sanitizer --error-exitcode 1 kb_gpu_test; }
+memory() { built_run kb_gpu_memory_bench && built_run kb_gpu_memory_bench; }
+sanitizer() {
+  local program
+  program=$(built kb_gpu_test) && LD_LIBRARY_PATH=$LIBRARIES compute-sanitizer --error-exitcode 1 "$program"
+}
 native() { bench/aa.py --native --runs 10; }
 quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
-builds() { bench/inline_build.py --runs 1; }
+builds() {
+  built_run kb_native_build_bench tests/gpu/correct/1_19_relu.cu examples/1_14_triangular/tiles.cu examples/1_36_rmsnorm/fused.cu \
+    tests/gpu/honest/native/cooperative_grid.cu && bench/inline_build.py --runs 1
+}
 assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
 

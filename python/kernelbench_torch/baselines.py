@@ -10,6 +10,7 @@ Whatever is timed, the expected output is that of eager.
 """
 
 import contextlib
+import io
 
 import torch
 
@@ -60,10 +61,11 @@ class Baseline:
     def _compile(self, mode):
         try:
             self._models = [torch.compile(model, mode=mode) for model in self.problem.models]
-            for weights in range(len(self._models)):
-                structure, tensors = self.problem.draw()
-                for _ in range(_WARM_UP_CALLS):
-                    self.forward(weights, structure, [t.clone() for t in tensors], 1)
+            with contextlib.redirect_stderr(io.StringIO()):  # autotuning prints a table for each kernel
+                for weights in range(len(self._models)):
+                    structure, tensors = self.problem.draw()
+                    for _ in range(_WARM_UP_CALLS):
+                        self.forward(weights, structure, [t.clone() for t in tensors], 1)
         except Exception as error:
             text = str(error).strip().splitlines()
             raise ProblemError(f"{self.problem.path}: the baseline {self.kind} cannot be made: {type(error).__name__}: "

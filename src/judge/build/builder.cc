@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "judge/build/nvcc_passes.h"
 
 namespace kb {
 
@@ -82,6 +83,34 @@ std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibrari
 
 }  // namespace
 
+Result<std::string> Builder::NvccScript(const std::string& name, const std::string& source,
+                                        const std::vector<std::string>& command,
+                                        const std::vector<std::filesystem::path>& read_only,
+                                        const CompileLimits& limits) const {
+  CompileJob job;
+  job.sources = {{name, source}};
+  const std::string dry_run = ShellCommand(Joined(command, {"--dryrun", "--keep"}));
+  job.argv = {"/bin/sh", "-c", dry_run + " >plan.txt 2>&1"};
+  job.output = "plan.txt";
+  job.read_only = read_only;
+  job.limits = limits;
+  KB_ASSIGN_OR_RETURN(const Compiled planned, Compile(*sandbox_, job));
+  const auto script = planned.ok ? OverlappedPasses(planned.output, "kb_" + Sha256(source).substr(0, 32))
+                                 : std::optional<std::string>();
+  return script ? *script : ShellCommand(command) + "\n";
+}
+
+// `command`: nvcc with all flags but those that say what to do.
+Status Builder::PlanNvcc(const std::string& source, const std::vector<std::string>& command, CompileJob* job) const {
+  const std::vector<std::string> compile =
+      Joined(command, {"-I" + installation_.include.string(), "-c", "candidate.cu", "-o", "candidate.o"});
+  KB_ASSIGN_OR_RETURN(const std::string script,
+                      NvccScript("candidate.cu", source, compile, job->read_only, job->limits));
+  const std::vector<std::string> link = Joined(command, {"-shared", "candidate.o", "-o", "candidate.so"});
+  job->argv = {"/bin/sh", "-c", fmt::format("( {} ) || exit $?\n{}\n", script, ShellCommand(link))};
+  return {};
+}
+
 // nvcc, for the one architecture that is there, with the instructions that only this one has.
 Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc,
                                            const GpuBuildFacts& gpu, const CompileLimits& limits) const {
@@ -91,7 +120,6 @@ Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const Com
                                     GencodeOf(gpu.capability),
                                     "-lineinfo",
                                     "--cudart=static",
-                                    "-shared",
                                     "-Xcompiler=-fPIC,-fopenmp",
                                     "-ccbin=" + compiler_.command};
   CompileJob job;
@@ -99,18 +127,20 @@ Result<BuildResult> Builder::BuildWithNvcc(const Candidate& candidate, const Com
   std::string missing;
   flags = Joined(std::move(flags), LibraryFlags(candidate.source, gpu.libraries, &job.read_only, &contents, &missing));
   job.sources = {{"candidate.cu", candidate.source}};
-  job.argv = {nvcc.command};
-  job.argv.insert(job.argv.end(), flags.begin(), flags.end());
-  job.argv.insert(job.argv.end(), {"-I" + installation_.include.string(), "candidate.cu", "-o", "candidate.so"});
   job.output = "candidate.so";
   job.read_only.push_back(installation_.include);
   for (const CompilerIdentity* compiler : {&nvcc, &compiler_}) {
     job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
   }
   job.limits = limits;
-  auto built = CompileCached(BuildKey(compiler_, flags, contents), job, nvcc.version);
-  if (built && !built->ok) built->log += missing;
-  return built;
+  const std::string key = BuildKey(compiler_, flags, contents);
+  std::optional<BuildResult> built = cache_.Find(key);
+  if (!built) {
+    KB_RETURN_IF_ERROR(PlanNvcc(candidate.source, Joined({nvcc.command}, flags), &job));
+    KB_ASSIGN_OR_RETURN(built, CompileCached(key, job, nvcc.version));
+  }
+  if (!built->ok) built->log += missing;
+  return *std::move(built);
 }
 
 Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,

@@ -81,9 +81,13 @@ class Builder {
   // No result: nvcc has to do it.
   Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
                                                     const GpuBuildFacts& gpu, const CompileLimits& limits) const;
-  Result<std::string> DeviceScript(const std::string& source, const std::vector<std::string>& command,
-                                   const std::vector<std::filesystem::path>& read_only,
-                                   const CompileLimits& limits) const;
+  Status PlanNvcc(const std::string& source, const std::vector<std::string>& command, CompileJob* job) const;
+  // A shell script that does what `command`, an nvcc that compiles `source` in file `name`, would do: its host pass and
+  // its device pass at the same time, where that is possible.
+  Result<std::string> NvccScript(const std::string& name, const std::string& source,
+                                 const std::vector<std::string>& command,
+                                 const std::vector<std::filesystem::path>& read_only,
+                                 const CompileLimits& limits) const;
   enum class Keep { kEverything, kSuccess };
   // `compiler`: as the result records it. What may not be kept is returned without an artefact.
   Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,

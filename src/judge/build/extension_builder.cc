@@ -8,7 +8,6 @@
 #include "base/hash.h"
 #include "judge/build/builder.h"
 #include "judge/build/lean_headers.h"
-#include "judge/build/nvcc_passes.h"
 
 namespace kb {
 namespace {
@@ -138,22 +137,6 @@ Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flag
   return directory;
 }
 
-// The script for the device part: nvcc's own steps, overlapped where that is possible.
-Result<std::string> Builder::DeviceScript(const std::string& source, const std::vector<std::string>& command,
-                                          const std::vector<fs::path>& read_only, const CompileLimits& limits) const {
-  CompileJob job;
-  job.sources = {{kDeviceSource, source}};
-  const std::string dry_run = ShellCommand(Joined(command, {"--dryrun", "--keep"}));
-  job.argv = {"/bin/sh", "-c", dry_run + " >plan.txt 2>&1"};
-  job.output = "plan.txt";
-  job.read_only = read_only;
-  job.limits = limits;
-  KB_ASSIGN_OR_RETURN(const Compiled planned, Compile(*sandbox_, job));
-  const auto script = planned.ok ? OverlappedPasses(planned.output, "kb_" + Sha256(source).substr(0, 32))
-                                 : std::optional<std::string>();
-  return script ? *script : ShellCommand(command) + "\n";
-}
-
 Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,
                                          const CompileLimits& limits, const fs::path& lean) const {
   const json& wanted = *parts.wanted;
@@ -188,7 +171,7 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
       Joined(Joined({parts.nvcc.command}, Joined(searched_first("device"), parts.device_flags)),
              {"-c", kDeviceSource, "-o", "kernels.o"});
   KB_ASSIGN_OR_RETURN(const std::string device_script,
-                      DeviceScript(parts.device_source, device, job.read_only, limits));
+                      NvccScript(kDeviceSource, parts.device_source, device, job.read_only, limits));
   const std::string toolkit = parts.nvcc.toolkit.string();
   const std::vector<std::string> link =
       Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
