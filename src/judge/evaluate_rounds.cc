@@ -392,11 +392,13 @@ Status Evaluator::CompareElsewhere(const Request& request, const json& problem, 
   Planner planner(request.protocol, Planned(problem));
   for (const std::string& name : planner.Distributions()) {
     if (evaluation->errors.contains(name)) continue;
-    KB_ASSIGN_OR_RETURN(const auto outcome, rounds->Run(planner.Unscored(name)));
-    const auto* finding = std::get_if<Finding>(&outcome);
+    const auto outcome = rounds->Run(planner.Unscored(name));
+    if (!outcome && LeftNoMemory(outcome.error())) break;
+    if (!outcome) return tl::make_unexpected(outcome.error());
+    const auto* finding = std::get_if<Finding>(&*outcome);
     if (finding != nullptr && !finding->mismatch.is_object()) break;
     evaluation->AddError(name,
-                         finding != nullptr ? finding->mismatch.at("worst") : json(std::get<Round>(outcome).worst));
+                         finding != nullptr ? finding->mismatch.at("worst") : json(std::get<Round>(*outcome).worst));
   }
   return {};
 }

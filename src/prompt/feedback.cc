@@ -155,12 +155,11 @@ class Feedback {
     if (unwritten > 0) out_ += fmt::format("- never written: {} elements\n", FormatCount(unwritten));
     MismatchHints(wrong / std::max(total, 1.0), worst.value_or(INFINITY), unwritten, where);
     if (distribution == "natural" || distribution.empty()) return;
-    const auto natural = NumberAt(errors, "natural");
-    // In round 0 nothing is known of other inputs, unless they were compared as well.
-    if (natural ? *natural > 1 : NumberAt(mismatch, "round").value_or(0) < 1) return;
+    const json& natural = MemberAt(errors, "natural");
+    const bool known = !natural.is_null();  // if not, rounds before this one were right, but in round 0 there were none
+    if (known ? !natural.is_number() || natural > 1 : NumberAt(mismatch, "round").value_or(0) < 1) return;
     hints_.push_back(
-        std::string(natural ? "It is right on the inputs that get_inputs() draws"
-                            : "Rounds before this one were right") +
+        std::string(known ? "It is right on the inputs that get_inputs() draws" : "Rounds before this one were right") +
         ", and this one has inputs that get_inputs() does not draw but the reference handles: the candidate may assume "
         "something about their values.");
   }

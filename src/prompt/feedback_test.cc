@@ -86,9 +86,11 @@ TEST(Feedback, ErrorsOnOtherInputsSayWhatItMayAssume) {
   EXPECT_THAT(DescribeFeedback(evaluation),
               AllOf(HasSubstr("over what is allowed: natural 0.5, " + distribution + " 24, zeros inf\n"),
                     HasSubstr("It is right on the inputs that get_inputs() draws, and")));
-  evaluation["errors"]["natural"] = 1.5;
   evaluation["mismatch"]["round"] = 4;
-  EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("may assume")));
+  for (const json& wrong : {json(1.5), json("inf")}) {
+    evaluation["errors"]["natural"] = wrong;
+    EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("may assume")));
+  }
 }
 
 TEST(Feedback, IntervalsThatHoldOneAreSaid) {
