@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. On an H200: zoo 450 to 520 s, aa 290 to 320, speed 160, native 110, tools 85, builds 75 to 200,
-# quickstart 70, memory, device, sanitizer and large 30 together, assumptions 30, run 120, modules 450.
+# of bench/results. On an H200 about: zoo 450 to 520 s, aa 290 to 320, speed 160, native 110, tools 85, builds 75 to 200,
+# quickstart 70 to 90, memory, device, sanitizer and large 30 together, assumptions 30, baselines 120, run 120, modules 450.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds run modules assumptions"
+PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds baselines run modules assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -27,6 +27,7 @@ Parts, in this order if none is named:
   native       native kernels against themselves, ten times each
   quickstart   the GPU part of ./quickstart
   builds       .cu candidates, by NVRTC and by nvcc; a load_inline candidate, by PyTorch and by the engine
+  baselines    2/1 against each baseline, and timed by each of KernelBench's methods
   run          256 native candidates
   modules      270 modules against themselves in one run, under strict
   assumptions  bench/cuda/assumptions.cu: what the CUDA device rests on
@@ -86,6 +87,10 @@ sanitizer() {
 native() { bench/aa.py --native --runs 10; }
 quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
 builds() {
+  # Where the toolkit has no NVRTC the engine takes PyTorch's; the benchmark has to be told.
+  KERNELBENCH_NVRTC=$("${KERNELBENCH_PYTHON:-python3}" -c 'import glob, nvidia
+print(*glob.glob(f"{list(nvidia.__path__)[0]}/*/lib/libnvrtc.so.1?")[:1])')
+  export KERNELBENCH_NVRTC
   built_run kb_native_build_bench tests/gpu/correct/1_19_relu.cu examples/1_14_triangular/tiles.cu examples/1_36_rmsnorm/fused.cu \
     tests/gpu/honest/native/cooperative_grid.cu && bench/inline_build.py --runs 1
 }
@@ -106,6 +111,16 @@ large() {
   "$KERNELBENCH_BINARY" eval 1/45 "$out/self_1_45.py" --device cuda --device-memory 20 --no-store || refused=$?
   echo "1/45 with 20 GB ends with $refused; it must be 2"
   [[ $refused == 2 ]]
+}
+
+baselines() {
+  local candidate=bench/candidates/2_1_conv.py value
+  for value in eager-fp32 compile-default compile-reduce-overhead compile-max-autotune; do
+    "$KERNELBENCH_BINARY" eval 2/1 $candidate --device cuda --protocol quick --no-store --quiet --verbose --baseline $value || return 1
+  done
+  for value in host_time cuda_event do_bench do_bench_impl; do
+    "$KERNELBENCH_BINARY" eval 2/1 $candidate --device cuda --protocol quick --no-store --quiet --verbose --timing $value || return 1
+  done
 }
 
 failed=0

@@ -3,7 +3,7 @@
 //
 //   kb_native_build_bench CANDIDATE.cu...
 //
-// KERNELBENCH_NVRTC: PyTorch's libnvrtc, for want of one in the toolkit.
+// KERNELBENCH_NVRTC: PyTorch's libnvrtc, used where the toolkit has none. Without either there is nothing to compare.
 #include <fmt/format.h>
 
 #include <algorithm>

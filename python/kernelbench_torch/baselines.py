@@ -11,6 +11,7 @@ Whatever is timed, the expected output is that of eager.
 
 import contextlib
 import io
+import sys
 
 import torch
 
@@ -59,14 +60,16 @@ class Baseline:
             return model(*trees.unflatten(structure, tensors))
 
     def _compile(self, mode):
+        said = io.StringIO()  # autotuning prints a table for each kernel
         try:
             self._models = [torch.compile(model, mode=mode) for model in self.problem.models]
-            with contextlib.redirect_stderr(io.StringIO()):  # autotuning prints a table for each kernel
+            with contextlib.redirect_stderr(said):
                 for weights in range(len(self._models)):
                     structure, tensors = self.problem.draw()
                     for _ in range(_WARM_UP_CALLS):
                         self.forward(weights, structure, [t.clone() for t in tensors], 1)
         except Exception as error:
             text = str(error).strip().splitlines()
+            sys.stderr.write(said.getvalue()[-4000:])
             raise ProblemError(f"{self.problem.path}: the baseline {self.kind} cannot be made: {type(error).__name__}: "
                                f"{text[0] if text else ''}; choose --baseline eager") from error

@@ -383,22 +383,35 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
 }
 
 // A wrong candidate is called once on each of the other distributions that rounds of this protocol have, until it does
-// something else than compute wrongly. What ended the evaluation stays what it is.
+// something else than compute wrongly, or that takes long. What ended the evaluation stays what it is, whatever happens
+// here: a candidate could see to it that these rounds fail.
 Status Evaluator::CompareElsewhere(const Request& request, const json& problem, const Finding& found, Rounds* rounds,
                                    Evaluation* evaluation) {
+  constexpr int64_t kLongNs = 10'000'000'000;
   if (!found.mismatch.is_object()) return {};
-  evaluation->AddError(found.mismatch.at("distribution"), found.mismatch.at("worst"));
+  evaluation->AddError(found.mismatch.at("distribution"), found.error);
   if (!request.protocol.compare_all) return {};
+  const int64_t start = NowNs();
   Planner planner(request.protocol, Planned(problem));
   for (const std::string& name : planner.Distributions()) {
     if (evaluation->errors.contains(name)) continue;
+    if (NowNs() - start > kLongNs) {
+      evaluation->AddNote("compared_in_part: on further inputs its error is not known, for comparing took long");
+      break;
+    }
     const auto outcome = rounds->Run(planner.Unscored(name));
-    if (!outcome && LeftNoMemory(outcome.error())) break;
-    if (!outcome) return tl::make_unexpected(outcome.error());
+    if (!outcome && outcome.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(outcome.error());
+    if (!outcome) {
+      evaluation->AddNote("compared_in_part: on further inputs its error is not known: " + outcome.error().message);
+      EndReference();  // it may be what failed
+      break;
+    }
     const auto* finding = std::get_if<Finding>(&*outcome);
-    if (finding != nullptr && !finding->mismatch.is_object()) break;
-    evaluation->AddError(name,
-                         finding != nullptr ? finding->mismatch.at("worst") : json(std::get<Round>(*outcome).worst));
+    if (finding != nullptr && !finding->mismatch.is_object()) {
+      evaluation->AddNote("compared_in_part: on further inputs its error is not known: " + finding->reason);
+      break;
+    }
+    evaluation->AddError(name, finding != nullptr ? finding->error : json(std::get<Round>(*outcome).worst));
   }
   return {};
 }

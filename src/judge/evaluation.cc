@@ -35,9 +35,7 @@ json SampleJson(const Round& round, double candidate, double clock, double basel
 
 void Evaluation::AddError(const std::string& distribution, const json& over_allowed) {
   json& known = errors[distribution];
-  const bool larger = known.is_null() || !over_allowed.is_number() ||
-                      (known.is_number() && over_allowed.get<double>() > known.get<double>());
-  if (larger) known = over_allowed;
+  known = known.is_null() ? over_allowed : LargerError(known, over_allowed);
 }
 
 void Evaluation::AddNote(const std::string& note) {

@@ -148,23 +148,36 @@ class Feedback {
           "the RMS error {:.3g}\n",
           *worst, NumberAt(mismatch, "max_abs_error").value_or(0), NumberAt(mismatch, "rms_error").value_or(0));
     }
-    const json& errors = MemberAt(evaluation_, "errors");
-    if (errors.size() > 1) {
-      out_ += fmt::format("- the largest errors by inputs, over what is allowed: {}\n", DescribeErrors(errors));
-    }
     if (unwritten > 0) out_ += fmt::format("- never written: {} elements\n", FormatCount(unwritten));
-    MismatchHints(wrong / std::max(total, 1.0), worst.value_or(INFINITY), unwritten, where);
-    if (distribution == "natural" || distribution.empty()) return;
-    const json& natural = MemberAt(errors, "natural");
-    const bool known = !natural.is_null();  // if not, rounds before this one were right, but in round 0 there were none
-    if (known ? !natural.is_number() || natural > 1 : NumberAt(mismatch, "round").value_or(0) < 1) return;
+    const json& errors = MemberAt(evaluation_, "errors");
+    if (errors.size() > 1) out_ += "- the largest error as a multiple of what is allowed (above 1 is wrong), on\n";
+    for (const auto& [name, error] : errors.items()) {
+      if (errors.size() > 1) out_ += fmt::format("  - {}: {}\n", Distribution(name), FormatError(error));
+    }
+    const bool imprecise =
+        wrong > 0.1 * std::max(total, 1.0) && worst.value_or(INFINITY) <= kSmallErrors && unwritten == 0;
+    PlaceHints(unwritten, where);
+    if (imprecise) {
+      hints_.push_back(
+          "Many elements are off, none of them far: that is what arithmetic in too low a precision, or an "
+          "approximation that is too coarse, looks like, rather than a wrong index.");
+    } else if (distribution != "natural" && !distribution.empty()) {
+      OtherInputsHint(MemberAt(errors, "natural"), NumberAt(mismatch, "round").value_or(0) > 0);
+    }
+  }
+
+  // `natural`: the error on inputs as get_inputs() draws them; null if it is not known. Then rounds before this one, if
+  // there were any, were right.
+  void OtherInputsHint(const json& natural, bool later) {
+    const bool known = !natural.is_null();
+    if (known ? !natural.is_number() || natural > 1 : !later) return;
     hints_.push_back(
         std::string(known ? "It is right on the inputs that get_inputs() draws" : "Rounds before this one were right") +
         ", and this one has inputs that get_inputs() does not draw but the reference handles: the candidate may assume "
         "something about their values.");
   }
 
-  void MismatchHints(double share, double worst, double unwritten, const std::string& where) {
+  void PlaceHints(double unwritten, const std::string& where) {
     const bool edge = where.starts_with("the last") || where.starts_with("the first");
     const bool dimension = where.find("dimension") != std::string::npos;
     if (edge && !dimension) {
@@ -176,11 +189,6 @@ class Feedback {
           "The wrong elements share an index: look at how that dimension's edge, or its block, is treated.");
     } else if (unwritten > 0) {
       hints_.push_back("Some elements are never written: look at the bounds of the outermost loops or of the grid.");
-    }
-    if (share > 0.1 && worst <= kSmallErrors && unwritten == 0) {
-      hints_.push_back(
-          "Many elements are off, none of them far: that is what arithmetic in too low a precision, or an "
-          "approximation that is too coarse, looks like, rather than a wrong index.");
     }
   }
 

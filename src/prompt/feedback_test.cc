@@ -72,25 +72,31 @@ TEST(Feedback, TellsAProfileWithItsHints) {
 }
 
 TEST(Feedback, LateMismatchOnOtherInputsIsAHint) {
-  json evaluation = ReadEvaluation("incorrect_precision");
+  json evaluation = ReadEvaluation("incorrect_column");
   EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("Rounds before this one were right")));
   evaluation["mismatch"]["round"] = 4;
   EXPECT_THAT(DescribeFeedback(evaluation), HasSubstr("Rounds before this one were right"));
 }
 
 TEST(Feedback, ErrorsOnOtherInputsSayWhatItMayAssume) {
-  json evaluation = ReadEvaluation("incorrect_precision");
-  const std::string distribution = evaluation["mismatch"]["distribution"];
-  ASSERT_NE(distribution, "natural");
-  evaluation["errors"] = {{distribution, 24.04}, {"natural", 0.5}, {"zeros", "inf"}};
+  json evaluation = ReadEvaluation("incorrect_column");
+  evaluation["errors"] = {{"centred", 12936.05}, {"natural", 0.99996}, {"sparse", "inf"}};
   EXPECT_THAT(DescribeFeedback(evaluation),
-              AllOf(HasSubstr("over what is allowed: natural 0.5, " + distribution + " 24, zeros inf\n"),
+              AllOf(HasSubstr("above 1 is wrong), on\n  - inputs shifted so that their mean is 0: 1.29e+04\n"
+                              "  - inputs as get_inputs() draws them: 0.99996\n"
+                              "  - inputs of which nine in ten elements are 0: inf\n"),
                     HasSubstr("It is right on the inputs that get_inputs() draws, and")));
   evaluation["mismatch"]["round"] = 4;
   for (const json& wrong : {json(1.5), json("inf")}) {
     evaluation["errors"]["natural"] = wrong;
     EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("may assume")));
   }
+}
+
+TEST(Feedback, LostPrecisionIsNoAssumption) {
+  json evaluation = ReadEvaluation("incorrect_precision");
+  evaluation["errors"] = {{"centred", 114.5}, {"natural", 0.5}};
+  EXPECT_THAT(DescribeFeedback(evaluation), AllOf(HasSubstr("too low a precision"), Not(HasSubstr("may assume"))));
 }
 
 TEST(Feedback, IntervalsThatHoldOneAreSaid) {

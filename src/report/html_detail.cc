@@ -71,7 +71,7 @@ std::string ResultFacts(const View& view) {
                                          FormatPercent(NumberAt(light, "fraction").value_or(0))));
   }
   html += Pair("authorship", EscapeHtml(view.authorship));
-  html += Pair("errors over what is allowed", EscapeHtml(view.errors));
+  html += Pair("errors, as multiples of what is allowed", EscapeHtml(view.errors));
   html += Pair("baseline, undisturbed", Time(raw, "undisturbed_baseline_us"));
   html += Pair("offset of a call", Time(raw, "offset_us"));
   html += Pair("prepare", Time(raw, "prepare_us"));

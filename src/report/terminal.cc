@@ -177,7 +177,7 @@ std::string Describe(const json& evaluation, const TerminalOptions& options) {
                      OneLine(TextAt(light, "bound"), 20), FormatPercent(NumberAt(light, "fraction").value_or(0))));
   }
   Line(out, "authorship", OneLine(view.authorship, 100));
-  if (!view.errors.empty()) Line(out, "errors", OneLine(view.errors, 200) + ", in units of what is allowed");
+  if (!view.errors.empty()) Line(out, "errors", OneLine(view.errors, 200) + " (multiples of what is allowed)");
   Line(out, "prepare", FormatTime(NumberAt(evaluation, "prepare_us")));
   Line(out, "undisturbed", FormatTime(NumberAt(evaluation, "undisturbed_baseline_us")));
   Line(out, "offset", FormatTime(NumberAt(evaluation, "offset_us")));

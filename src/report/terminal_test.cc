@@ -99,7 +99,7 @@ TEST(TerminalTest, DescribeAMismatch) {
   const std::string text = Describe(SampleIncorrect("bad", "1/1"));
   for (const char* part : {"at [1021, 17]: expected 0.8125, got nan", "the last 4 rows of dimension 0",
                            "4,096 of 1,048,576 elements; 4 of 1,024 blocks", "█", "1,040,000",
-                           "natural 9.13e+03, centred 0.25, sparse inf, in units of what is allowed"}) {
+                           "natural 9.13e+03, centred 0.25, sparse inf (multiples of what is allowed)"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("speedup")));

@@ -78,18 +78,28 @@ Pace View::pace() const {
   return high.value_or(*speedup) < 1 ? Pace::kSlower : Pace::kEven;
 }
 
+std::string FormatError(const json& error) {
+  if (!error.is_number()) return Inline(error);
+  const double value = error.get<double>();
+  const std::string text = fmt::format("{:.3g}", value);
+  return text == "1" ? fmt::format("{}", value) : text;
+}
+
+namespace {
+
 std::string DescribeErrors(const json& errors) {
   std::string natural, others;
   for (const auto& [distribution, error] : errors.items()) {
-    const std::string text = error.is_number() ? fmt::format("{:.3g}", error.get<double>()) : Inline(error);
     if (distribution == "natural") {
-      natural = "natural " + text;
+      natural = "natural " + FormatError(error);
     } else {
-      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", distribution, text);
+      others += fmt::format("{}{} {}", others.empty() ? "" : ", ", distribution, FormatError(error));
     }
   }
   return natural + (natural.empty() || others.empty() ? "" : ", ") + others;
 }
+
+}  // namespace
 
 View MakeView(const json& evaluation) {
   View view;

@@ -18,8 +18,8 @@ std::string TextAt(const nlohmann::json& object, const char* key);
 std::optional<double> NumberAt(const nlohmann::json& object, const char* key);
 const nlohmann::json& MemberAt(const nlohmann::json& object, const char* key);  // null when missing
 
-// The `errors` of an evaluation as in View::errors.
-std::string DescribeErrors(const nlohmann::json& errors);
+// One of the `errors` of an evaluation: "24", "inf"; never "1" unless it is.
+std::string FormatError(const nlohmann::json& error);
 
 // A JSON value as one line of text: strings bare, arrays and objects joined by commas.
 std::string Inline(const nlohmann::json& value);
@@ -30,7 +30,7 @@ struct View {
   std::string id, created, problem, size, device, device_name, protocol, baseline;
   std::string candidate_path, candidate_name, kind, backend, verdict, reason, headline, isolation;
   std::string authorship;  // "custom (97% custom, 3% other)"; empty if it was not asked
-  std::string errors;      // over what is allowed: "natural 0.31, centred 24, scaled inf"; empty if none was compared
+  std::string errors;      // as multiples of what is allowed: "natural 0.31, centred 24"; empty if none was compared
   std::vector<std::string> notes;
   std::optional<double> speedup, low, high, confidence, floor;
   std::optional<double> baseline_us, candidate_us;

@@ -184,9 +184,31 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   EXPECT_EQ(wrong["errors"][seen_on], wrong["mismatch"]["worst"]);
   const json quick = Judge("quick", {shifted}).Of("shifted.cpp");
   EXPECT_EQ(KeysOf(quick["errors"]), std::set{quick["mismatch"].value("distribution", "")});
-  // Whose rule is about natural inputs is told of no others.
+  // A protocol that compares natural inputs alone tells of no others.
   const json right = Judge("kernelbench", {Right()}, {"--round-checks", "5"}).Of("right.cpp");
   EXPECT_EQ(KeysOf(right["errors"]), std::set<std::string>{"natural"});
+}
+
+// Once a candidate is found to be wrong, nothing that it does makes that another verdict.
+TEST_F(ProtocolTest, WhatIsWrongStaysWrongWhileItIsComparedElsewhere) {
+  const auto wrong_once_then = [&](const std::string& name, const std::string& what) {
+    return Write(name,
+                 "#include <kernelbench/kernel.h>\n#include <cstdlib>\n#include <cstring>\n"
+                 "KB_EXPORT int kb_forward(const kb_call* call) {\n  static int calls = 0;\n"
+                 "  if (calls++ > 0) " +
+                     what + ";\n  return 0;\n}\n");
+  };
+  const std::string dies = wrong_once_then("dies.cpp", "abort()");
+  const std::string writes = wrong_once_then("writes.cpp", "memset(const_cast<void*>(call->inputs[0].data), 1, 4096)");
+  const Ended ended = Judge("strict", {dies, writes});
+  EXPECT_EQ(ended.code, 1) << ended;
+  for (const char* name : {"dies.cpp", "writes.cpp"}) {
+    const json evaluation = ended.Of(name);
+    EXPECT_EQ(evaluation["verdict"], "incorrect") << name << evaluation["reason"];
+    EXPECT_EQ(KeysOf(evaluation["errors"]), std::set{evaluation["mismatch"].value("distribution", "")}) << name;
+    EXPECT_EQ(evaluation["evidence"].count("signal"), 0u) << name;
+    EXPECT_THAT(evaluation["notes"].dump(), HasSubstr("compared_in_part")) << name;
+  }
 }
 
 // Right everywhere, and slower where an input is negative, which none of get_inputs() is. The second one crowds the

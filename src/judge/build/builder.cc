@@ -100,7 +100,6 @@ Result<std::string> Builder::NvccScript(const std::string& name, const std::stri
   return script ? *script : ShellCommand(command) + "\n";
 }
 
-// `command`: nvcc with all flags but those that say what to do.
 Status Builder::PlanNvcc(const std::string& source, const std::vector<std::string>& command, CompileJob* job) const {
   const std::vector<std::string> compile =
       Joined(command, {"-I" + installation_.include.string(), "-c", "candidate.cu", "-o", "candidate.o"});

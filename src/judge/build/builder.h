@@ -81,6 +81,8 @@ class Builder {
   // No result: nvcc has to do it.
   Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
                                                     const GpuBuildFacts& gpu, const CompileLimits& limits) const;
+  // Sets `job->argv`: compiles `source` and links it. `command`: nvcc with all flags but those that say what to do.
+  // What the job may read, and its limits, are set.
   Status PlanNvcc(const std::string& source, const std::vector<std::string>& command, CompileJob* job) const;
   // A shell script that does what `command`, an nvcc that compiles `source` in file `name`, would do: its host pass and
   // its device pass at the same time, where that is possible.

@@ -73,7 +73,7 @@ const std::vector<Entry>& Entries() {
       {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
       {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
       {{"reference_timeout_s", "limit of one call of the reference"}, &Protocol::reference_timeout_s},
-      {{"memory_gb", "private memory of a runner or compiler"}, &Protocol::memory_gb},
+      {{"memory_gb", "private memory of a runner, or of each program of a build"}, &Protocol::memory_gb},
   };
   return entries;
 }

@@ -70,7 +70,7 @@ struct Protocol {
   double load_timeout_s = 60;
   double call_timeout_s = 30;
   double reference_timeout_s = 120;
-  double memory_gb = 8;  // private memory of a runner or compiler
+  double memory_gb = 8;  // private memory of a runner, or of each program of a build
 
   bool TimedByEvents() const { return timing == "cuda_event" || timing == "do_bench" || timing == "do_bench_impl"; }
   bool AcceptsEveryAuthorship() const;

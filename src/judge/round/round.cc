@@ -52,6 +52,11 @@ void AddBaseline(const json& baseline, Round* round) {
 
 }  // namespace
 
+json LargerError(const json& a, const json& b) {
+  if (!a.is_number()) return a;
+  return !b.is_number() || b.get<double>() > a.get<double>() ? b : a;
+}
+
 std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeout_s) {
   const std::string end = answer.at("end");
   const bool loading = kind == CallKind::kLoad || kind == CallKind::kPrepare;
@@ -232,10 +237,18 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
                    nullptr};
   }
   round.own_anchor = compared.value("own_anchor", false);
+  const json* wrong = nullptr;
+  json error = 0.0;
   for (const json& output : compared.at("outputs")) {
-    if (!output.at("ok")) return Incorrect(output, plan);
-    round.worst = std::max(round.worst, output.at("worst").is_number() ? output["worst"].get<double>() : 0.0);
+    if (!output.at("ok") && wrong == nullptr) wrong = &output;
+    error = LargerError(error, output.at("worst"));
   }
+  if (wrong != nullptr) {
+    Finding finding = Incorrect(*wrong, plan);
+    finding.error = std::move(error);
+    return finding;
+  }
+  round.worst = error.is_number() ? error.get<double>() : 0.0;
   return round;
 }
 

@@ -23,7 +23,11 @@ struct Finding {
   std::string reason;
   std::string traceback;    // of the candidate, if it raised
   nlohmann::json mismatch;  // as in docs/evaluation.md, or null
+  nlohmann::json error;     // with a mismatch: the largest of all outputs, as LargerError() takes it
 };
+
+// Of two errors over what is allowed, each a number or "inf".
+nlohmann::json LargerError(const nlohmann::json& a, const nlohmann::json& b);
 
 // What the device's answer to a call (see kbd_call in device/c_api.h) says about the candidate; nothing if it is fine.
 std::optional<Finding> FindingOf(const nlohmann::json& answer, CallKind kind, double timeout_s);
