@@ -88,7 +88,7 @@ native() { bench/aa.py --native --runs 10; }
 quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
 builds() {
   # Where the toolkit has no NVRTC the engine takes PyTorch's; the benchmark has to be told.
-  KERNELBENCH_NVRTC=$("${KERNELBENCH_PYTHON:-python3}" -c 'import glob, nvidia
+  [[ -n ${KERNELBENCH_NVRTC:-} ]] || KERNELBENCH_NVRTC=$("${KERNELBENCH_PYTHON:-python3}" -c 'import glob, nvidia
 print(*glob.glob(f"{list(nvidia.__path__)[0]}/*/lib/libnvrtc.so.1?")[:1])')
   export KERNELBENCH_NVRTC
   built_run kb_native_build_bench tests/gpu/correct/1_19_relu.cu examples/1_14_triangular/tiles.cu examples/1_36_rmsnorm/fused.cu \

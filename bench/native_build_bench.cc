@@ -8,8 +8,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -82,5 +82,5 @@ int main(int argc, char** argv) {
   const auto measured = kb::Measure({argv + 1, argv + argc});
   if (measured) return 0;
   fmt::print(stderr, "kb_native_build_bench: {}\n", measured.error().message);
-  return 3;
+  return measured.error().code == kb::ErrorCode::kUsage ? 2 : 3;
 }

@@ -393,25 +393,29 @@ Status Evaluator::CompareElsewhere(const Request& request, const json& problem, 
   if (!request.protocol.compare_all) return {};
   const int64_t start = NowNs();
   Planner planner(request.protocol, Planned(problem));
+  std::string obstacle;
   for (const std::string& name : planner.Distributions()) {
     if (evaluation->errors.contains(name)) continue;
     if (NowNs() - start > kLongNs) {
-      evaluation->AddNote("compared_in_part: on further inputs its error is not known, for comparing took long");
+      obstacle = "comparing took long";
       break;
     }
     const auto outcome = rounds->Run(planner.Unscored(name));
     if (!outcome && outcome.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(outcome.error());
     if (!outcome) {
-      evaluation->AddNote("compared_in_part: on further inputs its error is not known: " + outcome.error().message);
+      obstacle = outcome.error().message;
       EndReference();  // it may be what failed
       break;
     }
     const auto* finding = std::get_if<Finding>(&*outcome);
     if (finding != nullptr && !finding->mismatch.is_object()) {
-      evaluation->AddNote("compared_in_part: on further inputs its error is not known: " + finding->reason);
+      obstacle = finding->reason;
       break;
     }
     evaluation->AddError(name, finding != nullptr ? finding->error : json(std::get<Round>(*outcome).worst));
+  }
+  if (!obstacle.empty()) {
+    evaluation->AddNote("compared_in_part: its error on further inputs is not known: " + obstacle);
   }
   return {};
 }

@@ -150,9 +150,11 @@ class Feedback {
     }
     if (unwritten > 0) out_ += fmt::format("- never written: {} elements\n", FormatCount(unwritten));
     const json& errors = MemberAt(evaluation_, "errors");
-    if (errors.size() > 1) out_ += "- the largest error as a multiple of what is allowed (above 1 is wrong), on\n";
-    for (const auto& [name, error] : errors.items()) {
-      if (errors.size() > 1) out_ += fmt::format("  - {}: {}\n", Distribution(name), FormatError(error));
+    if (errors.size() > 1) {
+      out_ += "- the largest error as a multiple of what is allowed (above 1 is wrong), on\n";
+      for (const auto& [name, error] : errors.items()) {
+        out_ += fmt::format("  - {}: {}\n", Distribution(name), FormatError(error));
+      }
     }
     const bool imprecise =
         wrong > 0.1 * std::max(total, 1.0) && worst.value_or(INFINITY) <= kSmallErrors && unwritten == 0;
