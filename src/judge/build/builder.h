@@ -77,7 +77,7 @@ class Builder {
   Result<BuildResult> BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
                                 const CompileLimits& limits) const;
   Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc, const GpuBuildFacts& gpu,
-                                    const CompileLimits& limits) const;
+                                    const CompileLimits& limits, const std::vector<std::string>& more_flags) const;
   // No result: nvcc has to do it.
   Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
                                                     const GpuBuildFacts& gpu, const CompileLimits& limits) const;

@@ -140,6 +140,24 @@ TEST_F(NvrtcTest, MistakesAreNamedByNvccAndWarningsByBothHalves) {
   EXPECT_THAT(warned.log, HasSubstr("candidate.cu:11:"));
 }
 
+// Who needs libcu++ after all, under a name that nobody looks for, gets it.
+TEST_F(NvrtcTest, CooperativeGroupsAreReadWithoutLibcuxxWhereThatWillDo) {
+  const std::string groups = "#include <cooperative_groups.h>\n" + kIncludes +
+                             "__global__ void K(float* x) { x[0] = cooperative_groups::this_grid().size(); }\n";
+  const std::string forward =
+      "KB_EXPORT int kb_forward(const kb_call*) {\n#ifdef _CG_USE_CUDA_STL\n  return 2;\n#else\n  return "
+      "1;\n#endif\n}\n"
+      "void Go() { K<<<1, 1>>>(nullptr); }\n";
+  const BuildResult alone = Build(groups + forward);
+  ASSERT_TRUE(alone.ok) << alone.log;
+  EXPECT_THAT(alone.compiler, StartsWith("nvcc release "));
+  EXPECT_EQ(Forward(alone.artifact), 1);
+  const BuildResult whole =
+      Build(groups + "namespace c = cuda;\nstatic_assert(c::std::is_same<int, int>::value);\n" + forward);
+  ASSERT_TRUE(whole.ok) << whole.log;
+  EXPECT_EQ(Forward(whole.artifact), 2);
+}
+
 TEST_F(NvrtcTest, EveryCandidateOfTheGpuTests) {
   int quick = 0;
   for (const auto& entry : fs::recursive_directory_iterator(KB_GPU_CANDIDATES)) {
