@@ -236,7 +236,8 @@ const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, 
                  {"report", nullptr},
                  {"malformed", ForgeryOf(span.end)}};
   if (span.end == SpanEnd::kDone) TakeReport(&result);
-  located_ |= kind == CallKind::kForward && span.end == SpanEnd::kDone;
+  // One that came too early has run as well: what it keeps in the arena stays whole.
+  located_ |= kind == CallKind::kForward && (span.end == SpanEnd::kDone || span.end == SpanEnd::kTooEarly);
   return Keep(result);
 }
 

@@ -4,6 +4,7 @@
 #include "device/session.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
@@ -143,6 +144,40 @@ TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
     EXPECT_TRUE(held.InPlace());
   }
   EXPECT_EQ(script.late, std::vector<bool>({true, true, true, true, true, true, false, true}));
+}
+
+// A module's first call may make what later ones need, a workspace or packed weights, in the memory that it shares.
+TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain) {
+  Script script{.ends = {SpanEnd::kTooEarly}};
+  ScriptedDevice device(&script);
+  constexpr int64_t kElements = 1000;
+  constexpr size_t kArena = size_t{1} << 20, kKept = kArena / 2;
+  const nlohmann::json part = {
+      {"offset", 0}, {"bytes", 4 * kElements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {kElements}}};
+  const auto session = *Session::Create(&device, {{"inputs", nlohmann::json::array()},
+                                                  {"outputs", {part}},
+                                                  {"parameters", nlohmann::json::array()},
+                                                  {"inputs_bytes", 0},
+                                                  {"outputs_bytes", 4 * kElements},
+                                                  {"parameters_bytes", 0}});
+  int fds[4];
+  ASSERT_TRUE(session->Share(nullptr, nullptr, kArena, fds));
+  session->Attach(0, Fd());
+  void* mapped = mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  auto* arena = static_cast<volatile uint32_t*>(mapped);
+  const size_t kept = kKept / sizeof(uint32_t);
+
+  session->Present(nullptr);
+  EXPECT_NE(arena[0], 0u);
+  EXPECT_EQ(arena[kept], arena[0]) << "before the first call all of it is poisoned";
+  EXPECT_EQ(nlohmann::json::parse(session->Call(CallKind::kForward, 0, 0, true)).at("end"), "too_early");
+  arena[kept] = 7;
+  const uint32_t poison = arena[0];
+  session->Present(nullptr);
+  EXPECT_NE(arena[0], poison);
+  EXPECT_EQ(arena[kept], 7u);
+  munmap(mapped, kArena);
 }
 
 }  // namespace
