@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """A/A: the reference as its own candidate. How often does the 95% interval, systematic floor included, contain 1?
 
-    bench/aa.py [--runs 20] [--engines 1] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda]
+    bench/aa.py [--runs 20] [--engines 1] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda] [-- FLAG...]
     bench/aa.py --native [--runs 10] [--protocol quick]
 
 A problem may name its own size behind an @. --engines N: by N commands one after the other, for where an engine's processes and their
-memory lie is part of what a short call on a GPU takes. --native: kernels of the examples on a GPU, each against itself in other runners: by how
+memory lie is part of what a short call on a GPU takes. What follows -- is passed on to `kernelbench eval`: a smaller --half-width shows what is
+left when more rounds have averaged chance out. --native: kernels of the examples on a GPU, each against itself in other runners: by how
 much do two evaluations' times of one kernel differ?
 """
 
@@ -27,7 +28,7 @@ def against_itself(arguments):
     rows, first = [], None
     for entry, path in NATIVE.items():
         name, _, size = entry.partition("@")
-        results = evaluate(name, [ROOT / path] * arguments.runs, "--size", size or "standard", "--protocol", arguments.protocol, "--device", "cuda")
+        results = evaluate(name, [ROOT / path] * arguments.runs, "--size", size or "standard", "--protocol", arguments.protocol, "--device", "cuda", *arguments.flags)
         first = first or results[0]
         wrong = [r for r in results if r["verdict"] != "correct"]
         if wrong:
@@ -52,6 +53,7 @@ def main():
     parser.add_argument("--threads", default="0", help="cores for either side; 0: all")
     parser.add_argument("--problems", default="1/1,1/23,1/36,2/40,3/43")
     parser.add_argument("--native", action="store_true", help="kernels of the examples on a GPU, each against itself")
+    parser.add_argument("flags", nargs="*", help="behind --: passed on to eval")
     arguments = parser.parse_args()
     if arguments.native:
         return against_itself(arguments)
@@ -65,7 +67,7 @@ def main():
             for engine in range(arguments.engines):
                 runs = len(range(engine, arguments.runs, arguments.engines))
                 results += evaluate(name, [candidate] * runs, "--size", size or arguments.size, "--protocol", arguments.protocol,
-                                    "--threads", arguments.threads, "--device", arguments.device)
+                                    "--threads", arguments.threads, "--device", arguments.device, *arguments.flags)
             first = first or results[0]
             wrong = [r for r in results if r["verdict"] != "correct"]
             if wrong:
@@ -77,7 +79,8 @@ def main():
                          statistics.median((r["speedup_interval"][1] - r["speedup_interval"][0]) / 2 for r in results),
                          statistics.median(r["floor"] for r in results), hits))
             inside, total = inside + hits, total + len(results)
-    print(heading(f"A/A on {first['device']}, protocol {arguments.protocol}, size {arguments.size}", first))
+    protocol = " ".join([arguments.protocol, *arguments.flags])
+    print(heading(f"A/A on {first['device']}, protocol {protocol}, size {arguments.size}", first))
     print("| problem | baseline us | median ratio | median distance from 1 | least | largest | rounds | half-width | systematic floor | interval contains 1 |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, us, median, distance, least, largest, rounds, half, floor, hits in rows:
