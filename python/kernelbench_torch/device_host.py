@@ -263,8 +263,8 @@ class Host(reference_session.Operations):
         self.rng_seed = int.from_bytes(os.urandom(7), "little")
         return {"rng_seed": self.rng_seed}
 
-    def present(self, _):
-        self.lib.kbd_present(self.session, pointers(self.inputs))
+    def present(self, request):
+        self.lib.kbd_present(self.session, pointers(self.inputs), request["in_place"])
         return {}
 
     def flush(self, _):

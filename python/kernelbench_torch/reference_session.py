@@ -40,7 +40,7 @@ class ReferenceSession:
         self.lib.kbd_session_attach(self.session, pid, os.dup(pidfd))
 
     def present(self, inputs):
-        self.lib.kbd_present(self.session, pointers(inputs))
+        self.lib.kbd_present(self.session, pointers(inputs), False)
 
     def call(self, kind, argument, timeout_us, prepare=lambda: None):
         """As kbd_call answers; `prepare` goes before each attempt."""

@@ -56,8 +56,9 @@ KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes
 // Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
 KBD_EXPORT void kbd_session_populate(void* session);
 KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
-// Step 2 of a round. `inputs`: the private inputs, in the layout's order.
-KBD_EXPORT void kbd_present(void* session, const void* const* inputs);
+// Step 2 of a round. `inputs`: the private inputs, in the layout's order; `in_place`: they are copied now, also where a
+// call would do that.
+KBD_EXPORT void kbd_present(void* session, const void* const* inputs, int in_place);
 // Step 3: {"end": "done|died|timed_out|ran_frozen|too_early|malformed", "us", "waited_us", "gap_us", "elapsed_us" and
 // "launched_us" (of a clocked call on a GPU, the runner's word; 0: nothing), "report": {...} or null, "malformed": what
 // the runner did that none does}.

@@ -177,10 +177,10 @@ void Session::Populate() {
 
 void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
 
-void Session::Present(const void* const* from) {
+void Session::Present(const void* const* from, bool in_place) {
   secret_ = RandomBits();
   std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
-  if (no_inputs_ && too_early_ < kMostTooEarly) late_ = std::exchange(copies, {});
+  if (no_inputs_ && !in_place && too_early_ < kMostTooEarly) late_ = std::exchange(copies, {});
   device_->Present(copies, ToPoison(), secret_);
 }
 
@@ -224,6 +224,7 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
+  placed_ = false;
   const Span span = link_->Call(kind, argument, timeout_ns, clocked, TakeLate(kind));
   if (span.end == SpanEnd::kTooEarly) ++too_early_;
   if (span.end == SpanEnd::kDone) too_early_ = 0;
@@ -236,8 +237,7 @@ const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, 
                  {"report", nullptr},
                  {"malformed", ForgeryOf(span.end)}};
   if (span.end == SpanEnd::kDone) TakeReport(&result);
-  // One that came too early has run as well: what it keeps in the arena stays whole.
-  located_ |= kind == CallKind::kForward && (span.end == SpanEnd::kDone || span.end == SpanEnd::kTooEarly);
+  located_ |= kind == CallKind::kForward && placed_;  // also of one that came too early
   return Keep(result);
 }
 
@@ -355,6 +355,7 @@ bool Session::Locate(SecretReader* secrets) {
     item.data = outputs_->data() + form.offset;
     secrets->Rebind(i, item.data);
   }
+  placed_ = true;
   return true;
 }
 

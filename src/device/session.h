@@ -33,7 +33,7 @@ class Session {
   void Attach(int pid, Fd pidfd);
   void Populate();
   void SetParameters(const void* const* from);
-  void Present(const void* const* from);
+  void Present(const void* const* from, bool in_place = false);
   void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);
   int64_t BaselineGapNs() const { return baseline_gap_ns_; }
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
@@ -83,7 +83,8 @@ class Session {
   std::vector<size_t> output_offsets_;
   bool holds_ = false;                    // the reference has a process of its own, and launches hide on both sides
   bool arena_ = false;                    // the runner places its outputs itself
-  bool located_ = false;                  // and a call of the candidate has said where
+  bool placed_ = false;                   // the call in progress has said where
+  bool located_ = false;                  // a call of the candidate has: what else it keeps there stays whole
   std::optional<Result<Report>> report_;  // of the call in progress, if it was read already
   std::vector<std::unique_ptr<Buffer>> kept_;
   std::unique_ptr<RunnerLink> link_;

@@ -28,6 +28,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
   const bool serves = reference_ && reference_->baseline == protocol.baseline && !reference_->process->WaitForEnd({});
   if (!serves) {
     EndReference();
+    AwaitDeath(times);  // of the last runner, before this one's offset is measured
     KB_ASSIGN_OR_RETURN(
         ChannelMessage reply,
         device_->Call({{"op", "share_reference"}, {"size", request.size}, {"kind", protocol.baseline}}, kStepTime));

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -48,11 +49,13 @@ double FloorOf(const Evaluation& evaluation) {
 // Times of one distribution, or of all but the natural one ("stressed").
 std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
   std::vector<TimedRound> timed;
+  std::string last;
   for (const Round& round : evaluation.rounds) {
     const bool fits =
         distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
     if (!fits || !round.void_reason.empty()) continue;
-    timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored});
+    const bool apart = std::exchange(last, round.plan.distribution) != round.plan.distribution;
+    timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored, apart});
   }
   return timed;
 }

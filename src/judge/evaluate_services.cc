@@ -106,6 +106,7 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
   const bool needs_device = !device_ || !device_->alive();
   if (needs_device) {
     Say("starting the device process");
+    EndReference();  // it serves the one that is gone
     device_.reset();
     KB_ASSIGN_OR_RETURN(DeviceProcess device,
                         DeviceProcess::Start(installation_, *python_, options_.device, gpu_, options_.threads));

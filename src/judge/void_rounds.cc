@@ -74,14 +74,18 @@ bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {
 }
 
 std::optional<Finding> StartedEarly(const Evaluation& evaluation) {
-  const auto early = std::count_if(evaluation.rounds.begin(), evaluation.rounds.end(),
-                                   [](const Round& round) { return round.candidate_gap_us > 0; });
-  if (evaluation.device_shared || early * 2 < static_cast<long>(evaluation.rounds.size())) return std::nullopt;
+  // Runners that start ahead have the device during warm-up.
+  int64_t early = 0, scored = 0;
+  for (const Round& round : evaluation.rounds) {
+    scored += round.plan.scored;
+    early += round.plan.scored && round.candidate_gap_us > 0;
+  }
+  if (evaluation.device_shared || early == 0 || early * 2 < scored) return std::nullopt;
   return Finding{
       Verdict::kTampered,
       fmt::format("the device was used before the call in {} of {} rounds, and never before the candidate was "
                   "loaded",
-                  early, evaluation.rounds.size()),
+                  early, scored),
       "", nullptr};
 }
 

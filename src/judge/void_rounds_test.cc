@@ -142,6 +142,12 @@ TEST(VoidRounds, WhoStartsEarlyInHalfOfTheRoundsHasTampered) {
   evaluation.rounds.pop_back();
   evaluation.rounds.front().candidate_gap_us = 0;
   EXPECT_FALSE(StartedEarly(evaluation));
+  for (int i = 0; i < 10; ++i) {
+    evaluation.rounds.push_back(RoundOf(1'000, 10));
+    evaluation.rounds.back().plan.scored = false;
+    evaluation.rounds.back().candidate_gap_us = 300;
+  }
+  EXPECT_FALSE(StartedEarly(evaluation)) << "during warm-up other runners start";
 }
 
 // Ten times as slow as its baseline, in five rounds of which one is void.

@@ -17,6 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <sstream>
+#include <utility>
 
 #include "base/file.h"
 #include "runner/confine.h"
@@ -109,7 +110,8 @@ class NativeCandidate {
     return Guarded("kb_prepare", [&] { return prepare_(&call_); });
   }
 
-  // Returns nothing if all is well: then the report of the last call still holds.
+  // Returns nothing if the report of the last call still holds: all is well, as it was. (After a problem there is
+  // another call if that one came too early.)
   std::optional<Report> Forward() {
     if (gpu_ != nullptr) Begin();
     Report report = Guarded("kb_forward", [&] {
@@ -117,8 +119,10 @@ class NativeCandidate {
       if (events_) gpu_->End();
       return code;
     });
-    if (report.status != ReportStatus::kOk) return report;
-    return std::nullopt;
+    const bool fine = report.status == ReportStatus::kOk;
+    if (fine && std::exchange(fine_, true)) return std::nullopt;
+    fine_ = fine;
+    return report;
   }
 
   // Of the last call, by the device's own clock; 0: unknown.
@@ -190,6 +194,7 @@ class NativeCandidate {
   std::vector<TensorForm> outputs_form_;
   std::string profiler_;  // CUPTI's path
   kb_call call_{};
+  bool fine_ = true;  // the last forward was
   Function forward_ = nullptr;
   Function prepare_ = nullptr;
 };
@@ -261,7 +266,7 @@ int Serve(int control, const json& self) {
         mailbox.Write(candidate.Prepare());
         break;
       case CallKind::kForward:
-        if (const auto problem = candidate.Forward()) mailbox.Write(*problem);
+        if (const auto report = candidate.Forward()) mailbox.Write(*report);
         break;
       case CallKind::kProfile:
         mailbox.Write(candidate.Profile());

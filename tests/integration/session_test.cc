@@ -9,6 +9,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/result.h"
+#include "wire/report.h"
+
 namespace kb {
 namespace {
 
@@ -22,10 +25,12 @@ struct Script {
 
 class ScriptedLink : public RunnerLink {
  public:
-  explicit ScriptedLink(Script* script) : script_(script) {}
+  ScriptedLink(Script* script, Calling calling, std::unique_ptr<SecretReader> secrets)
+      : script_(script), calling_(std::move(calling)), secrets_(std::move(secrets)) {}
   Span Call(CallKind, uint64_t, int64_t, bool, std::span<const CopyItem> late) override {
     for (const CopyItem& item : late) std::memcpy(item.to, item.from, item.bytes);
     script_->late.push_back(!late.empty());
+    if (calling_.locate) calling_.locate(secrets_.get());
     const size_t call = script_->late.size() - 1;
     return {.end = call < script_->ends.size() ? script_->ends[call] : SpanEnd::kDone};
   }
@@ -34,6 +39,8 @@ class ScriptedLink : public RunnerLink {
 
  private:
   Script* script_;
+  Calling calling_;
+  std::unique_ptr<SecretReader> secrets_;
 };
 
 // A CPU whose runners are made up.
@@ -62,8 +69,9 @@ class ScriptedDevice : public Device {
     return {};
   }
   void AddAnchor(ErrorBudget*, const void*, kb_dtype, int64_t, const double*) override {}
-  std::unique_ptr<RunnerLink> Attach(int, Fd, Doorbell*, std::span<const OutputItem>, Calling) override {
-    return std::make_unique<ScriptedLink>(script_);
+  std::unique_ptr<RunnerLink> Attach(int, Fd, Doorbell*, std::span<const OutputItem> outputs,
+                                     Calling calling) override {
+    return std::make_unique<ScriptedLink>(script_, std::move(calling), MakeSecretReader(outputs));
   }
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {
     return cpu_->MakeSecretReader(outputs);
@@ -91,10 +99,10 @@ class Held {
     EXPECT_TRUE(session_->ShareInputs(fds));
     session_->Attach(0, Fd());
   }
-  void Present(float value) {
+  void Present(float value, bool in_place = false) {
     std::fill(numbers_.begin(), numbers_.end(), value);
     const void* from = numbers_.data();
-    session_->Present(&from);
+    session_->Present(&from, in_place);
   }
   std::string Call(CallKind kind = CallKind::kForward) {
     return nlohmann::json::parse(session_->Call(kind, 0, 0, true)).at("end");
@@ -123,7 +131,10 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   small.Present(4);
   small.Call(CallKind::kProfile);
   EXPECT_TRUE(small.InPlace());
-  EXPECT_EQ(script.late, std::vector<bool>({true, true, false}));
+  small.Present(5, true);
+  EXPECT_TRUE(small.InPlace()) << "asked for";
+  small.Call();
+  EXPECT_EQ(script.late, std::vector<bool>({true, true, false, false}));
 
   script.late.clear();
   Held large(&script, (int64_t{64} << 20) / 4 + 1);
@@ -148,10 +159,10 @@ TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
 
 // A module's first call may make what later ones need, a workspace or packed weights, in the memory that it shares.
 TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain) {
-  Script script{.ends = {SpanEnd::kTooEarly}};
+  Script script{.ends = {SpanEnd::kTooEarly, SpanEnd::kTooEarly}};
   ScriptedDevice device(&script);
   constexpr int64_t kElements = 1000;
-  constexpr size_t kArena = size_t{1} << 20, kKept = kArena / 2;
+  constexpr size_t kArena = size_t{1} << 20, kPlace = 4096, kKept = kArena / 2;
   const nlohmann::json part = {
       {"offset", 0}, {"bytes", 4 * kElements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {kElements}}};
   const auto session = *Session::Create(&device, {{"inputs", nlohmann::json::array()},
@@ -163,21 +174,36 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
   int fds[4];
   ASSERT_TRUE(session->Share(nullptr, nullptr, kArena, fds));
   session->Attach(0, Fd());
-  void* mapped = mmap(nullptr, kArena, PROT_READ | PROT_WRITE, MAP_SHARED, fds[2], 0);
-  ASSERT_NE(mapped, MAP_FAILED);
-  auto* arena = static_cast<volatile uint32_t*>(mapped);
-  const size_t kept = kKept / sizeof(uint32_t);
+  const auto map = [](int fd, size_t bytes) {
+    void* mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    KB_CHECK(mapped != MAP_FAILED);
+    return mapped;
+  };
+  auto* bell = static_cast<Doorbell*>(map(fds[0], kDoorbellBytes));
+  auto* arena = static_cast<volatile uint32_t*>(map(fds[2], kArena));
+  const size_t output = kPlace / sizeof *arena, kept = kKept / sizeof *arena;
+  const auto call = [&](ReportStatus status) {
+    Report report{.status = status};
+    if (status == ReportStatus::kOk) report.outputs = {{kFloat, {kElements}, kPlace}};
+    const std::string bytes = EncodeReport(report);
+    std::memcpy(bell->report, bytes.data(), bytes.size());
+    bell->report_size = static_cast<uint32_t>(bytes.size());
+    EXPECT_EQ(nlohmann::json::parse(session->Call(CallKind::kForward, 0, 0, true)).at("end"), "too_early");
+    arena[kept] = 7;
+    session->Present(nullptr);
+  };
 
   session->Present(nullptr);
-  EXPECT_NE(arena[0], 0u);
-  EXPECT_EQ(arena[kept], arena[0]) << "before the first call all of it is poisoned";
-  EXPECT_EQ(nlohmann::json::parse(session->Call(CallKind::kForward, 0, 0, true)).at("end"), "too_early");
-  arena[kept] = 7;
-  const uint32_t poison = arena[0];
-  session->Present(nullptr);
-  EXPECT_NE(arena[0], poison);
-  EXPECT_EQ(arena[kept], 7u);
-  munmap(mapped, kArena);
+  EXPECT_NE(arena[output], 0u);
+  EXPECT_EQ(arena[kept], arena[output]) << "before the first call all of it is poisoned";
+  call(ReportStatus::kRaised);
+  EXPECT_EQ(arena[kept], arena[output]) << "where the outputs will be is not known yet";
+  const uint32_t poison = arena[output];
+  call(ReportStatus::kOk);
+  EXPECT_NE(arena[output], poison) << "they are poisoned anew";
+  EXPECT_EQ(arena[kept], 7u) << "and nothing else";
+  munmap(bell, kDoorbellBytes);
+  munmap(const_cast<uint32_t*>(arena), kArena);
 }
 
 }  // namespace

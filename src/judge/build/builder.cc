@@ -120,8 +120,10 @@ constexpr char kGroupsAlone[] = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES";
 // nothing else.
 bool UsesGroupsAlone(std::string_view source) {
   const auto has = [&](std::string_view text) { return source.find(text) != std::string_view::npos; };
-  return has("<cooperative_groups") && !has("cuda::") && !has("<cuda/") && !has("<cub/") && !has("<thrust/") &&
-         LibrariesIncludedBy(source).empty();
+  // The integers that its traits do not know as such: an int8_t would be reduced by other instructions.
+  const bool others = has("int8_t") || has("signed char") || has("wchar_t") || has("char16_t") || has("__int128");
+  return has("<cooperative_groups") && !others && !has("cuda::") && !has("<cuda/") && !has("<cub/") &&
+         !has("<thrust/") && LibrariesIncludedBy(source).empty();
 }
 
 }  // namespace

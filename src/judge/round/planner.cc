@@ -14,7 +14,9 @@ Planner::Planner(const Protocol& protocol, const json& problem)
 RoundPlan Planner::WarmUp(int number, int of) {
   const size_t used = protocol_.comparison == "anchored" ? Stresses() : 0;
   const int turn = protocol_.stress_every > 0 ? number : of - 1 - number;
-  return Plan(used > 0 ? stress_[static_cast<size_t>(turn) % used] : "natural", false);
+  RoundPlan plan = Plan(used > 0 ? stress_[static_cast<size_t>(turn) % used] : "natural", false);
+  plan.in_place = number == 0 && of > 1;
+  return plan;
 }
 
 RoundPlan Planner::Natural() {

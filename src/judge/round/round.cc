@@ -190,8 +190,8 @@ Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {
   return rng_seed_;
 }
 
-Status Rounds::Present(const char* step) {
-  KB_RETURN_IF_ERROR(Step(step, {{"op", "present"}}, kStepTimeout));
+Status Rounds::Present(const char* step, bool in_place) {
+  KB_RETURN_IF_ERROR(Step(step, {{"op", "present"}, {"in_place", in_place}}, kStepTimeout));
   return {};
 }
 
@@ -203,7 +203,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   // is held after go (GPU), small inputs are copied by the call instead, behind that.
   const auto prepare = [&]() -> Result<uint64_t> {
     KB_ASSIGN_OR_RETURN(const uint64_t seed, Draw(plan));
-    KB_RETURN_IF_ERROR(Present("present"));
+    KB_RETURN_IF_ERROR(Present("present", plan.in_place));
     return seed;
   };
   // 3 and 4. Candidate: go, done, secret positions; then the runner is frozen again.

@@ -37,6 +37,7 @@ struct RoundPlan {
   std::string distribution = "natural";
   int weights = 0;
   bool scored = false;
+  bool in_place = false;  // its inputs are there before go also where others' come behind it; not for timing
   std::optional<int64_t> input_seed;
 };
 
@@ -113,7 +114,7 @@ class Rounds {
   Result<std::variant<Answer, Finding>> Ring(CallKind kind, const std::function<Result<uint64_t>()>& prepare,
                                              double timeout_s);
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
-  Status Present(const char* step);
+  Status Present(const char* step, bool in_place = false);
   Status DrawForProfile();
   // A call of the reference. In a process of its own events tell "us", and "clock_us" is the judge's clock without the
   // offset.

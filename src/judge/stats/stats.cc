@@ -45,7 +45,7 @@ double Scatter(std::span<const double> times) {
 }
 
 bool FollowsNeighbour(std::span<const TimedRound> rounds, size_t i) {
-  return i > 0 && rounds[i - 1].index + 1 == rounds[i].index;
+  return i > 0 && rounds[i - 1].index + 1 == rounds[i].index && !rounds[i].apart;
 }
 
 // Quantiles of `values` at (i + 1/2) / count, between two of them where they fall between two; 1 <= count <= values.

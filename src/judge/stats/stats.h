@@ -63,6 +63,7 @@ struct TimedRound {
   double candidate_us = 0;
   double baseline_us = 0;
   bool scored = true;  // a round that is not scored still serves its neighbour as a baseline
+  bool apart = false;  // from the round before, which has other inputs
 };
 
 // Two speedups for each scored round, in order: B_{i-1} / A_i and B_i / A_i, or the latter alone where the round before

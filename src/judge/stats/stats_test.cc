@@ -134,6 +134,10 @@ TEST(StatsTest, RatiosUseTheBaselinesOnBothSides) {
       {4, 40, 60, true},  // round 3 was void, so its baseline is not there
   };
   EXPECT_EQ(SpeedupRatios(rounds), (std::vector<double>{100.0 / 50, 120.0 / 50, 120.0 / 50, 80.0 / 50, 60.0 / 40}));
+  // Rounds 1 and 2 have different inputs.
+  std::vector<TimedRound> apart = rounds;
+  apart[2].apart = true;
+  EXPECT_EQ(SpeedupRatios(apart), (std::vector<double>{100.0 / 50, 120.0 / 50, 80.0 / 50, 60.0 / 40}));
 }
 
 TEST(StatsTest, SteadyDriftCancels) {
