@@ -114,15 +114,21 @@ struct Calling {
   std::function<bool(SecretReader*)> locate = {};
 };
 
+// What a call copies to the inputs where the device is held (GPU).
+struct LateInputs {
+  std::span<const CopyItem> copies;
+  // They are there before: copied once more, so that the call takes as long as others do. Its runner sleeps until go.
+  bool in_place = false;
+};
+
 // The runner of one candidate, as the device sees it. It is frozen except inside Call().
 class RunnerLink {
  public:
   virtual ~RunnerLink() = default;
-  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late`,
-  // where the device is held: copied to the inputs behind that, so what a runner's host or copy engines do until then
-  // is of no use to it.
+  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late` comes
+  // behind the hold, so what a runner's host or copy engines do until then is of no use to it.
   virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
-                    std::span<const CopyItem> late = {}) = 0;
+                    const LateInputs& late = {}) = 0;
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
   // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.

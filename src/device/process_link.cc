@@ -49,21 +49,21 @@ class ProcessLink : public RunnerLink {
     Freeze();
   }
 
-  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
-            std::span<const CopyItem> late) override {
+  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked, const LateInputs& late) override {
     if (clocked) secrets_->Draw();
     const uint64_t before = Tell(kind, argument);
-    KB_CHECK(late.empty() || options_.hold);
+    KB_CHECK(late.copies.empty() || options_.hold);
+    const bool comes_late = !late.copies.empty() && !late.in_place;
     Span span;
     if (!Slept(&span)) return span;
     const int64_t waited = RunDelayNs(pid_);
-    const bool wakes_before = options_.watch && !late.empty();
+    const bool wakes_before = options_.watch && comes_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
       if (wakes_before) Wake();
       span.gap_ns = options_.watch();
       if (!wakes_before && !Slept(&span)) return span;
-      if (options_.hold) options_.hold(late);
+      if (options_.hold) options_.hold(late.copies);
     }
     const int64_t start = NowNs();
     Ring();
@@ -78,10 +78,10 @@ class ProcessLink : public RunnerLink {
     if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
-    if (clocked && !late.empty() && options_.taken && span.end == SpanEnd::kDone) {
+    if (clocked && !late.copies.empty() && options_.taken && span.end == SpanEnd::kDone) {
       const int64_t taken_ns = options_.taken();
       span.gap_ns = std::max(span.gap_ns, taken_ns);
-      if (taken_ns > 0) span.end = SpanEnd::kTooEarly;
+      if (taken_ns > 0 && comes_late) span.end = SpanEnd::kTooEarly;
     }
     seat_.Return();
     if (!options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;

@@ -16,7 +16,7 @@ using nlohmann::json;
 // Inputs of more bytes are put in place before go: a bus brings some 30 MB to the host while the device is held, so it
 // cannot have read them by then, if it is not woken sooner.
 constexpr size_t kMostLateBytes = size_t{64} << 20;
-// So are others, if so many calls in a row have met somebody else on the device.
+// So are others, if so many calls in a row have met somebody else on the device. (These are copied once more then.)
 constexpr int kMostTooEarly = 3;
 
 const char* EndName(SpanEnd end) {
@@ -180,16 +180,18 @@ void Session::SetParameters(const void* const* from) { device_->Copy(Copies(para
 void Session::Present(const void* const* from, bool in_place) {
   secret_ = RandomBits();
   std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
-  if (no_inputs_ && !in_place && too_early_ < kMostTooEarly) late_ = std::exchange(copies, {});
+  in_place_ = in_place || too_early_ >= kMostTooEarly;
+  if (no_inputs_) late_ = copies;
+  if (no_inputs_ && !in_place_) copies.clear();
   device_->Present(copies, ToPoison(), secret_);
 }
 
 // What Present() has left to the call. An empty one copies as much, so that an offset holds it. One that is traced, and
-// not timed, is to find its caches cold: its inputs are in place before. (After too many that came too early, an offset
-// is longer than its calls by a copy and a flush. Their rounds are void, or all are that the device is shared with.)
+// not timed, is to find its caches cold: its inputs are in place before.
 std::vector<CopyItem> Session::TakeLate(CallKind kind) {
   std::vector<CopyItem> late = std::exchange(late_, {});
-  if (kind == CallKind::kEmpty && no_inputs_ && too_early_ < kMostTooEarly) {
+  if (kind == CallKind::kEmpty && no_inputs_) {
+    in_place_ = too_early_ >= kMostTooEarly;
     for (const Part& part : input_parts_) {
       late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
     }
@@ -225,7 +227,8 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   placed_ = false;
-  const Span span = link_->Call(kind, argument, timeout_ns, clocked, TakeLate(kind));
+  const std::vector<CopyItem> late = TakeLate(kind);
+  const Span span = link_->Call(kind, argument, timeout_ns, clocked, {late, in_place_});
   if (span.end == SpanEnd::kTooEarly) ++too_early_;
   if (span.end == SpanEnd::kDone) too_early_ = 0;
   json result = {{"end", EndName(span.end)},

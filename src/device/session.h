@@ -76,7 +76,8 @@ class Session {
   Sizes sizes_;
   std::shared_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share(); the first may serve two sessions
   std::shared_ptr<Buffer> no_inputs_;                      // what an empty call copies if inputs come late, else null
-  std::vector<CopyItem> late_;                             // what the next call is to put in place
+  std::vector<CopyItem> late_;                             // what the next call is to put in place,
+  bool in_place_ = false;                                  // or to copy once more
   int too_early_ = 0;                                      // calls in a row that ended so
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()

@@ -50,9 +50,9 @@ class FakeRunner {
   Span Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
     return link_->Call(kind, 5, timeout_ns, kind == CallKind::kForward);
   }
-  Span CallWithLateInputs() {
+  Span CallWithLateInputs(bool in_place = false) {
     const CopyItem input{};
-    return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {&input, 1});
+    return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {{&input, 1}, in_place});
   }
   RunnerLink* link() { return link_.get(); }
   int pid() const { return pid_; }
@@ -119,7 +119,8 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
 
 // Who could read its inputs during the watch sleeps until go; and late inputs come between watch and go.
 TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
-  for (const bool late : {false, true}) {
+  enum Inputs { kBefore, kLate, kBoth };
+  for (const Inputs inputs : {kBefore, kLate, kBoth}) {
     Shared shared;
     FakeRunner* runner = nullptr;
     std::string steps;
@@ -129,9 +130,9 @@ TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
       steps += AllThreadsStopped(runner->pid()) ? "watched asleep" : "watched awake";
       return 0;
     };
-    const auto hold = [&](std::span<const CopyItem> inputs) {
+    const auto hold = [&](std::span<const CopyItem> copies) {
       EXPECT_EQ(shared.bell()->go, last_go) << "go comes after it";
-      steps += inputs.empty() ? ", held" : ", held and filled";
+      steps += copies.empty() ? ", held" : ", held and filled";
     };
     FakeRunner made(shared,
                     [](runner::Mailbox* mailbox) {
@@ -144,9 +145,11 @@ TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
     runner = &made;
     for (int call = 0; call < 2; ++call) {
       steps.clear();
-      const Span span = late ? made.CallWithLateInputs() : made.Call();
+      const Span span = inputs == kBefore ? made.Call() : made.CallWithLateInputs(inputs == kBoth);
       EXPECT_EQ(span.end, SpanEnd::kDone);
-      EXPECT_EQ(steps, late ? "watched awake, held and filled" : "watched asleep, held");
+      EXPECT_EQ(steps, inputs == kBefore ? "watched asleep, held"
+                       : inputs == kLate ? "watched awake, held and filled"
+                                         : "watched asleep, held and filled");
       last_go = shared.bell()->go;
     }
   }
@@ -172,6 +175,9 @@ TEST(Doorbell, ACallBeforeItsInputsIsToldApart) {
   span = runner.Call();
   EXPECT_EQ(span.end, SpanEnd::kDone) << "inputs that were in place";
   EXPECT_EQ(span.gap_ns, 0);
+  span = runner.CallWithLateInputs(true);
+  EXPECT_EQ(span.end, SpanEnd::kDone) << "inputs that were in place, too";
+  EXPECT_EQ(span.gap_ns, 400);
   taken_ns = 0;
   EXPECT_EQ(runner.CallWithLateInputs().end, SpanEnd::kDone);
 }

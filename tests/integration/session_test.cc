@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "wire/report.h"
@@ -20,16 +22,16 @@ constexpr kb_dtype kFloat{KB_FLOAT, 32, 1};
 // What the calls of a test end with, in order, and what they were given.
 struct Script {
   std::vector<SpanEnd> ends;
-  std::vector<bool> late;  // of each call: had it inputs to put in place?
+  std::vector<std::string> late;  // of each call: had it inputs to put in place?
 };
 
 class ScriptedLink : public RunnerLink {
  public:
   ScriptedLink(Script* script, Calling calling, std::unique_ptr<SecretReader> secrets)
       : script_(script), calling_(std::move(calling)), secrets_(std::move(secrets)) {}
-  Span Call(CallKind, uint64_t, int64_t, bool, std::span<const CopyItem> late) override {
-    for (const CopyItem& item : late) std::memcpy(item.to, item.from, item.bytes);
-    script_->late.push_back(!late.empty());
+  Span Call(CallKind, uint64_t, int64_t, bool, const LateInputs& late) override {
+    for (const CopyItem& item : late.copies) std::memcpy(item.to, item.from, item.bytes);
+    script_->late.push_back(late.copies.empty() ? "nothing" : late.in_place ? "again" : "late");
     if (calling_.locate) calling_.locate(secrets_.get());
     const size_t call = script_->late.size() - 1;
     return {.end = call < script_->ends.size() ? script_->ends[call] : SpanEnd::kDone};
@@ -134,7 +136,7 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   small.Present(5, true);
   EXPECT_TRUE(small.InPlace()) << "asked for";
   small.Call();
-  EXPECT_EQ(script.late, std::vector<bool>({true, true, false, false}));
+  EXPECT_EQ(script.late, std::vector<std::string>({"late", "late", "nothing", "again"}));
 
   script.late.clear();
   Held large(&script, (int64_t{64} << 20) / 4 + 1);
@@ -142,7 +144,7 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   large.Present(3);
   EXPECT_TRUE(large.InPlace());
   large.Call();
-  EXPECT_EQ(script.late, std::vector<bool>({false, false}));
+  EXPECT_EQ(script.late, std::vector<std::string>({"nothing", "nothing"}));
 }
 
 TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
@@ -154,7 +156,7 @@ TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
     EXPECT_EQ(held.Call() == "too_early", end == SpanEnd::kTooEarly);
     EXPECT_TRUE(held.InPlace());
   }
-  EXPECT_EQ(script.late, std::vector<bool>({true, true, true, true, true, true, false, true}));
+  EXPECT_EQ(script.late, std::vector<std::string>({"late", "late", "late", "late", "late", "late", "again", "late"}));
 }
 
 // A module's first call may make what later ones need, a workspace or packed weights, in the memory that it shares.

@@ -37,7 +37,7 @@ struct RoundPlan {
   std::string distribution = "natural";
   int weights = 0;
   bool scored = false;
-  bool in_place = false;  // its inputs are there before go also where others' come behind it; not for timing
+  bool in_place = false;  // its inputs are there before go also where others' come behind it
   std::optional<int64_t> input_seed;
 };
 
