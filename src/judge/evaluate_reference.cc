@@ -24,11 +24,11 @@ bool Evaluator::WantsReference(const Protocol& protocol) const {
 Result<bool> Evaluator::StartReference(const Request& request, const json& problem, StepTimes* times) {
   const Protocol& protocol = request.protocol;
   if (!WantsReference(protocol)) return false;
-  const int64_t start = NowNs();
   const bool serves = reference_ && reference_->baseline == protocol.baseline && !reference_->process->WaitForEnd({});
+  if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
+  const int64_t start = NowNs();
   if (!serves) {
     EndReference();
-    AwaitDeath(times);  // of the last runner, before this one's offset is measured
     KB_ASSIGN_OR_RETURN(
         ChannelMessage reply,
         device_->Call({{"op", "share_reference"}, {"size", request.size}, {"kind", protocol.baseline}}, kStepTime));

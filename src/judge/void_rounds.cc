@@ -95,8 +95,9 @@ bool SlowThroughout(const Evaluation& evaluation) {
   int rounds = 0;
   bool one_not_void = false, beyond_doubt = true;
   for (const Round& round : evaluation.rounds) {
+    if (!round.plan.scored) continue;
     if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
-    if (!round.plan.scored || round.plan.distribution != "natural") continue;
+    if (round.plan.distribution != "natural") continue;
     const double baseline_us = std::max(round.baseline_us, evaluation.undisturbed_us);
     if (baseline_us >= limit * evaluation.CandidateUs(round)) return false;
     ++rounds;

@@ -136,7 +136,8 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   small.Present(5, true);
   EXPECT_TRUE(small.InPlace()) << "asked for";
   small.Call();
-  EXPECT_EQ(script.late, std::vector<std::string>({"late", "late", "nothing", "again"}));
+  small.Call(CallKind::kEmpty);
+  EXPECT_EQ(script.late, std::vector<std::string>({"late", "late", "nothing", "again", "late"}));
 
   script.late.clear();
   Held large(&script, (int64_t{64} << 20) / 4 + 1);
@@ -153,6 +154,7 @@ TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {
   Held held(&script, 1000);
   for (const SpanEnd end : script.ends) {
     held.Present(static_cast<float>(script.late.size() + 1));
+    EXPECT_EQ(held.InPlace(), script.late.size() == 6) << "after three in a row";
     EXPECT_EQ(held.Call() == "too_early", end == SpanEnd::kTooEarly);
     EXPECT_TRUE(held.InPlace());
   }

@@ -116,12 +116,12 @@ namespace {
 // Without it a few functions are missing (those that update atomics) and the others compile to the same instructions.
 constexpr char kGroupsAlone[] = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES";
 
-// Whether a source includes cooperative groups and nothing that reads libcu++ in any case. A wrong guess costs time and
-// nothing else.
+// Whether a source includes cooperative groups, and nothing that reads libcu++ in any case or means something else
+// without. What does not compile so is built whole.
 bool UsesGroupsAlone(std::string_view source) {
   const auto has = [&](std::string_view text) { return source.find(text) != std::string_view::npos; };
-  // The integers that its traits do not know as such: an int8_t would be reduced by other instructions.
-  const bool others = has("int8_t") || has("signed char") || has("wchar_t") || has("char16_t") || has("__int128");
+  // The integers that its traits do not all know as such: an int8_t would be reduced by other instructions.
+  const bool others = has("char") || has("8_t") || has("__int128");
   return has("<cooperative_groups") && !others && !has("cuda::") && !has("<cuda/") && !has("<cub/") &&
          !has("<thrust/") && LibrariesIncludedBy(source).empty();
 }

@@ -15,7 +15,7 @@ RoundPlan Planner::WarmUp(int number, int of) {
   const size_t used = protocol_.comparison == "anchored" ? Stresses() : 0;
   const int turn = protocol_.stress_every > 0 ? number : of - 1 - number;
   RoundPlan plan = Plan(used > 0 ? stress_[static_cast<size_t>(turn) % used] : "natural", false);
-  plan.in_place = number == 0 && of > 1;
+  plan.in_place = number == 0 && (of > 1 || protocol_.stress_every > 0);
   return plan;
 }
 

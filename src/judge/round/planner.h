@@ -18,9 +18,9 @@ class Planner {
   Planner(const Protocol& protocol, const nlohmann::json& problem);
 
   // Warm-up is where precision that was traded away shows first: its rounds are stressed. Where no others are, the last
-  // of them has the problem's first distribution, for its time is looked at too (Course::LookElsewhere). The first of
-  // several finds its inputs in place: what a candidate makes of the first ones it meets, a scale or a workspace,
-  // stays.
+  // of them has the problem's first distribution, for its time is looked at too (Course::LookElsewhere). The first
+  // finds its inputs in place, unless that is this one: what a candidate makes of the first inputs it meets, a scale or
+  // a workspace, stays.
   RoundPlan WarmUp(int number, int of);
   RoundPlan Natural();
   // A void round is run again with new inputs of the same distribution and the same weights.
