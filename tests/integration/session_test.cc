@@ -85,18 +85,23 @@ class ScriptedDevice : public Device {
   Script* script_;
 };
 
+// Of one input of `elements` numbers, and the same output.
+nlohmann::json Layout(int64_t elements) {
+  const nlohmann::json part = {
+      {"offset", 0}, {"bytes", 4 * elements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {elements}}};
+  return {{"inputs", {part}},
+          {"outputs", {part}},
+          {"parameters", nlohmann::json::array()},
+          {"inputs_bytes", 4 * elements},
+          {"outputs_bytes", 4 * elements},
+          {"parameters_bytes", 0}};
+}
+
 // A session as a reference's process has it: one input of `elements` numbers, the same output.
 class Held {
  public:
   Held(Script* script, int64_t elements) : device_(script), numbers_(static_cast<size_t>(elements)) {
-    const nlohmann::json part = {
-        {"offset", 0}, {"bytes", 4 * elements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {elements}}};
-    session_ = *Session::Create(&device_, {{"inputs", {part}},
-                                           {"outputs", {part}},
-                                           {"parameters", nlohmann::json::array()},
-                                           {"inputs_bytes", 4 * elements},
-                                           {"outputs_bytes", 4 * elements},
-                                           {"parameters_bytes", 0}});
+    session_ = *Session::Create(&device_, Layout(elements));
     int fds[4];
     EXPECT_TRUE(session_->ShareInputs(fds));
     session_->Attach(0, Fd());
@@ -167,14 +172,7 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
   ScriptedDevice device(&script);
   constexpr int64_t kElements = 1000;
   constexpr size_t kArena = size_t{1} << 20, kPlace = 4096, kKept = kArena / 2;
-  const nlohmann::json part = {
-      {"offset", 0}, {"bytes", 4 * kElements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {kElements}}};
-  const auto session = *Session::Create(&device, {{"inputs", nlohmann::json::array()},
-                                                  {"outputs", {part}},
-                                                  {"parameters", nlohmann::json::array()},
-                                                  {"inputs_bytes", 0},
-                                                  {"outputs_bytes", 4 * kElements},
-                                                  {"parameters_bytes", 0}});
+  const auto session = *Session::Create(&device, Layout(kElements));
   int fds[4];
   ASSERT_TRUE(session->Share(nullptr, nullptr, kArena, fds));
   session->Attach(0, Fd());
@@ -185,6 +183,8 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
   };
   auto* bell = static_cast<Doorbell*>(map(fds[0], kDoorbellBytes));
   auto* arena = static_cast<volatile uint32_t*>(map(fds[2], kArena));
+  const std::vector<float> numbers(kElements);
+  const void* from = numbers.data();
   const size_t output = kPlace / sizeof *arena, kept = kKept / sizeof *arena;
   const auto call = [&](ReportStatus status) {
     Report report{.status = status};
@@ -194,10 +194,10 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
     bell->report_size = static_cast<uint32_t>(bytes.size());
     EXPECT_EQ(nlohmann::json::parse(session->Call(CallKind::kForward, 0, 0, true)).at("end"), "too_early");
     arena[kept] = 7;
-    session->Present(nullptr);
+    session->Present(&from);
   };
 
-  session->Present(nullptr);
+  session->Present(&from);
   EXPECT_NE(arena[output], 0u);
   EXPECT_EQ(arena[kept], arena[output]) << "before the first call all of it is poisoned";
   call(ReportStatus::kRaised);

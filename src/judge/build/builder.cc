@@ -113,14 +113,15 @@ Status Builder::PlanNvcc(const std::string& source, const std::vector<std::strin
 namespace {
 
 // Cooperative groups read libcu++, which is two thirds of their time, for type traits that they have themselves.
-// Without it a few functions are missing (those that update atomics) and the others compile to the same instructions.
+// Without it a few functions are missing (those that update atomics), and the others compile to the same instructions,
+// but for integers that their own traits do not know.
 constexpr char kGroupsAlone[] = "-D_CG_LIMIT_INCLUDED_DEPENDENCIES";
 
 // Whether a source includes cooperative groups, and nothing that reads libcu++ in any case or means something else
 // without. What does not compile so is built whole.
 bool UsesGroupsAlone(std::string_view source) {
   const auto has = [&](std::string_view text) { return source.find(text) != std::string_view::npos; };
-  // The integers that its traits do not all know as such: an int8_t would be reduced by other instructions.
+  // Among these are those integers, such as int8_t.
   const bool others = has("char") || has("8_t") || has("__int128");
   return has("<cooperative_groups") && !others && !has("cuda::") && !has("<cuda/") && !has("<cub/") &&
          !has("<thrust/") && LibrariesIncludedBy(source).empty();

@@ -76,6 +76,7 @@ class Builder {
 
   Result<BuildResult> BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
                                 const CompileLimits& limits) const;
+  // `more_flags`: beside those that every candidate gets.
   Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc, const GpuBuildFacts& gpu,
                                     const CompileLimits& limits, const std::vector<std::string>& more_flags) const;
   // No result: nvcc has to do it.
