@@ -4,7 +4,7 @@
     bench/aa.py [--runs 20] [--engines 1] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda] [-- FLAG...]
     bench/aa.py --native [--runs 10] [--protocol quick]
 
-A problem may name its own size behind an @. --engines N: by N commands one after the other, for where an engine's processes and their
+A problem is a number, which may name its own size behind an @, or the path of a file. --engines N: by N commands one after the other, for where an engine's processes and their
 memory lie is part of what a short call on a GPU takes. What follows -- is passed on to `kernelbench eval`: a smaller --half-width shows what is
 left when more rounds have averaged chance out. --native: kernels of the examples on a GPU, each against itself in other runners: by how
 much do two evaluations' times of one kernel differ?
@@ -62,7 +62,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for entry in arguments.problems.split(","):
             name, _, size = entry.partition("@")
-            candidate = self_candidate(files[name], directory)
+            candidate = self_candidate(files.get(name, name), directory)
             results = []
             for engine in range(arguments.engines):
                 runs = len(range(engine, arguments.runs, arguments.engines))

@@ -15,7 +15,7 @@ usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
                  every round of them; default build/gpu
 
 Parts, in this order if none is named:
-  aa           eleven modules from 5 us to 50 ms against themselves under strict, ten times each by two engines
+  aa           twelve modules from 5 us to 50 ms against themselves under strict, ten times each by two engines
   networks     seven whose calls take as long as their launches, under quick
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
@@ -72,7 +72,7 @@ built_run() {
 
 aa() {
   bench/aa.py --device cuda --protocol strict --runs 10 --engines 2 \
-    --problems 1/42,1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,modern:12@standard \
+    --problems bench/problems/relu_64k.py@standard,1/42,1/19,v3:1/14@standard,v3:1/3@standard,v3:1/13@standard,v3:1/1@standard,v3:2/3@standard,1/1@standard,1/23@standard,v3:3/3@standard,modern:12@standard \
     -- --half-width 0.005
 }
 networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3/9@standard,3/15@standard,3/16@standard; }

@@ -370,7 +370,8 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     }
     const Speedup so_far = EstimateFor(*evaluation, "natural");
     if (so_far.half_width <= protocol.half_width) break;
-    surely_slow = so_far.high < protocol.slow_below && check != protocol.round_checks.back();
+    const double high = so_far.high * ColdRunnerFactor(*evaluation, so_far.candidate_us);
+    surely_slow = high < protocol.slow_below && check != protocol.round_checks.back();
     if (surely_slow) break;
   }
   KB_ASSIGN_OR_RETURN(finding, course.LookElsewhere());
@@ -380,6 +381,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   HedgeAgainstSlowerMachine(evaluation);
   HedgeAgainstHiddenLaunches(evaluation);
   HedgeAgainstLeftOutCopy(problem, evaluation);
+  HedgeAgainstColdRunner(evaluation);
   AddTimingNotes(problem, surely_slow, evaluation);
   if (protocol.TimedByEvents()) TimeByEvents(evaluation);
   return finding;

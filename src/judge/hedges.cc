@@ -70,4 +70,13 @@ void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluati
   speedup.low *= speedup.candidate_us / (speedup.candidate_us + CopyUs(problem, *evaluation));
 }
 
+double ColdRunnerFactor(const Evaluation& evaluation, double candidate_us) {
+  if (evaluation.device != "cpu" || evaluation.candidate.at("kind") != "module" || !(candidate_us > 0)) return 1;
+  return candidate_us / (candidate_us - std::min(kCpuColdModuleUs, candidate_us / 2));
+}
+
+void HedgeAgainstColdRunner(Evaluation* evaluation) {
+  evaluation->speedup->high *= ColdRunnerFactor(*evaluation, evaluation->speedup->candidate_us);
+}
+
 }  // namespace kb

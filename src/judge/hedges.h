@@ -15,6 +15,10 @@ inline constexpr double kCudaModuleUs = 90;
 // device, hides as launches do, and is in no offset. Where launching takes longer than that hides, it is in the clock
 // alone.
 inline constexpr double kOwnModuleUs = 60;
+// On the CPU a module's call takes so much longer in a runner than where the reference runs, beyond an empty call's
+// offset, which passes through no Python: its process is stopped between calls, and its code and its pages are cold
+// (A/A of modules of 0.1 to 0.4 ms: 32 to 71 us, bench/results/aa_cpu.md).
+inline constexpr double kCpuColdModuleUs = 60;
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
 // reaches down to what the quietest baseline says.
@@ -28,6 +32,11 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation);
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
 // On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
 void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation);
+// And it may be quicker than it seems, by what its process is colder, but by half of a call at most: as many times as
+// quick as `candidate_us` says; 1 for all others.
+double ColdRunnerFactor(const Evaluation& evaluation, double candidate_us);
+// The interval reaches up to that.
+void HedgeAgainstColdRunner(Evaluation* evaluation);
 
 // How long a runner on the CPU may take to copy a module's outputs into shared memory, generously. `problem`: with
 // "outputs" as the device process describes them.

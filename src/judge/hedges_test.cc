@@ -165,5 +165,25 @@ TEST(Hedges, AModuleMayLeaveOutItsCopyOnACpuAlone) {
   EXPECT_EQ(native.speedup->low, 0.95);
 }
 
+TEST(Hedges, AModuleMayBeQuickerThanItsColdProcessOnACpuAlone) {
+  Evaluation module = Even();
+  module.candidate["kind"] = "module";
+  HedgeAgainstColdRunner(&module);
+  EXPECT_EQ(module.speedup->high, 1.05) << "on a GPU both sides' processes are alike";
+  module.device = "cpu";
+  HedgeAgainstColdRunner(&module);
+  EXPECT_DOUBLE_EQ(module.speedup->high, 1.05 * 1'000 / 940);
+  Evaluation shorter = Even();
+  shorter.device = "cpu";
+  shorter.candidate["kind"] = "module";
+  shorter.speedup->candidate_us = 100;
+  HedgeAgainstColdRunner(&shorter);
+  EXPECT_DOUBLE_EQ(shorter.speedup->high, 2 * 1.05) << "half of a call at most";
+  Evaluation native = Even();
+  native.device = "cpu";
+  HedgeAgainstColdRunner(&native);
+  EXPECT_EQ(native.speedup->high, 1.05);
+}
+
 }  // namespace
 }  // namespace kb
