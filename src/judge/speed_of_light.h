@@ -13,7 +13,8 @@ namespace kb {
 // "fraction": of that speed which `candidate_us` reaches}. Null without figures or rates. `device_info` has copy_gb_s
 // (bytes read plus bytes written) and "rates": {"fp32", "tf32", "fp16", "bf16"} in TFLOP/s as far as the device has
 // them. The bytes are those of fp32; an fp32 problem's products count at the rate of fp32, for that is what its error
-// budget asks of a product of matrices.
+// budget asks of a product of matrices. Where a candidate surely is faster than that (convolutions may be in TF32, as
+// their baseline is), it is the rate of TF32.
 nlohmann::json SpeedOfLight(const nlohmann::json& figures, const nlohmann::json& device_info,
                             const std::string& precision, double candidate_us);
 

@@ -25,6 +25,22 @@ TEST(SpeedOfLight, IsTheLongerOfMemoryAndCompute) {
   EXPECT_DOUBLE_EQ(slow.at("fraction"), 0.5);
 }
 
+TEST(SpeedOfLight, CountsTf32WhereFp32WouldTakeLonger) {
+  const json tf32 = SpeedOfLight(kMatmul, kDevice, "fp32", 40);
+  EXPECT_EQ(tf32.at("rate"), "tf32");
+  EXPECT_DOUBLE_EQ(tf32.at("compute_us"), 20);
+  EXPECT_DOUBLE_EQ(tf32.at("fraction"), 0.5);
+  json tensor_cores = kDevice;
+  tensor_cores["rates"]["tf32"] = 1000;
+  const json memory = SpeedOfLight(kMatmul, tensor_cores, "fp32", 24);
+  EXPECT_EQ(memory.at("bound"), "memory") << "products take 2 us then";
+  EXPECT_DOUBLE_EQ(memory.at("fraction"), 0.5);
+  const json measured_low = SpeedOfLight(kMatmul, kDevice, "fp32", 190);
+  EXPECT_EQ(measured_low.at("rate"), "fp32") << "rates are measured to some percent";
+  const json cpu = SpeedOfLight(kMatmul, {{"copy_gb_s", 1000}, {"rates", {{"fp32", 10}}}}, "fp32", 40);
+  EXPECT_EQ(cpu.at("rate"), "fp32") << "there is no other";
+}
+
 TEST(SpeedOfLight, SaysNothingWithoutFigures) {
   EXPECT_TRUE(SpeedOfLight(json::object(), kDevice, "fp32", 1).is_null());
   EXPECT_TRUE(SpeedOfLight(kMatmul, json::object(), "fp32", 1).is_null());
