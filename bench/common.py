@@ -33,6 +33,8 @@ def heading(title, evaluation):
 
 def self_candidate(problem_file, directory):
     """A candidate that is the problem's own reference."""
+    if not pathlib.Path(problem_file).is_file():
+        raise SystemExit(f"there is no problem {problem_file}: it is neither a name that `kernelbench problems list` prints nor a file")
     path = pathlib.Path(directory) / f"self_{pathlib.Path(problem_file).name}"
     path.write_text(pathlib.Path(problem_file).read_text() + "\n\nclass ModelNew(Model):\n    pass\n")
     return path
