@@ -4,10 +4,10 @@
     bench/aa.py [--runs 20] [--engines 1] [--protocol quick] [--problems 1/23,1/36@standard,...] [--size small] [--device cuda] [-- FLAG...]
     bench/aa.py --native [--runs 10] [--protocol quick]
 
-A problem is a number, which may name its own size behind an @, or the path of a file. --engines N: by N commands one after the other, for where an engine's processes and their
-memory lie is part of what a short call on a GPU takes. What follows -- is passed on to `kernelbench eval`: a smaller --half-width shows what is
-left when more rounds have averaged chance out. --native: kernels of the examples on a GPU, each against itself in other runners: by how
-much do two evaluations' times of one kernel differ?
+A problem is a name or a file's path, and may name its own size behind an @. --engines N: by N commands one after the other, for where
+an engine's processes and their memory lie is part of what a short call on a GPU takes. What follows -- is passed on to `kernelbench eval`:
+a smaller --half-width shows what is left when more rounds have averaged chance out. --native: kernels of the examples on a GPU, each
+against itself in other runners: by how much do two evaluations' times of one kernel differ?
 """
 
 import argparse

@@ -24,7 +24,8 @@ using nlohmann::json;
 // Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
 // that can be subtracted is (bench/results/aa_cpu.md).
 constexpr double kCpuFloor = 0.08;
-// A module's outputs are copied to shared memory on both sides, which takes up to 100 us longer in a runner.
+// A module's outputs are copied to shared memory on both sides, which takes up to 100 us longer in a runner. Of calls
+// below a millisecond what does not grow with them is more than that share (kCpuColdModuleUs).
 constexpr double kCpuModuleFloor = 0.12;
 // The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
 constexpr double kCudaFloor = 0.02;

@@ -10,6 +10,13 @@
 #include "judge/void_rounds.h"
 
 namespace kb {
+namespace {
+
+bool IsCpuModule(const Evaluation& evaluation) {
+  return evaluation.device == "cpu" && evaluation.candidate.at("kind") == "module";
+}
+
+}  // namespace
 
 void HedgeAgainstLoad(Evaluation* evaluation) {
   double quietest = std::numeric_limits<double>::infinity(), latest_us = 0;
@@ -65,13 +72,12 @@ double CopyUs(const nlohmann::json& problem, const Evaluation& evaluation) {
 
 void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation) {
   Speedup& speedup = *evaluation->speedup;
-  if (evaluation->device != "cpu" || evaluation->candidate.at("kind") != "module" || !(speedup.candidate_us > 0))
-    return;
+  if (!IsCpuModule(*evaluation) || !(speedup.candidate_us > 0)) return;
   speedup.low *= speedup.candidate_us / (speedup.candidate_us + CopyUs(problem, *evaluation));
 }
 
 double ColdRunnerFactor(const Evaluation& evaluation, double candidate_us) {
-  if (evaluation.device != "cpu" || evaluation.candidate.at("kind") != "module" || !(candidate_us > 0)) return 1;
+  if (!IsCpuModule(evaluation) || !(candidate_us > 0)) return 1;
   return candidate_us / (candidate_us - std::min(kCpuColdModuleUs, candidate_us / 2));
 }
 

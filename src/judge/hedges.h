@@ -32,11 +32,11 @@ void HedgeAgainstSlowerMachine(Evaluation* evaluation);
 void HedgeAgainstHiddenLaunches(Evaluation* evaluation);
 // On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
 void HedgeAgainstLeftOutCopy(const nlohmann::json& problem, Evaluation* evaluation);
-// And it may be quicker than it seems, by what its process is colder, but by half of a call at most: as many times as
-// quick as `candidate_us` says; 1 for all others.
-double ColdRunnerFactor(const Evaluation& evaluation, double candidate_us);
-// The interval reaches up to that.
+// On the CPU: a module may be quicker than it seems, for its process is colder (kCpuColdModuleUs). The interval reaches
+// up to that.
 void HedgeAgainstColdRunner(Evaluation* evaluation);
+// How many times as quick as `candidate_us` says that may be: at most 2; 1 for native candidates and on a GPU.
+double ColdRunnerFactor(const Evaluation& evaluation, double candidate_us);
 
 // How long a runner on the CPU may take to copy a module's outputs into shared memory, generously. `problem`: with
 // "outputs" as the device process describes them.
