@@ -27,7 +27,7 @@ from .channel import Channel
 from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import parsed, pointers
-from .problem import Arrival, Problem, ProblemError, available_bytes, load_module, settle_math, synchronize
+from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD
 
 
@@ -427,7 +427,7 @@ def answer(host, request, fds):
     except (ProblemError, trees.Unsupported) as error:
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
-        if isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error):
+        if is_out_of_memory(error):
             return {"problem_error": f"out of memory while running the reference: {error}", "out_of_memory": True}, []
         return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
                 "traceback": traceback.format_exc()}, []

@@ -11,7 +11,7 @@ import types
 import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
-from .problem import Arrival, seed_generators, synchronize, zeros_like_outputs
+from .problem import Arrival, is_out_of_memory, seed_generators, synchronize, zeros_like_outputs
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -39,12 +39,6 @@ def view(base, spec, device):
     buffer = (ctypes.c_char * spec["bytes"]).from_address(base + spec["offset"])
     flat = torch.frombuffer(buffer, dtype=dtype)
     return flat.as_strided(spec["shape"], spec["strides"])
-
-
-def is_out_of_memory(error):
-    # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
-    said = str(error).lower()
-    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
 
 
 def new_module(source):

@@ -64,6 +64,12 @@ def readable(size):
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
+def is_out_of_memory(error):
+    # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
+    said = str(error).lower()
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
+
+
 def available_bytes(device="cpu"):
     """Memory of the device that can still be taken."""
     if device != "cpu":
@@ -260,6 +266,8 @@ class Problem:
         except trees.Unsupported as error:
             raise ProblemError(f"{self.path}: {error}") from error
         except (Exception, SystemExit) as error:
+            if is_out_of_memory(error):
+                raise ProblemError(f"{self.path}: {what} at this size needs more memory than is free ({error}); choose a smaller --size") from error
             raise ProblemError(f"{self.path}: {what} raised {type(error).__name__}: {error}") from error
 
     def _refuse_what_cannot_fit(self, input_bytes):

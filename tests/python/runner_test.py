@@ -182,10 +182,10 @@ class References(unittest.TestCase):
 
 
 class Planning(unittest.TestCase):
-    def problem(self, **figures):
+    def problem(self, text=PROBLEM, **figures):
         with tempfile.TemporaryDirectory() as directory:
             path = pathlib.Path(directory) / "problem.py"
-            path.write_text(PROBLEM)
+            path.write_text(text)
             return Problem(path, "standard", "fp32", [1], lambda *_: None, figures=figures)
 
     def test_inputs_of_unknown_size_are_made_without_memory_first(self):
@@ -197,6 +197,10 @@ class Planning(unittest.TestCase):
     def test_what_cannot_fit_is_refused_by_its_known_size(self):
         with self.assertRaisesRegex(ProblemError, "choose a smaller --size"):
             self.problem(input_bytes=1 << 60)
+
+    def test_a_forward_that_runs_out_of_memory_says_what_to_do(self):
+        with self.assertRaisesRegex(ProblemError, "forward at this size needs more memory than is free .*choose a smaller --size"):
+            self.problem(PROBLEM.replace("x * 2", "torch.empty(1 << 58)"), input_bytes=64)
 
 
 if __name__ == "__main__":
