@@ -28,28 +28,30 @@ def start_cuda():
 
 
 def multiplication_rates(kind):
-    """TFLOP/s of a large matrix product, the best of a few, by what it is computed in."""
+    """TFLOP/s of a large matrix product, the best of several, by what it is computed in."""
     if kind == "cpu":
         return {"fp32": round(_rate(1024, torch.float32, "cpu", lambda: None), 3)}
-    rates = {"fp32": _rate(4096, torch.float32, kind, torch.cuda.synchronize)}
-    for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16)):
-        rates[name] = _rate(8192, dtype, kind, torch.cuda.synchronize)
+    rates = {name: _rate(8192, dtype, kind, torch.cuda.synchronize)
+             for name, dtype in (("fp16", torch.float16), ("bf16", torch.bfloat16))}
     kept = torch.backends.cuda.matmul.allow_tf32
     torch.backends.cuda.matmul.allow_tf32 = True
     rates["tf32"] = _rate(8192, torch.float32, kind, torch.cuda.synchronize)
     torch.backends.cuda.matmul.allow_tf32 = kept
+    # Last: by now the clocks are up.
+    rates["fp32"] = _rate(4096, torch.float32, kind, torch.cuda.synchronize)
     return {name: round(rate, 1) for name, rate in rates.items()}
 
 
 def _rate(n, dtype, device, wait):
     a, b = (torch.randn(n, n, dtype=dtype, device=device) for _ in range(2))
-    out, best = torch.empty_like(a), math.inf
-    for _ in range(4):
-        wait()
+    out, best, times = torch.empty_like(a), math.inf, 0
+    wait()
+    begin = time.perf_counter()
+    while times < 4 or time.perf_counter() - begin < 0.03:
         start = time.perf_counter()
         torch.matmul(a, b, out=out)
         wait()
-        best = min(best, time.perf_counter() - start)
+        best, times = min(best, time.perf_counter() - start), times + 1
     return 2 * n**3 / best / 1e12
 
 

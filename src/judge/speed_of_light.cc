@@ -8,7 +8,7 @@ using nlohmann::json;
 
 namespace {
 
-// A rate is measured once, to some percent; a candidate that is faster by more than that multiplies in another format.
+// A rate is known to some percent; a candidate that is faster by more than that multiplies in another format.
 constexpr double kSurelyFaster = 1.2;
 
 }  // namespace
