@@ -23,7 +23,7 @@ Parts, in this order if none is named:
   speed        one evaluation under strict and quick, in a running engine and as a cold command
   memory       poison and compare against the copy rate, twice
   sanitizer    compute-sanitizer over kb_gpu_test
-  large        1/45 and 1/49 are judged; 1/45 is refused with 20 GB
+  large        those of levels 1 to 3 with the most inputs and outputs are judged; 1/45 is refused with 20 GB
   native       native kernels against themselves, ten times each
   quickstart   the GPU part of ./quickstart
   builds       .cu candidates, by NVRTC and by nvcc; a load_inline candidate, by PyTorch and by the engine
@@ -103,7 +103,7 @@ modules() { bench/aa_modules.py --device cuda -- --round-checks 10,14,20; }
 # A reference as its own candidate: its answer takes as much memory as the reference's.
 large() {
   local problem file refused
-  for problem in 1/45 1/49; do
+  for problem in 1/45 1/49 1/38 1/36 1/76 1/87 1/63; do
     file=$("$KERNELBENCH_BINARY" problems list "$problem" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["file"])')
     { cat "$file" && printf '\n\nclass ModelNew(Model):\n    pass\n'; } >"$out/self_${problem//\//_}.py" || return 1
     "$KERNELBENCH_BINARY" eval "$problem" "$out/self_${problem//\//_}.py" --protocol quick --device cuda --no-store || return 1

@@ -28,12 +28,16 @@ from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
-from .runner_library import EMPTY, FORWARD
+from .runner_library import EMPTY, FORWARD, LOAD
+
+
+# Tensors of an anchor from where on memory is not kept for the next one, whose smaller tensors would divide it. Taking it takes time.
+_LARGE_BYTES = 1 << 30
 
 
 def shared_like(tensor):
     """An uninitialised tensor of this form in pages of the same kind as a runner's, which are not as quick as the heap's."""
-    if tensor.numel() == 0 or tensor.device.type != "cpu":
+    if tensor.numel() == 0:
         return torch.empty_like(tensor)
     memory = mmap.mmap(-1, tensor.numel() * tensor.element_size())  # shared and anonymous, and exported to nobody
     return torch.frombuffer(memory, dtype=tensor.dtype).as_strided(tensor.shape, tensor.stride())
@@ -59,7 +63,7 @@ class Host(reference_session.Operations):
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session, self.ended, self.beside = {}, None, None, [], None
         self.shared = self.populated = False
-        self.timed, self.weights, self.rng_seed = None, 0, 0
+        self.timed, self.weights, self.rng_seed, self.others_before = None, 0, 0, 0
         self.emptied = False  # torch holds no freed memory any more
         self.arrival = Arrival() if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
@@ -104,8 +108,9 @@ class Host(reference_session.Operations):
                 "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
 
     def has_room(self):
-        """Whether a second runner may wait on the device: on a GPU that takes half a gigabyte, or more with what it loads."""
-        return self.kind == "cpu" or available_bytes(self.kind) > torch.cuda.mem_get_info()[1] // 2
+        """Whether a second runner may wait on the device, or die there: on a GPU that takes half a gigabyte, or more with what it loads."""
+        plan = self.problem.plan
+        return self.kind == "cpu" or available_bytes(self.kind) > max(torch.cuda.mem_get_info()[1] // 2, plan.least() + plan.allowance())
 
     def init_values(self, request):
         """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
@@ -141,6 +146,9 @@ class Host(reference_session.Operations):
                 if budget:
                     self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
             done += 1
+            tensors = truth = expected = a = b = None
+            if problem.plan.inputs + problem.plan.outputs > _LARGE_BYTES:
+                self.release_memory()
         if (budgets, done) != problem.budgets.get(name):
             problem.budgets[name] = (budgets, done)
             self.release_memory()
@@ -196,12 +204,11 @@ class Host(reference_session.Operations):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
         self.end_session(request)
         if self.problem.arena_bytes is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
-            self.problem.arena_bytes = self.arena_bytes()
+            self.problem.arena_bytes = self.problem.plan.arena(min(available_bytes(self.kind), self.problem.free_bytes))
         self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request["module"], 0, False
-        self.blanks = [torch.empty_like(t) for t in self.problem.output_examples] if self.kind != "cpu" and not self.module else []
         self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
         self.make_room()
         return {}
@@ -233,15 +240,8 @@ class Host(reference_session.Operations):
         kept = self.problem.kept if self.kind == "cpu" else {}
         for name, examples in (("working", self.problem.input_examples if copied else []), ("scratch", self.problem.output_examples if self.copies else [])):
             if not kept.get(name):
-                kept[name] = [shared_like(t) for t in examples]
+                kept[name] = [shared_like(t) if self.kind == "cpu" else self.problem.empty_like(t) for t in examples]
         self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
-
-    def arena_bytes(self):
-        """For a module's outputs on a GPU: this call's and one that is kept, and what forward needs besides with an eighth for what is
-        lost between its tensors, if it all fits."""
-        outputs = self.layout["outputs_bytes"]
-        wanted = 2 * outputs + self.problem.forward_bytes * 9 // 8 + (64 << 20)
-        return max(outputs + (2 << 20), min(wanted, available_bytes(self.kind) // 3))
 
     def attach(self, request):
         self.lib.kbd_session_attach(self.session, request["pid"], os.dup(request["fds"][0]))
@@ -259,6 +259,8 @@ class Host(reference_session.Operations):
 
     def draw(self, request):
         if not (self.same_inputs and self.inputs):
+            if self.kind != "cpu":  # the last round's need not be there beside the new ones, nor what only empty calls write
+                self.inputs, self.blanks = [], []
             self.structure, self.inputs = self.problem.draw(request["distribution"], request.get("seed"))
         self.rng_seed = int.from_bytes(os.urandom(7), "little")
         return {"rng_seed": self.rng_seed}
@@ -272,8 +274,19 @@ class Host(reference_session.Operations):
         return {}
 
     def call(self, request):
+        if request["kind"] == LOAD:
+            self.others_before = self.others_bytes()
         return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
                                         int(request["timeout_us"] * 1000), self.clocked(request)))
+
+    def others_bytes(self):
+        """What other processes hold of a GPU's memory."""
+        free, total = torch.cuda.mem_get_info() if self.kind != "cpu" else (0, 0)
+        return total - free - (torch.cuda.memory_reserved() if self.kind != "cpu" else 0)
+
+    def memory_taken(self, _):
+        """By others since the candidate was to be loaded, and what was planned for it. Its processes are stopped."""
+        return {"taken": self.others_bytes() - self.others_before, "planned": self.problem.plan.allowance()}
 
     def clocked(self, request):
         """Whether secret positions are read. On a GPU that is part of every offset: the device must come back to this process."""
@@ -292,6 +305,7 @@ class Host(reference_session.Operations):
         self.lib.kbd_flush(self.device)
         synchronize()
         if not self.module:
+            self.blanks = self.blanks or [self.problem.empty_like(t) for t in self.problem.output_examples]
             return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
         self.lib.kbd_baseline_begin(self.session)
         outputs = self.problem.outputs(self.timed.empty(self.problem.structure, self.problem.input_examples))
@@ -428,7 +442,8 @@ def answer(host, request, fds):
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
         if is_out_of_memory(error):
-            return {"problem_error": f"out of memory while running the reference: {error}", "out_of_memory": True}, []
+            said = ". ".join(str(error).split(". ")[:2]).rstrip(".")  # torch goes on for lines
+            return {"problem_error": f"out of memory while running the reference: {said}; choose a smaller --size", "out_of_memory": True}, []
         return {"problem_error": f"the reference raised {type(error).__name__}: {error}",
                 "traceback": traceback.format_exc()}, []
     finally:

@@ -9,22 +9,33 @@ def _centred(x):
 
 def _scaled(x):
     """Far enough from 0 that exp() overflows where nobody subtracts the maximum."""
-    return 256 * (x - x.mean())
+    x = x - x.mean()  # the one before goes
+    return x.mul_(256)
 
 
 def _sparse(x):
-    return (x - x.mean()) * (torch.rand(x.shape, device=x.device) < 0.1)
+    x = x - x.mean()
+    kept = torch.rand(x.shape, device=x.device) < 0.1
+    return x.mul_(kept)
 
 
 def _structured(x):
     """Signs alternate along memory: neighbours cancel, so sums keep only what precision leaves."""
+    x = x.clone()
+    if x.is_contiguous():
+        x.view(-1)[1::2].neg_()
+        return x
     signs = 1 - 2 * (torch.arange(x.numel(), device=x.device) % 2)
-    return x * signs.reshape(x.shape).to(x.dtype)
+    return x.mul_(signs.reshape(x.shape).to(x.dtype))
 
 
 STRESS = {"centred": _centred, "scaled": _scaled, "sparse": _sparse, "structured": _structured}
 
 
 def transform(name, tensors):
-    """`tensors` under the named distribution."""
-    return [STRESS[name](t).to(t.dtype) if t.is_floating_point() and t.numel() > 1 else t for t in tensors]
+    """`tensors` under the named distribution; the list is emptied, so that each tensor goes as soon as it was transformed."""
+    transformed = []
+    while tensors:
+        whole = tensors[0].is_floating_point() and tensors[0].numel() > 1
+        transformed.append(STRESS[name](tensors.pop(0)) if whole else tensors.pop(0))
+    return transformed

@@ -19,6 +19,7 @@ import torch
 
 from . import distributions, trees
 from .drawing import ParallelUniform
+from .memory_plan import MemoryPlan
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 LARGE_WEIGHTS = 256 << 20  # bytes; torch draws about as many in half a second
@@ -78,6 +79,18 @@ def available_bytes(device="cpu"):
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return 1 << 62
+
+
+_PIECE = 1 << 26  # elements; wider copies of a whole output may be more than there is room for
+
+
+def spread_and_scale(a, b):
+    """The largest difference between two tensors, and the mean magnitude of the first; 0 without elements."""
+    if not a.numel():
+        return 0.0, 0.0
+    pairs = list(zip(a.reshape(-1).split(_PIECE), b.reshape(-1).split(_PIECE)))
+    spread = torch.stack([(x.double() - y.double()).abs().max() for x, y in pairs]).max()
+    return spread.item(), (torch.stack([x.double().abs().sum() for x, _ in pairs]).sum() / a.numel()).item()
 
 
 def seed_generators(seed, device):
@@ -158,7 +171,7 @@ class Problem:
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
-        self.forward_bytes, self.models = 0, []
+        self.models = []
         self._refuse_what_cannot_fit(figures.get("input_bytes"))
         self.seeds = list(weight_seeds)
         self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
@@ -187,7 +200,8 @@ class Problem:
             inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
         tensors = []
         structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))
-        tensors = [self._cast(t) for t in tensors]
+        del inputs  # what is cast or transformed need not stay
+        tensors = [self._cast(tensors.pop(0)) for _ in range(len(tensors))]
         if distribution != "natural":
             tensors = distributions.transform(distribution, tensors)
         return structure, [t if trees.is_dense(t) else t.contiguous() for t in tensors]
@@ -278,23 +292,12 @@ class Problem:
                     input_bytes = tensor_bytes(list(self.module.get_inputs()))
             except Exception:
                 return  # a module that cannot run there is tried for real
-        self._refuse(input_bytes, 0, 0)
+        self._refuse(MemoryPlan(input_bytes, 0))
 
-    def _refuse(self, input_bytes, output_bytes, forward_bytes):
-        """In a round there are private, shared and working inputs, expected outputs and two in the arena, and what both sides'
-        forward needs besides; before, drawn inputs and the same in fp64, outputs in both, and what forward needs in fp64."""
-        session = 3 * input_bytes + 4 * output_bytes + 2 * forward_bytes
-        anchor = 3 * input_bytes + 4 * output_bytes + 3 * forward_bytes
-        needed = max(session, anchor) + self._weight_bytes()
-        if needed > self.free_bytes:
-            raise ProblemError(f"{self.path} at this size needs {readable(needed)}, {readable(self.free_bytes)} are free; "
+    def _refuse(self, plan):
+        if plan.least() > self.free_bytes:
+            raise ProblemError(f"{self.path} at this size needs {readable(plan.least())}, {readable(self.free_bytes)} are free; "
                                "choose a smaller --size")
-
-    def _weight_bytes(self):
-        """Every set of weights, the current one shared, in the candidate and in fp64."""
-        if not self.models:
-            return 0
-        return (len(self.models) + 4) * tensor_bytes(list(self.models[0].state_dict().values()))
 
     def _describe(self):
         """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
@@ -307,22 +310,32 @@ class Problem:
             torch.cuda.reset_peak_memory_stats()
             held = torch.cuda.memory_allocated()
         again = self._run_checked(tensors)
-        if self.device != "cpu":  # what a call needs beside its inputs and outputs
-            self.forward_bytes = max(0, torch.cuda.max_memory_allocated() - held - tensor_bytes(again))
-        self._refuse(tensor_bytes(tensors), tensor_bytes(first), self.forward_bytes)
+        forward = torch.cuda.max_memory_allocated() - held - tensor_bytes(again) if self.device != "cpu" else 0
+        weights = tensor_bytes(list(self.models[0].state_dict().values()))
+        on_cpu = self.device == "cpu"  # examples are kept there, and the reference always reads copies
+        self.plan = MemoryPlan(tensor_bytes(tensors), tensor_bytes(first), max(0, forward), weights, len(self.models),
+                               8 // self.dtype.itemsize, 2 if on_cpu else 0 if self.keeps_inputs else 1, 1 if on_cpu else 0)
+        self._refuse(self.plan)
         if not first:
             raise ProblemError(f"{self.path}: forward returns no tensor")
         for a, b in zip(first, again):
-            spread = (a.double() - b.double()).abs().max().item() if a.numel() else 0.0
-            scale = a.double().abs().mean().item() if a.numel() else 0.0
+            spread, scale = spread_and_scale(a, b)
             if spread > 1e-3 * max(scale, 1e-30):
                 raise ProblemError(f"{self.path}: two calls with equal inputs and an equal generator differ by {spread:.3g}; "
                                    "a reference must be deterministic")
         storages = {t.untyped_storage().data_ptr() for t in tensors}
         self.may_alias = any(t.untyped_storage().data_ptr() in storages for t in again)
-        self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
         if any(t.is_floating_point() and not t.isfinite().all() for t in first):
             self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
+        # Examples of form alone where memory is scarce.
+        self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
+        if self.device != "cpu":
+            self.input_examples, self.output_examples = (
+                [torch.empty_like(t, device="meta") for t in examples] for examples in (self.input_examples, self.output_examples))
+
+    def empty_like(self, example):
+        """An uninitialised tensor of this form."""
+        return torch.empty_like(example, device=self.device)
 
     def _run_checked(self, tensors):
         def run():

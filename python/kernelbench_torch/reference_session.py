@@ -17,7 +17,6 @@ from .problem import ProblemError, available_bytes
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
 
 _ATTEMPTS = 10  # where a busy machine had not quite stopped the process, or others had work on the device
-_SPARE_BYTES = 2 << 30  # a context, and what cuBLAS and cuDNN take in it
 _KINDS = {"eager": "", "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False\n"}
 
 
@@ -61,14 +60,6 @@ class ReferenceSession:
         self.session = None
 
 
-def fits(problem, layout, arena_bytes):
-    """Whether the device has room for the reference's process beside a candidate's."""
-    weights = layout["parameters_bytes"]
-    here = layout["inputs_bytes"] + layout["outputs_bytes"] + arena_bytes + len(problem.seeds) * weights
-    candidate = arena_bytes + 2 * weights + problem.forward_bytes
-    return here + candidate + 2 * _SPARE_BYTES < min(available_bytes(problem.device), problem.free_bytes)
-
-
 class Operations:
     """Those of the device process (device_host.py) that are about the reference's own process."""
 
@@ -76,12 +67,23 @@ class Operations:
         """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
         the process is to run."""
         self.end_reference(request)
-        arena = self.arena_bytes()
-        if not fits(self.problem, self.layout, arena):
+        arena = self.reference_arena_bytes()
+        if not arena:
             return {"room": False}
         self.beside = ReferenceSession(self.lib, self.device, self.layout)
         text = source(self.problem.path, request["size"], request["kind"])
         return {"room": True, "arena_bytes": arena, "source": text}, list(self.beside.fds)
+
+    def reference_arena_bytes(self):
+        """For its outputs and temporaries: as large as a candidate's if there is room for that beside it, else without an output
+        that is kept, for it keeps none; 0: there is no room."""
+        plan, free = self.problem.plan, min(available_bytes(self.kind), self.problem.free_bytes)
+        plain = all(t.is_contiguous() for t in self.problem.output_examples)
+        for kept in (1, 0) if plain else (1,):
+            arena = plan.arena(free, kept)
+            if plan.beside(self.problem.arena_bytes, arena) < free:
+                return arena
+        return 0
 
     def attach_reference(self, request):
         self.beside.attach(request["pid"], request["fds"][0])

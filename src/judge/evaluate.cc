@@ -247,10 +247,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
   if (!finding) {
     auto ran = RunRounds(request, problem, &rounds, &evaluation);
-    if (!ran && !LeftNoMemory(ran.error())) return tl::make_unexpected(ran.error());
-    finding = ran ? std::move(*ran)
-                  : Finding{Verdict::kOutOfMemory, "it left too little of the device's memory: " + ran.error().message,
-                            "", nullptr};
+    if (ran) {
+      finding = std::move(*ran);
+    } else {
+      KB_ASSIGN_OR_RETURN(finding, LeftNoMemory(ran.error()));
+    }
     if (finding) KB_RETURN_IF_ERROR(CompareElsewhere(request, problem, *finding, &rounds, &evaluation));
   }
 
@@ -409,9 +410,18 @@ Result<Evaluator::Empty> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evalua
   return Empty{told->us - here.at("us").get<double>(), used};
 }
 
-// The reference had run with what was planned before the candidate was loaded; on a GPU nobody else takes memory.
-bool Evaluator::LeftNoMemory(const Error& error) const {
-  return options_.device != "cpu" && error.code == ErrorCode::kUnavailable;
+// Memory ran out in a trusted process. That is the candidate's doing if it holds more than was planned for it.
+Result<Finding> Evaluator::LeftNoMemory(const Error& error) {
+  if (options_.device == "cpu" || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
+  KB_ASSIGN_OR_RETURN(const json held, device_->Ask({{"op", "memory_taken"}}, std::chrono::seconds(60)));
+  const auto taken = held.at("taken").get<int64_t>(), planned = held.at("planned").get<int64_t>();
+  if (taken <= planned) return tl::make_unexpected(error);
+  constexpr double kGib = 1 << 30;
+  return Finding{Verdict::kOutOfMemory,
+                 fmt::format("it holds {:.1f} GiB of the device's memory, where {:.1f} were planned for it, and the "
+                             "reference found too little left",
+                             static_cast<double>(taken) / kGib, static_cast<double>(planned) / kGib),
+                 "", nullptr};
 }
 
 Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,

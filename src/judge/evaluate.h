@@ -173,7 +173,8 @@ class Evaluator {
   void EndReference();
   // Waits until the runner of the evaluation before is gone, and its memory back.
   void AwaitDeath(StepTimes* times);
-  bool LeftNoMemory(const Error& error) const;
+  // Why memory ran out in a trusted process: a finding if the candidate took it, else the error.
+  Result<Finding> LeftNoMemory(const Error& error);
   // Whether something used the device meanwhile that may have been a runner of ours.
   Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                   Evaluation* evaluation);

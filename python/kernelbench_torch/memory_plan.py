@@ -1,0 +1,62 @@
+"""What an evaluation takes of the device's memory, before it takes any: bytes, from what a problem's tensors and its forward need.
+
+Three states count (the tensors of one are gone before the next begins):
+    anchors   drawn inputs, the same in fp64, what forward needs in fp64, and its outputs in fp64
+    rounds    private and shared inputs, expected and shared outputs, the next inputs being drawn or the reference running, the candidate
+    beside    beside either the reference's own process, which shares its inputs with the candidate
+"""
+
+import dataclasses
+
+_PROCESS_BYTES = 2 << 30  # a context, what cuBLAS and cuDNN take in it, and the contexts of runners that wait
+_ARENA_SPARE_BYTES = 64 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class MemoryPlan:
+    """`forward`: what a forward needs beside inputs and outputs. `weights`: of one set; `sets` of them are there. `widening`: how much
+    larger a number is in fp64. `input_copies`, `output_copies`: that the device process keeps besides."""
+    inputs: int
+    outputs: int
+    forward: int = 0
+    weights: int = 0
+    sets: int = 1
+    widening: int = 2
+    input_copies: int = 0
+    output_copies: int = 0
+
+    def _kept(self):
+        return self.input_copies * self.inputs + self.output_copies * self.outputs + self.sets * self.weights
+
+    def anchors(self):
+        wide = self.widening * (self.inputs + self.outputs + self.forward + self.weights)
+        return self.inputs + wide + self._kept()
+
+    def rounds(self, arena):
+        """`arena`: what is shared for outputs."""
+        drawing = self.inputs + self.inputs // 4  # an input distribution's copy, and the mask that it draws
+        shared = self.inputs + arena + self.weights
+        return self.inputs + shared + self.outputs + max(drawing, self.forward) + self._kept() + self.candidate()
+
+    def candidate(self):
+        """What a candidate may take beside what is shared with it."""
+        return self.forward + 2 * self.weights
+
+    def arena(self, free, kept=1):
+        """For a module's outputs: this call's and `kept` that it keeps, what forward needs besides, and an eighth of that for what is
+        lost between its tensors; at most a third of what is `free`."""
+        wanted = (1 + kept) * self.outputs + self.forward * 9 // 8 + _ARENA_SPARE_BYTES
+        return max(self.outputs + (2 << 20), min(wanted, free // 3))
+
+    def least(self):
+        """Without the reference's own process."""
+        return max(self.anchors(), self.rounds(2 * self.outputs))
+
+    def beside(self, arena, reference_arena):
+        """With it; its outputs and temporaries lie in `reference_arena`."""
+        own = self.inputs + self.outputs + reference_arena + self.sets * self.weights
+        return own + max(self.anchors(), self.rounds(arena) - self.inputs) + 2 * _PROCESS_BYTES
+
+    def allowance(self):
+        """More than that in a candidate's process is its own doing: outputs that it keeps, and a context, too."""
+        return self.candidate() + self.outputs + _PROCESS_BYTES

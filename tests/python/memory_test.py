@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""What an evaluation plans to take of a GPU's memory is what its steps take, and the problems fit the GPUs that they are meant for."""
+import ctypes
+import json
+import pathlib
+import sys
+import tempfile
+import unittest
+import weakref
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+from kernelbench_torch import distributions, problem as problems  # noqa: E402
+from kernelbench_torch.memory_plan import MemoryPlan  # noqa: E402
+
+GIB = 1 << 30
+H100 = 78 * GIB  # of 80 GB what a context leaves
+NORM = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x / x.abs().mean(dim=1, keepdim=True)
+DISTRIBUTIONS = ["centred", "scaled", "sparse", "structured"]
+def get_inputs():
+    return [torch.rand(256, 4096)]
+def get_init_inputs():
+    return []
+"""
+
+
+def fill(address, elements, seed):
+    halves = torch.full((elements,), 0.5)
+    ctypes.memmove(address, halves.data_ptr(), 4 * elements)
+
+
+class Peak(TorchDispatchMode):
+    """The most bytes of storages, made by operators since it began, that were alive at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.peak, self.now, self.users = 0, 0, {}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        given = {t.untyped_storage()._cdata for t in args if isinstance(t, torch.Tensor)}
+        for tensor in result if isinstance(result, (list, tuple)) else [result]:
+            if isinstance(tensor, torch.Tensor):
+                self._count(tensor, given)
+        return result
+
+    def _count(self, tensor, given):
+        key, size = tensor.untyped_storage()._cdata, tensor.untyped_storage().nbytes()
+        if key in given and key not in self.users:
+            return  # a view of what was there before
+        if key not in self.users:
+            self.users[key] = 0
+            self.now += size
+            self.peak = max(self.peak, self.now)
+        self.users[key] += 1
+        weakref.finalize(tensor, self._drop, key, size)
+
+    def _drop(self, key, size):
+        self.users[key] -= 1
+        if not self.users[key]:
+            del self.users[key]
+            self.now -= size
+
+
+class Plan(unittest.TestCase):
+    def standard(self, *decks):
+        for name, facts in json.loads((ROOT / "problems/index.json").read_text()).items():
+            if name.split("/")[0] in decks:
+                facts = facts["sizes"]["standard"]
+                yield name, MemoryPlan(facts["input_bytes"], facts["output_bytes"], 0, facts["parameter_bytes"], 2)
+
+    def test_levels_1_to_3_fit_80_gb(self):
+        plans = dict(self.standard("1", "2", "3"))
+        self.assertGreater(len(plans), 249)
+        self.assertEqual([name for name, plan in plans.items() if plan.least() > H100], [])
+
+    def test_there_the_reference_has_a_process_of_its_own(self):
+        without = [name for name, plan in self.standard("1", "2", "3")
+                   if plan.beside(plan.arena(H100), plan.arena(H100, kept=0)) > H100]
+        self.assertEqual(without, [])
+
+    def test_what_is_kept_or_larger_counts(self):
+        plan = MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB)
+        for more in (MemoryPlan(5 * GIB, 2 * GIB, GIB, GIB), MemoryPlan(4 * GIB, 3 * GIB, GIB, GIB), MemoryPlan(4 * GIB, 2 * GIB, 2 * GIB, GIB),
+                     MemoryPlan(4 * GIB, 2 * GIB, GIB, 2 * GIB), MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB, sets=2),
+                     MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB, input_copies=1), MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB, output_copies=1)):
+            self.assertGreater(more.rounds(GIB), plan.rounds(GIB))
+            self.assertGreater(more.anchors(), plan.anchors())
+        self.assertGreater(MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB, widening=4).anchors(), plan.anchors())
+
+    def test_an_arena_is_at_most_a_third_but_holds_the_outputs(self):
+        plan = MemoryPlan(GIB, 4 * GIB)
+        self.assertEqual(plan.arena(15 * GIB), 5 * GIB)
+        self.assertGreater(plan.arena(6 * GIB), 4 * GIB)
+        self.assertGreater(plan.arena(80 * GIB), 8 * GIB)
+        self.assertLess(plan.arena(80 * GIB, kept=0), 5 * GIB)
+
+
+class Steps(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        path = pathlib.Path(directory.name) / "problem.py"
+        path.write_text(NORM)
+        self.problem = problems.Problem(path, "standard", "fp32", [1], fill)
+        self.inputs = self.problem.plan.inputs
+
+    def test_the_plan_knows_the_tensors(self):
+        self.assertEqual((self.problem.plan.inputs, self.problem.plan.outputs, self.problem.plan.weights), (4 << 20, 4 << 20, 0))
+
+    def test_drawing_takes_a_copy_and_a_mask_at_most(self):
+        for name in ("natural", *distributions.STRESS):
+            with Peak() as peak:
+                tensors = self.problem.draw(name, seed=7)[1]
+            self.assertLessEqual(peak.peak, 2.25 * self.inputs + (1 << 16), name)
+            self.assertGreaterEqual(peak.peak, tensors[0].nbytes, name)
+
+    def test_an_anchor_takes_no_more_than_planned(self):
+        with Peak() as peak, torch.no_grad():
+            structure, tensors = self.problem.draw("sparse", seed=7)
+            truth = self.problem.forward_fp64(0, structure, tensors)
+            expected = self.problem.forward(0, structure, tensors, 1)
+        plan = MemoryPlan(self.inputs, expected.nbytes, expected.nbytes)  # the magnitudes are all that a forward needs
+        self.assertEqual(truth[0].nbytes, 2 * expected.nbytes)
+        self.assertLessEqual(peak.peak, plan.anchors() + (1 << 16))
+
+
+class Distributions(unittest.TestCase):
+    def test_they_are_what_they_were_without_copies(self):
+        for x in (torch.rand(6, 10), torch.rand(10, 6).t(), torch.rand(2, 4, 4, 3).permute(0, 3, 1, 2), torch.rand(9).half()):
+            centred, signs = x - x.mean(), (1 - 2 * (torch.arange(x.numel()) % 2)).reshape(x.shape).to(x.dtype)
+            torch.manual_seed(3)
+            kept = torch.rand(x.shape) < 0.1
+            for name, wanted in (("centred", centred), ("scaled", 256 * centred), ("sparse", centred * kept), ("structured", x * signs)):
+                torch.manual_seed(3)
+                given = [x]
+                got, = distributions.transform(name, given)
+                self.assertTrue(torch.equal(got, wanted), name)
+                self.assertEqual((got.dtype, got.stride(), given), (x.dtype, x.stride(), []), name)
+
+    def test_neither_indices_nor_single_numbers_change_nor_what_was_given(self):
+        index, number, x = torch.arange(5), torch.rand(1), torch.rand(8)
+        before = x.clone()
+        got = distributions.transform("scaled", [index, number, x])
+        self.assertTrue(got[0] is index and got[1] is number and torch.equal(x, before))
+
+
+class Spread(unittest.TestCase):
+    def test_in_pieces_it_is_what_it_is_as_a_whole(self):
+        kept, problems._PIECE = problems._PIECE, 7
+        self.addCleanup(setattr, problems, "_PIECE", kept)
+        a, b = torch.rand(5, 9), torch.rand(5, 9)
+        spread, scale = problems.spread_and_scale(a, b)
+        self.assertEqual(spread, (a.double() - b.double()).abs().max().item())
+        self.assertAlmostEqual(scale, a.double().abs().mean().item(), places=12)
+        a[2, 3] = float("nan")
+        self.assertNotEqual(*[problems.spread_and_scale(a, b)[0]] * 2)
+        self.assertEqual(problems.spread_and_scale(a[:0], b[:0]), (0.0, 0.0))
+
+
+if __name__ == "__main__":
+    unittest.main()
