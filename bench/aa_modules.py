@@ -21,7 +21,7 @@ from common import BINARY, heading, problem_files, self_candidate
 
 def judge(arguments, directory):
     """One JSON object for each module: an evaluation, or why there is none."""
-    listed = subprocess.run([BINARY, "problems", "list", arguments.problems, "--json"], stdout=subprocess.PIPE, text=True)
+    listed = subprocess.run([BINARY, "problems", "list", *arguments.problems.split(","), "--json"], stdout=subprocess.PIPE, text=True)
     if listed.returncode:
         raise SystemExit(listed.returncode)  # it has said why
     files, run = problem_files(), pathlib.Path(directory) / "self"
@@ -41,7 +41,7 @@ def judge(arguments, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--problems", default="kernelbench", help="of levels 1 to 4, as `kernelbench problems list` takes them")
+    parser.add_argument("--problems", default="kernelbench", help="of levels 1 to 4, as `kernelbench problems list` takes them, with commas between")
     parser.add_argument("--size", default="small")
     parser.add_argument("--protocol", default="strict")
     parser.add_argument("--device", default="cpu")

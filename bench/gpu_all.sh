@@ -5,7 +5,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds baselines run modules assumptions"
+PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds baselines run modules standard assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -30,6 +30,7 @@ Parts, in this order if none is named:
   baselines    2/1 against each baseline, and timed by each of KernelBench's methods
   run          256 native candidates
   modules      270 modules against themselves in one run, under strict
+  standard     levels 1 to 3 at size standard against themselves in one run, under quick: does each fit this GPU?
   assumptions  bench/cuda/assumptions.cu: what the CUDA device rests on
 
 Exit status: 0 all parts ended well, 1 one did not, 2 wrong arguments
@@ -99,6 +100,8 @@ assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
 
 modules() { bench/aa_modules.py --device cuda -- --round-checks 10,14,20; }
+
+standard() { bench/aa_modules.py --device cuda --problems level1,level2,level3 --size standard --protocol quick; }
 
 # A reference as its own candidate: its answer takes as much memory as the reference's.
 large() {
