@@ -204,7 +204,7 @@ class Host(reference_session.Operations):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
         self.end_session(request)
         if self.problem.arena_bytes is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
-            self.problem.arena_bytes = self.problem.plan.arena(min(available_bytes(self.kind), self.problem.free_bytes))
+            self.problem.arena_bytes = self.problem.plan.arena(self.problem.free_now())
         self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
@@ -274,15 +274,16 @@ class Host(reference_session.Operations):
         return {}
 
     def call(self, request):
-        if request["kind"] == LOAD:
+        if request["kind"] == LOAD and self.kind != "cpu":
             self.others_before = self.others_bytes()
         return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
                                         int(request["timeout_us"] * 1000), self.clocked(request)))
 
-    def others_bytes(self):
+    @staticmethod
+    def others_bytes():
         """What other processes hold of a GPU's memory."""
-        free, total = torch.cuda.mem_get_info() if self.kind != "cpu" else (0, 0)
-        return total - free - (torch.cuda.memory_reserved() if self.kind != "cpu" else 0)
+        free, total = torch.cuda.mem_get_info()
+        return total - free - torch.cuda.memory_reserved()
 
     def memory_taken(self, _):
         """By others since the candidate was to be loaded, and what was planned for it. Its processes are stopped."""

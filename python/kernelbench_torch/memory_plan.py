@@ -3,7 +3,7 @@
 Three states count (the tensors of one are gone before the next begins):
     anchors   drawn inputs, the same in fp64, what forward needs in fp64, and its outputs in fp64
     rounds    private and shared inputs, expected and shared outputs, the next inputs being drawn or the reference running, the candidate
-    beside    beside either the reference's own process, which shares its inputs with the candidate
+    beside    either of them, and the reference's own process, which shares its inputs with the candidate
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ _ARENA_SPARE_BYTES = 64 << 20
 
 @dataclasses.dataclass(frozen=True)
 class MemoryPlan:
-    """`forward`: what a forward needs beside inputs and outputs. `weights`: of one set; `sets` of them are there. `widening`: how much
+    """`forward`: what a forward needs beside inputs and outputs, copies of outputs that are not contiguous too. `weights`: of one set; `sets` of them are there. `widening`: how much
     larger a number is in fp64. `input_copies`, `output_copies`: that the device process keeps besides."""
     inputs: int
     outputs: int

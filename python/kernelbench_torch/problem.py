@@ -184,6 +184,10 @@ class Problem:
 
     # -- what the engine asks for ------------------------------------------------------------------------------------
 
+    def free_now(self):
+        """How much of the device's memory there is to plan with."""
+        return min(available_bytes(self.device), self.free_bytes)
+
     def draw(self, distribution="natural", seed=None):
         """Fresh inputs: the structure's tensors, in the problem's precision. With a seed they are torch's for that seed."""
         if seed is not None:
@@ -311,9 +315,10 @@ class Problem:
             held = torch.cuda.memory_allocated()
         again = self._run_checked(tensors)
         forward = torch.cuda.max_memory_allocated() - held - tensor_bytes(again) if self.device != "cpu" else 0
+        copied = tensor_bytes([t for t in first if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
         weights = tensor_bytes(list(self.models[0].state_dict().values()))
         on_cpu = self.device == "cpu"  # examples are kept there, and the reference always reads copies
-        self.plan = MemoryPlan(tensor_bytes(tensors), tensor_bytes(first), max(0, forward), weights, len(self.models),
+        self.plan = MemoryPlan(tensor_bytes(tensors), tensor_bytes(first), max(0, forward) + copied, weights, len(self.models),
                                8 // self.dtype.itemsize, 2 if on_cpu else 0 if self.keeps_inputs else 1, 1 if on_cpu else 0)
         self._refuse(self.plan)
         if not first:

@@ -13,7 +13,7 @@ import os
 import pathlib
 
 from .device_library import parsed, pointers
-from .problem import ProblemError, available_bytes
+from .problem import ProblemError
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
 
 _ATTEMPTS = 10  # where a busy machine had not quite stopped the process, or others had work on the device
@@ -77,13 +77,9 @@ class Operations:
     def reference_arena_bytes(self):
         """For its outputs and temporaries: as large as a candidate's if there is room for that beside it, else without an output
         that is kept, for it keeps none; 0: there is no room."""
-        plan, free = self.problem.plan, min(available_bytes(self.kind), self.problem.free_bytes)
-        plain = all(t.is_contiguous() for t in self.problem.output_examples)
-        for kept in (1, 0) if plain else (1,):
-            arena = plan.arena(free, kept)
-            if plan.beside(self.problem.arena_bytes, arena) < free:
-                return arena
-        return 0
+        plan, free = self.problem.plan, self.problem.free_now()
+        arenas = [plan.arena(free, kept) for kept in (1, 0)]
+        return next((arena for arena in arenas if plan.beside(self.problem.arena_bytes, arena) < free), 0)
 
     def attach_reference(self, request):
         self.beside.attach(request["pid"], request["fds"][0])

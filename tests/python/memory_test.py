@@ -2,6 +2,7 @@
 """What an evaluation plans to take of a GPU's memory is what its steps take, and the problems fit the GPUs that they are meant for."""
 import ctypes
 import json
+import math
 import pathlib
 import sys
 import tempfile
@@ -104,16 +105,22 @@ class Plan(unittest.TestCase):
 
 
 class Steps(unittest.TestCase):
+    def load(self, text):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "problem.py"
+            path.write_text(text)
+            return problems.Problem(path, "standard", "fp32", [1], fill)
+
     def setUp(self):
-        directory = tempfile.TemporaryDirectory()
-        self.addCleanup(directory.cleanup)
-        path = pathlib.Path(directory.name) / "problem.py"
-        path.write_text(NORM)
-        self.problem = problems.Problem(path, "standard", "fp32", [1], fill)
+        self.problem = self.load(NORM)
         self.inputs = self.problem.plan.inputs
 
     def test_the_plan_knows_the_tensors(self):
         self.assertEqual((self.problem.plan.inputs, self.problem.plan.outputs, self.problem.plan.weights), (4 << 20, 4 << 20, 0))
+
+    def test_outputs_that_have_to_be_copied_need_room_for_that(self):
+        transposed = self.load(NORM.replace("return x / x.abs().mean(dim=1, keepdim=True)", "return (x + 1).t()"))
+        self.assertEqual((self.problem.plan.forward, transposed.plan.forward), (0, 4 << 20))
 
     def test_drawing_takes_a_copy_and_a_mask_at_most(self):
         for name in ("natural", *distributions.STRESS):
@@ -161,7 +168,7 @@ class Spread(unittest.TestCase):
         self.assertEqual(spread, (a.double() - b.double()).abs().max().item())
         self.assertAlmostEqual(scale, a.double().abs().mean().item(), places=12)
         a[2, 3] = float("nan")
-        self.assertNotEqual(*[problems.spread_and_scale(a, b)[0]] * 2)
+        self.assertTrue(math.isnan(problems.spread_and_scale(a, b)[0]))
         self.assertEqual(problems.spread_and_scale(a[:0], b[:0]), (0.0, 0.0))
 
 
