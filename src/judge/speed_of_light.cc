@@ -8,8 +8,9 @@ using nlohmann::json;
 
 namespace {
 
-// A rate is known to some percent; a candidate that is faster by more than that multiplies in another format.
-constexpr double kSurelyFaster = 1.2;
+// A rate is known to some percent: on an H100 products in fp32 seem up to 1.04 times as fast, the least of those in
+// TF32 1.14 times. A candidate that is faster than this multiplies in another format.
+constexpr double kSurelyFaster = 1.1;
 
 }  // namespace
 

@@ -35,6 +35,7 @@ TEST(SpeedOfLight, CountsTf32WhereFp32WouldTakeLonger) {
   const json memory = SpeedOfLight(kMatmul, tensor_cores, "fp32", 24);
   EXPECT_EQ(memory.at("bound"), "memory") << "products take 2 us then";
   EXPECT_DOUBLE_EQ(memory.at("fraction"), 0.5);
+  EXPECT_EQ(SpeedOfLight(kMatmul, kDevice, "fp32", 175).at("rate"), "tf32") << "1.14 times as fast, as 2/35 on an H100";
   const json measured_low = SpeedOfLight(kMatmul, kDevice, "fp32", 190);
   EXPECT_EQ(measured_low.at("rate"), "fp32") << "rates are measured to some percent";
   const json cpu = SpeedOfLight(kMatmul, {{"copy_gb_s", 1000}, {"rates", {{"fp32", 10}}}}, "fp32", 40);
