@@ -89,7 +89,7 @@ class Host(reference_session.Operations):
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"], request["figures"])
-            problem.budgets, problem.baselines, problem.kept, problem.arena_bytes = {}, {}, {}, None
+            problem.budgets, problem.baselines, problem.kept, problem.arena = {}, {}, {}, None
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -203,8 +203,9 @@ class Host(reference_session.Operations):
     def session_op(self, request):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
         self.end_session(request)
-        if self.problem.arena_bytes is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
-            self.problem.arena_bytes = self.problem.plan.arena(self.problem.free_now())
+        if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
+            free = self.problem.free_now()
+            self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
         self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
@@ -218,7 +219,7 @@ class Host(reference_session.Operations):
         session before is gone, so what it shared may serve again."""
         before = self.ended.pop() if request["reuse"] and self.ended else None
         self.free_sessions()
-        arena = self.problem.arena_bytes if self.module and self.kind != "cpu" else 0
+        arena, turns = self.problem.arena if self.module and self.kind != "cpu" else (0, 0)
         fds = (ctypes.c_int * 4)()
         beside = self.beside.session if request["beside"] else None
         self.shared = bool(self.lib.kbd_session_share(self.session, before, beside, arena, fds))
@@ -230,7 +231,7 @@ class Host(reference_session.Operations):
         if not self.shared:
             raise ProblemError(self.lib.kbd_error().decode())
         self.populated = False
-        return {"arena_bytes": arena}, list(fds)
+        return {"arena_bytes": arena, "output_turns": turns}, list(fds)
 
     def make_room(self):
         """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes

@@ -10,6 +10,7 @@ import dataclasses
 
 _PROCESS_BYTES = 2 << 30  # a context, what cuBLAS and cuDNN take in it, and the contexts of runners that wait
 _ARENA_SPARE_BYTES = 64 << 20
+_TURNS_BYTES, _MOST_TURNS = 512 << 20, 32
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,10 +43,17 @@ class MemoryPlan:
         """What a candidate may take beside what is shared with it."""
         return self.forward + 2 * self.weights
 
+    def turns(self, free):
+        """In how many places more a module's outputs lie in turn (output_arena.py): what a place costs is too little to be seen where
+        outputs are large."""
+        return min(_TURNS_BYTES, free // 32) // max(self.outputs, _TURNS_BYTES // _MOST_TURNS)
+
     def arena(self, free, kept=1):
-        """For a module's outputs: this call's and `kept` that it keeps, what forward needs besides, and an eighth of that for what is
-        lost between its tensors; at most a third of what is `free`."""
-        wanted = (1 + kept) * self.outputs + self.forward * 9 // 8 + _ARENA_SPARE_BYTES
+        """For a module's outputs: this call's, `kept` that it keeps and those that await their turn, a quarter more for those, since torch
+        takes memory in pieces of 2 MiB; what forward needs besides, and an eighth of that for what is lost between its tensors; at most a
+        third of what is `free`."""
+        in_turn = self.turns(free) * self.outputs * 5 // 4
+        wanted = (1 + kept) * self.outputs + in_turn + self.forward * 9 // 8 + _ARENA_SPARE_BYTES
         return max(self.outputs + (2 << 20), min(wanted, free // 3))
 
     def least(self):

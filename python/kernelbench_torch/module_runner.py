@@ -166,6 +166,7 @@ class Runner:
         placed = [self.arena.place(number, tensor) for number, tensor in enumerate(self._checked(value))]
         if timed:
             self.arrival.end()
+        self.arena.keep(placed)
         return [self.arena.offset(tensor) for tensor in placed], time.perf_counter_ns() - start
 
     def _finish(self, offsets, launched_ns):
@@ -301,12 +302,12 @@ def serve(library, own, engine):
         segments += [memory.data_ptr()] * 2
     runner = Runner(spec, library, doorbell, segments, arena)
     if arena:
-        arena.open(segments[1], spec["arena_bytes"], runner.outputs)
+        arena.open(segments[1], spec["arena_bytes"], runner.outputs, spec["output_turns"])
     runner.mailbox.write_fine()
     while (command := runner.mailbox.wait())[0] != EXIT:
         obey(library, runner, *command)
         if arena:
-            arena.enter()  # for the next call, and not while its clock runs
+            arena.turn()  # for the next call, and not while its clock runs
     return 0
 
 

@@ -10,28 +10,31 @@ import torch
 from torch.cuda.memory import CUDAPluggableAllocator
 
 
-_SMALL_BYTES = 16 << 20
-
-
 class OutputArena:
     """Between enter() and leave() the allocations of this thread come from the arena, as far as it reaches. Both take some
-    microseconds, so it stays entered from one call to the next."""
+    microseconds, so it stays entered from one call to the next.
+
+    Where an output lies makes up to 3% of a short call, for better or worse (bench/results/aa_cuda.md). So outputs of the last calls
+    rest, and keep their memory, until it is their turn: the next ones come to lie elsewhere, and in the end everywhere."""
 
     def __init__(self, library):
         """Before the process is confined: the library is looked up once more. `library`: as runner_library.load() gives it."""
         self._library = library
         self._allocator = CUDAPluggableAllocator(library._name, "kbr_arena_alloc", "kbr_arena_free")
         self._active = False
+        self._resting, self._turn, self._last = [], 0, None
 
-    def open(self, base, size, outputs):
-        """Once CUDA is there: the arena is `size` bytes at address `base`. `outputs`: tensors of the outputs' form."""
+    def open(self, base, size, outputs, turns):
+        """Once CUDA is there: the arena is `size` bytes at address `base`. `outputs`: tensors of the outputs' form, which lie in `turns`
+        places and one more in turn."""
         self._base, self._end = base, base + size
         self._library.kbr_arena_open(base, size)
         self._pool = torch.cuda.MemPool(self._allocator.allocator())
-        # Small outputs have places of their own, for when what forward needs besides leaves no whole segment of the arena.
-        small = sum(t.numel() * t.element_size() for t in outputs) <= _SMALL_BYTES
         self.enter()
-        self._places = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs] if small else []
+        for _ in range(turns):
+            places = [torch.empty_like(t, memory_format=torch.contiguous_format) for t in outputs]
+            if all(self._holds(t) for t in places):
+                self._resting.append(places)
         self._keep_graphs_out()
 
     def enter(self):
@@ -47,13 +50,33 @@ class OutputArena:
     def place(self, number, tensor):
         """Output `number`: the same tensor, contiguous and in the arena, or a copy that is."""
         tensor = tensor.resolve_conj().resolve_neg().contiguous()
-        address = tensor.data_ptr()
-        if self._base <= address and address + tensor.numel() * tensor.element_size() <= self._end:
+        if self._holds(tensor):
             return tensor
-        placed = self._places[number] if self._places else torch.empty_like(tensor)
-        if not self._base <= placed.data_ptr() < self._end and tensor.numel():
+        placed = torch.empty_like(tensor)
+        if not self._holds(placed) and self._resting:  # what forward needs besides has left no whole segment
+            self._resting = []
+            placed = torch.empty_like(tensor)
+        if not self._holds(placed):
             raise torch.OutOfMemoryError("the memory for outputs is used up by tensors that the candidate keeps")
         return placed.copy_(tensor)
+
+    def keep(self, placed):
+        """The outputs of the call that ends: they stay until turn()."""
+        self._last = placed
+
+    def turn(self):
+        """After a call, and not while a clock runs: its outputs rest, and those whose turn it is give their memory to the next ones.
+        A part of something larger does not rest, for that would."""
+        placed, self._last = self._last, None
+        if placed and self._resting and all(t.untyped_storage().nbytes() == t.numel() * t.element_size() for t in placed):
+            self._resting[self._turn] = placed
+            self._turn = (self._turn + 1) % len(self._resting)
+        del placed
+        self.enter()
+
+    def _holds(self, tensor):
+        first, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
+        return not size or (self._base <= first and first + size <= self._end)
 
     def offset(self, tensor):
         return tensor.data_ptr() - self._base if tensor.numel() else 0

@@ -67,19 +67,19 @@ class Operations:
         """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
         the process is to run."""
         self.end_reference(request)
-        arena = self.reference_arena_bytes()
+        arena, turns = self.reference_arena()
         if not arena:
             return {"room": False}
         self.beside = ReferenceSession(self.lib, self.device, self.layout)
         text = source(self.problem.path, request["size"], request["kind"])
-        return {"room": True, "arena_bytes": arena, "source": text}, list(self.beside.fds)
+        return {"room": True, "arena_bytes": arena, "output_turns": turns, "source": text}, list(self.beside.fds)
 
-    def reference_arena_bytes(self):
-        """For its outputs and temporaries: as large as a candidate's if there is room for that beside it, else without an output
-        that is kept, for it keeps none; 0: there is no room."""
-        plan, free = self.problem.plan, self.problem.free_now()
+    def reference_arena(self):
+        """Bytes for its outputs and temporaries, and in how many places those lie in turn: as for a candidate if there is room for that
+        beside it, else without an output that is kept, for it keeps none; 0 bytes: there is no room."""
+        plan, free, (candidates, _) = self.problem.plan, self.problem.free_now(), self.problem.arena
         arenas = [plan.arena(free, kept) for kept in (1, 0)]
-        return next((arena for arena in arenas if plan.beside(self.problem.arena_bytes, arena) < free), 0)
+        return next((arena for arena in arenas if plan.beside(candidates, arena) < free), 0), plan.turns(free)
 
     def attach_reference(self, request):
         self.beside.attach(request["pid"], request["fds"][0])

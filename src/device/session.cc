@@ -178,7 +178,7 @@ void Session::Populate() {
 void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
 
 void Session::Present(const void* const* from, bool in_place) {
-  secret_ = RandomBits();
+  if (!arena_ || secret_ == 0) secret_ = RandomBits();
   std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
   in_place_ = in_place || too_early_ >= kMostTooEarly;
   if (no_inputs_) late_ = copies;

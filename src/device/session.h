@@ -23,7 +23,7 @@ nlohmann::json MismatchJson(const CompareResult& result, size_t output, const Ou
 //
 // Outputs lie at fixed places, or, in an arena, wherever the runner's allocator has put them: then each report says
 // where, and that is checked before anything is read. What lay in the last outputs is poisoned before the next call,
-// and the whole arena until there were any.
+// and the whole arena until there were any; always alike, for outputs take turns in many places (output_arena.py).
 class Session {
  public:
   static Result<std::unique_ptr<Session>> Create(Device* device, const nlohmann::json& layout);

@@ -35,7 +35,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
     if (!reply.body.at("room")) return false;
     if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
     const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
-                             std::move(reply.fds[3]), reply.body.at("arena_bytes")};
+                             std::move(reply.fds[3]), reply.body.at("arena_bytes"), reply.body.at("output_turns")};
     KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
     json spec = CandidateSpec(request, problem);
     spec.update({{"profiler", ""},
@@ -46,6 +46,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
                  {"may_alias", true},
                  {"source", reply.body.at("source")},
                  {"arena_bytes", session.arena_bytes},
+                 {"output_turns", session.output_turns},
                  {"extensions", json::array()},
                  {"compiled", false}});
     KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));

@@ -111,6 +111,7 @@ Status Evaluator::TellRunner(const Request& request, const json& problem, const 
   if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});
   spec["source"] = request.candidate.source;
   spec["arena_bytes"] = session.arena_bytes;
+  spec["output_turns"] = session.output_turns;
   spec["extensions"] = json::array();
   std::vector<std::filesystem::path> files;
   for (const auto& [key, name, file] : built.extensions) {

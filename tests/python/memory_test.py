@@ -104,6 +104,15 @@ class Plan(unittest.TestCase):
         self.assertLess(plan.arena(80 * GIB, kept=0), 5 * GIB)
 
 
+    def test_outputs_take_turns_where_they_are_not_large(self):
+        for outputs, turns in ((0, 32), (4, 32), (16 << 20, 32), (64 << 20, 8), (512 << 20, 1), (513 << 20, 0), (4 * GIB, 0)):
+            plan = MemoryPlan(GIB, outputs)
+            self.assertEqual(plan.turns(H100), turns, outputs)
+            self.assertGreaterEqual(plan.arena(H100), (2 + turns) * outputs)
+        small = MemoryPlan(1 << 20, 64 << 20)
+        self.assertLessEqual(small.turns(6 * GIB) * small.outputs, 6 * GIB // 32)
+
+
 class Steps(unittest.TestCase):
     def load(self, text):
         with tempfile.TemporaryDirectory() as directory:

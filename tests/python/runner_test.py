@@ -7,6 +7,7 @@ import tempfile
 import threading
 import types
 import unittest
+import unittest.mock
 
 import torch
 
@@ -48,6 +49,46 @@ class Mailboxes(unittest.TestCase):
         self.mailbox.write(text="traced", offsets=[512])
         self.mailbox.write_fine([512])
         self.assertEqual([status for status, _ in self.reports.written], [OK, RAISED, OK, OK, OK])
+
+
+class Turns(unittest.TestCase):
+    """Outputs that rest in an arena, which stands for tensors that this test has made."""
+
+    def setUp(self):
+        self.arena = arena = object.__new__(OutputArena)
+        self.inside = [torch.zeros(4) for _ in range(4)]
+        arena._active, arena._turn, arena._last = True, 0, None
+        arena._resting = [[self.inside[0]], [self.inside[1]]]
+        arena._holds = lambda tensor: any(tensor.data_ptr() == t.data_ptr() for t in self.inside)
+
+    def resting(self):
+        return [next(i for i, t in enumerate(self.inside) if t.data_ptr() == placed[0].data_ptr()) for placed in self.arena._resting]
+
+    def call(self, *outputs):
+        self.arena.keep([self.arena.place(number, tensor) for number, tensor in enumerate(outputs)])
+        self.arena.turn()
+
+    def test_the_outputs_of_a_call_take_the_place_of_those_that_rested_longest(self):
+        for output, resting in ((2, [2, 1]), (3, [2, 3]), (0, [0, 3])):
+            self.call(self.inside[output])
+            self.assertEqual(self.resting(), resting)
+
+    def test_a_call_without_outputs_changes_nothing(self):
+        self.arena.turn()
+        self.assertEqual(self.resting(), [0, 1])
+
+    def test_a_part_of_something_larger_does_not_rest(self):
+        self.call(self.inside[2][:2])
+        self.assertEqual(self.resting(), [0, 1])
+
+    def test_what_rests_makes_way_for_a_copy(self):
+        made = iter([torch.zeros(4), self.inside[3]])  # outside and inside
+        with unittest.mock.patch.object(torch, "empty_like", lambda _: next(made)):
+            placed = self.arena.place(0, torch.full((4,), 5.0))
+        self.assertEqual((placed.data_ptr(), placed.tolist(), self.arena._resting), (self.inside[3].data_ptr(), [5.0] * 4, []))
+
+    def test_without_room_for_a_copy_memory_is_used_up(self):
+        self.assertRaises(torch.OutOfMemoryError, self.arena.place, 0, torch.zeros(4))
 
 
 class Arenas(unittest.TestCase):
