@@ -20,7 +20,7 @@ import traceback
 
 import torch
 
-from . import device_library, reference_session, trees
+from . import device_library, error_budgets, reference_session, trees
 from .audit import Audit
 from .baselines import Baseline
 from .channel import Channel
@@ -29,10 +29,6 @@ from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rate
 from .device_library import parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
-
-
-# Tensors of an anchor from where on memory is not kept for the next one, whose smaller tensors would divide it. Taking it takes time.
-_LARGE_BYTES = 1 << 30
 
 
 def shared_like(tensor):
@@ -50,7 +46,7 @@ def narrowly_wrong(result, budgets):
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
 
 
-class Host(reference_session.Operations):
+class Host(reference_session.Operations, error_budgets.Operations):
     """The operations, one method each; a reply is a dict, or a dict and descriptors."""
 
     def __init__(self, library, kind, threads):
@@ -119,42 +115,6 @@ class Host(reference_session.Operations):
             return {"init": trees.flatten(list(module.get_init_inputs()), [], "get_init_inputs()")}
         except Exception as error:
             raise ProblemError(f"{request['path']}: get_init_inputs() raised {type(error).__name__}: {error}") from error
-
-    def anchor(self, request):
-        """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""
-        problem, name = self.problem, request["distribution"]
-        budgets, done = problem.budgets.get(name, ([], 0))
-        if done < request["rounds"]:
-            self.free_sessions()  # fp64 needs the room
-        while done < request["rounds"]:
-            weights = done % len(problem.models)
-            structure, tensors = problem.draw(name)
-            truth = None if problem.needs_rng else problem.forward_fp64(weights, structure, tensors)
-            if truth is None:
-                budgets = [None] * len(problem.output_examples)
-                done = request["rounds"]
-                break
-            versions = [t._version for t in tensors] if problem.keeps_inputs else []
-            expected = [t.contiguous() for t in problem.outputs(problem.forward(weights, structure, tensors, 1))]
-            if problem.keeps_inputs and versions != [t._version for t in tensors]:  # though not those that it was tried on
-                problem.keeps_inputs = False
-            budgets = budgets or [self.lib.kbd_budget_new() if t.is_floating_point() else None for t in expected]
-            for budget, a, b in zip(budgets, expected, truth):
-                code, bits, _ = trees.DTYPES[a.dtype]
-                if budget and problem.errors_wander:
-                    self.lib.kbd_budget_pool(budget)
-                if budget:
-                    self.lib.kbd_budget_add(self.device, budget, code, bits, a.numel(), a.data_ptr(), b.data_ptr())
-            done += 1
-            tensors = truth = expected = a = b = None
-            if problem.plan.inputs + problem.plan.outputs > _LARGE_BYTES:
-                self.release_memory()
-        if (budgets, done) != problem.budgets.get(name):
-            problem.budgets[name] = (budgets, done)
-            self.release_memory()
-        tolerance = json.dumps(request["tolerance"]).encode()
-        judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
-        return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
 
     def audit(self, request):
         """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
@@ -369,7 +329,7 @@ class Host(reference_session.Operations):
         budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
         result = self.compared(budgets, request["tolerance"])
         if narrowly_wrong(result, budgets):
-            own = self.anchored_here(budgets)
+            own = self.anchored_here(budgets, json.dumps(request["tolerance"]).encode())
             if own:
                 result = {**self.compared(own, request["tolerance"]), "own_anchor": True}
             for budget in filter(None, own):
@@ -382,32 +342,6 @@ class Host(reference_session.Operations):
     def compared(self, budgets, tolerance):
         array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
         return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))
-
-    def anchored_here(self, budgets):
-        """Budgets that know too how far the reference is from fp64 on this round's own inputs; [] where that cannot be found out.
-        Where few elements of a block depend on the inputs at all, an anchor may have met none of them."""
-        copies, notes = [], list(self.problem.notes)
-        try:
-            truth = None if self.problem.needs_rng else self.problem.forward_fp64(self.weights, self.structure, self.inputs)
-            if truth is None or len(truth) != len(budgets):
-                return []
-            for budget, a, b in zip(budgets, self.expected, truth):
-                code, bits, _ = trees.DTYPES[a.dtype]
-                copies.append(self.lib.kbd_budget_copy(self.device, budget) if budget else None)
-                if budget and not copies[-1]:
-                    raise MemoryError
-                if budget:
-                    self.lib.kbd_budget_add(self.device, copies[-1], code, bits, a.numel(), a.data_ptr(), b.data_ptr())
-        except (MemoryError, RuntimeError):  # beside a candidate there may be too little memory: then the anchors decide
-            for budget in filter(None, copies):
-                self.lib.kbd_budget_free(budget)
-            copies = []
-        finally:
-            truth = a = b = None
-            self.problem.notes[:] = notes  # that fp64 did not run beside a candidate says nothing of the problem
-            self.release_memory()
-            self.emptied = self.kind != "cpu"
-        return copies
 
     def keep_outputs(self, _):
         if not self.lib.kbd_keep_outputs(self.session):

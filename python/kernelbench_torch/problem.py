@@ -17,7 +17,7 @@ import types
 
 import torch
 
-from . import distributions, trees
+from . import distributions, tf32, trees
 from .drawing import ParallelUniform
 from .memory_plan import MemoryPlan
 
@@ -180,6 +180,7 @@ class Problem:
         if not self.models[0].state_dict():
             self.models, self.seeds = self.models[:1], self.seeds[:1]
         self._double = None
+        self.may_be_tf32 = self.dtype == torch.float32 and tf32.is_allowed(device)
         self._describe()
 
     # -- what the engine asks for ------------------------------------------------------------------------------------
@@ -231,6 +232,21 @@ class Problem:
             self.notes.append(f"no_fp64: the reference does not run in fp64 ({type(error).__name__}); the tolerance alone decides")
             return None
         return [t.double().contiguous() for t in outputs]
+
+    def forward_tf32(self, weights, structure, tensors):
+        """The same with convolutions in TF32, where the device and PyTorch's settings allow that: contiguous tensors; None where it
+        makes no difference, or cannot be found out. The inputs may be changed."""
+        if not self.may_be_tf32:
+            return None
+        try:
+            with tf32.InTf32() as mode:
+                outputs = self.outputs(self.forward(weights, structure, tensors, 1))
+        except (MemoryError, torch.OutOfMemoryError):
+            return None
+        except Exception:  # modules that a dispatch mode cannot look into
+            mode.met = False
+        self.may_be_tf32 = mode.met
+        return [t.contiguous() for t in outputs] if mode.met else None
 
     def outputs(self, value):
         """The flattened output tensors of a forward; numbers become tensors."""

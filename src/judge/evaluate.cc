@@ -311,8 +311,12 @@ Result<SessionFds> Evaluator::ShareMemory(bool beside, StepTimes* times) {
   KB_ASSIGN_OR_RETURN(ChannelMessage reply,
                       device_->Call({{"op", "share"}, {"reuse", reuse}, {"beside", beside}}, std::chrono::seconds(60)));
   if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
-  SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]), std::move(reply.fds[3]),
-                     reply.body.value("arena_bytes", uint64_t{0}), reply.body.value("output_turns", uint64_t{0})};
+  SessionFds session{std::move(reply.fds[0]),
+                     std::move(reply.fds[1]),
+                     std::move(reply.fds[2]),
+                     std::move(reply.fds[3]),
+                     reply.body.value("arena_bytes", uint64_t{0}),
+                     reply.body.value("output_turns", uint64_t{0})};
   // Pages and weights come while the runner starts.
   KB_RETURN_IF_ERROR(device_->Post({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;

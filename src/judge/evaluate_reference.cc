@@ -34,7 +34,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
         device_->Call({{"op", "share_reference"}, {"size", request.size}, {"kind", protocol.baseline}}, kStepTime));
     if (!reply.body.at("room")) return false;
     if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
-    const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]), std::move(reply.fds[2]),
+    const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]),      std::move(reply.fds[2]),
                              std::move(reply.fds[3]), reply.body.at("arena_bytes"), reply.body.at("output_turns")};
     KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
     json spec = CandidateSpec(request, problem);
