@@ -243,7 +243,7 @@ class Problem:
                 outputs = self.outputs(self.forward(weights, structure, tensors, 1))
         except (MemoryError, torch.OutOfMemoryError):
             return None
-        except Exception:  # modules that a dispatch mode cannot look into
+        except Exception:  # modules that a mode cannot look into
             mode.met = False
         self.may_be_tf32 = mode.met
         return [t.contiguous() for t in outputs] if mode.met else None

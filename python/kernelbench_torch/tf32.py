@@ -6,11 +6,11 @@ to the next. What the reference may do at its own settings, its candidates may d
 """
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.overrides import TorchFunctionMode
 
 _CUT = ~0x1FFF  # the 13 bits of a mantissa of 23 that TF32 has not, which a tensor core leaves out
-_CONVOLUTIONS = {getattr(torch.ops.aten, name) for name in (
-    "convolution", "_convolution", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d")}
+_CONVOLUTIONS = {torch.convolution, torch.conv1d, torch.conv2d, torch.conv3d,
+                 torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d}
 
 
 def cut(tensor):
@@ -23,15 +23,18 @@ def is_allowed(device):
     return device != "cpu" and torch.backends.cudnn.allow_tf32 and torch.cuda.get_device_capability()[0] >= 8
 
 
-class InTf32(TorchDispatchMode):
+class InTf32(TorchFunctionMode):
     """While it is entered, convolutions of fp32 tensors take operands that are cut: products of those are exact in fp32.
-    `met`: there was one."""
+    `met`: there was one. (A mode of the dispatcher would see more, but its first use takes seconds of imports.)"""
 
     met = False
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        operands = args[:2]
-        if function.overloadpacket in _CONVOLUTIONS and len(operands) == 2 and all(t.dtype == torch.float32 for t in operands):
-            self.met = True
-            args = (*map(cut, operands), *args[2:])
-        return function(*args, **(kwargs or {}))
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = dict(kwargs or {})
+        if function in _CONVOLUTIONS:
+            operands = [*args[:2], *(kwargs[name] for name in ("input", "weight") if name in kwargs)]
+            if all(t.dtype == torch.float32 for t in operands):
+                self.met = True
+                args = (*map(cut, args[:2]), *args[2:])
+                kwargs.update({name: cut(kwargs[name]) for name in ("input", "weight") if name in kwargs})
+        return function(*args, **kwargs)
