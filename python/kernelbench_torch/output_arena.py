@@ -14,7 +14,7 @@ class OutputArena:
     """Between enter() and leave() the allocations of this thread come from the arena, as far as it reaches. Both take some
     microseconds, so it stays entered from one call to the next.
 
-    Where an output lies makes up to 3% of a short call, for better or worse (bench/results/aa_cuda.md). So outputs of the last calls
+    Where an output lies makes up to 4% of a short call, for better or worse (bench/results/aa_cuda.md). So outputs of the last calls
     rest, and keep their memory, until it is their turn: the next ones come to lie elsewhere, and in the end everywhere."""
 
     def __init__(self, library):
@@ -68,15 +68,15 @@ class OutputArena:
         """After a call, and not while a clock runs: its outputs rest, and those whose turn it is give their memory to the next ones.
         A part of something larger does not rest, for that would."""
         placed, self._last = self._last, None
-        if placed and self._resting and all(t.untyped_storage().nbytes() == t.numel() * t.element_size() for t in placed):
+        if placed and self._resting and all(t.untyped_storage().nbytes() == t.nbytes for t in placed):
             self._resting[self._turn] = placed
             self._turn = (self._turn + 1) % len(self._resting)
         del placed
         self.enter()
 
     def _holds(self, tensor):
-        first, size = tensor.data_ptr(), tensor.numel() * tensor.element_size()
-        return not size or (self._base <= first and first + size <= self._end)
+        first = tensor.data_ptr()
+        return not tensor.nbytes or (self._base <= first and first + tensor.nbytes <= self._end)
 
     def offset(self, tensor):
         return tensor.data_ptr() - self._base if tensor.numel() else 0

@@ -103,7 +103,6 @@ class Plan(unittest.TestCase):
         self.assertGreater(plan.arena(80 * GIB), 8 * GIB)
         self.assertLess(plan.arena(80 * GIB, kept=0), 5 * GIB)
 
-
     def test_outputs_take_turns_where_they_are_not_large(self):
         for outputs, turns in ((0, 32), (4, 32), (16 << 20, 32), (64 << 20, 8), (512 << 20, 1), (513 << 20, 0), (4 * GIB, 0)):
             plan = MemoryPlan(GIB, outputs)
