@@ -1,0 +1,113 @@
+#include "judge/headline.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "judge/hedges.h"
+#include "judge/void_rounds.h"
+
+namespace kb {
+namespace {
+
+// Systematic error of a ratio between two processes on one CPU, relative: what A/A runs still show after everything
+// that can be subtracted is (bench/results/aa_cpu.md).
+constexpr double kCpuFloor = 0.08;
+// A module's outputs are copied to shared memory on both sides, which takes up to 100 us longer in a runner. Of calls
+// below a millisecond what does not grow with them is more than that share (kCpuColdModuleUs).
+constexpr double kCpuModuleFloor = 0.12;
+// The same on a GPU, where both sides have the device to themselves (bench/results/aa_cuda.md).
+constexpr double kCudaFloor = 0.02;
+// And where the reference has a process of its own, and the device bounds its calls and not the host
+// (bench/results/aa_cuda.md).
+constexpr double kDeviceBoundFloor = 0.005;
+
+// Times of one distribution, or of all but the natural one ("stressed").
+std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string& distribution) {
+  std::vector<TimedRound> timed;
+  std::string last;
+  for (const Round& round : evaluation.rounds) {
+    const bool fits =
+        distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+    if (!fits || !round.void_reason.empty()) continue;
+    const bool apart = std::exchange(last, round.plan.distribution) != round.plan.distribution;
+    timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored, apart});
+  }
+  return timed;
+}
+
+// With what load may have done to its rounds.
+Speedup HedgedFor(const std::string& distribution, Evaluation* evaluation) {
+  evaluation->headline = distribution;
+  evaluation->speedup = EstimateFor(*evaluation, distribution);
+  HedgeAgainstLoad(evaluation);
+  return *evaluation->speedup;
+}
+
+}  // namespace
+
+double FloorOf(const Evaluation& evaluation) {
+  if (evaluation.device != "cpu") {
+    const double host_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed_us);
+    return evaluation.own_process && evaluation.undisturbed_launch_us < host_us ? kDeviceBoundFloor : kCudaFloor;
+  }
+  return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
+}
+
+Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution) {
+  const Protocol& protocol = evaluation.protocol;
+  EstimateOptions options;
+  options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
+  options.confidence = protocol.confidence;
+  options.looks = protocol.round_checks.size();
+  options.floor = FloorOf(evaluation);
+  options.offset_uncertainty_us = evaluation.OffsetUncertaintyUs();
+  return EstimateSpeedup(TimesOf(evaluation, distribution), options);
+}
+
+void ChooseHeadline(Evaluation* evaluation) {
+  const Speedup natural = HedgedFor("natural", evaluation);
+  std::vector<std::string> others;
+  for (const Round& round : evaluation->rounds) {
+    if (round.plan.scored && round.plan.distribution != "natural" &&
+        std::find(others.begin(), others.end(), round.plan.distribution) == others.end()) {
+      others.push_back(round.plan.distribution);
+    }
+  }
+  if (!others.empty()) others.push_back("stressed");
+  for (const std::string& name : others) {
+    const Speedup other = EstimateFor(*evaluation, name);
+    if (other.rounds < kStressedRounds || other.high >= natural.low) continue;
+    evaluation->notes.push_back(
+        fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
+                    "which therefore count",
+                    natural.speedup, other.speedup, other.low, other.high, name));
+    HedgedFor(name, evaluation);
+    return;
+  }
+}
+
+void TimeByEvents(Evaluation* evaluation) {
+  std::vector<TimedRound> timed;
+  for (const Round& round : evaluation->rounds) {
+    const bool natural = round.plan.distribution == "natural";
+    if (!natural || !round.void_reason.empty() || !(round.candidate_event_us > 0) || !(round.baseline_event_us > 0))
+      continue;
+    timed.push_back({round.plan.index, round.candidate_event_us, round.baseline_event_us, round.plan.scored});
+  }
+  if (timed.empty()) return;
+  EstimateOptions options;
+  options.statistic = evaluation->protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
+  options.confidence = evaluation->protocol.confidence;
+  options.floor = kCudaFloor;
+  evaluation->notes.push_back(
+      fmt::format("timing_by_candidate: timing={} believes the candidate's own events; the judge's clock says {:.2f}x",
+                  evaluation->protocol.timing, evaluation->speedup->speedup));
+  evaluation->headline = "natural";
+  evaluation->speedup = EstimateSpeedup(timed, options);
+}
+
+}  // namespace kb

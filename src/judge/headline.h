@@ -1,0 +1,30 @@
+// What the rounds of an evaluation say about its speedup, and which inputs that is told of.
+#ifndef JUDGE_HEADLINE_H_
+#define JUDGE_HEADLINE_H_
+
+#include <string>
+
+#include "judge/evaluation.h"
+#include "judge/stats/stats.h"
+
+namespace kb {
+
+// Rounds on stressed inputs after which an interval of 95% can be told: below that slower ones prove nothing.
+inline constexpr int kStressedRounds = 6;
+
+// By how much, relative, a ratio of the two sides is wrong however many rounds there are: what A/A runs show.
+double FloorOf(const Evaluation& evaluation);
+
+// Of the rounds that count and are of `distribution`; of all but the natural ones for "stressed".
+Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution);
+
+// Sets headline and speedup. The natural inputs give the headline, unless others are certainly slower: more than load
+// during the natural rounds (HedgeAgainstLoad) could make them seem.
+void ChooseHeadline(Evaluation* evaluation);
+
+// KernelBench's way, for comparison: events around each call, of which the candidate's are its own word.
+void TimeByEvents(Evaluation* evaluation);
+
+}  // namespace kb
+
+#endif  // JUDGE_HEADLINE_H_

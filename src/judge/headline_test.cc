@@ -1,0 +1,87 @@
+#include "judge/headline.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "judge/void_rounds.h"
+
+namespace kb {
+namespace {
+
+using testing::Contains;
+using testing::Not;
+using testing::StartsWith;
+
+// A module on the CPU whose baseline takes 1000 us by itself on natural inputs and `other_us` on centred ones.
+Evaluation OfModule(double other_us) {
+  Evaluation evaluation;
+  evaluation.device = "cpu";
+  evaluation.candidate = {{"kind", "module"}};
+  evaluation.undisturbed_us = 1'000;
+  evaluation.slower_inputs["centred"] = other_us / 1'000;
+  return evaluation;
+}
+
+void AddRounds(int count, const std::string& distribution, double candidate_us, double baseline_us,
+               Evaluation* evaluation) {
+  for (int i = 0; i < count; ++i) {
+    Round round;
+    round.plan.index = static_cast<int64_t>(evaluation->rounds.size());
+    round.plan.distribution = distribution;
+    round.plan.scored = true;
+    round.candidate_us = candidate_us;
+    round.baseline_us = baseline_us;
+    evaluation->rounds.push_back(round);
+  }
+}
+
+TEST(Headline, IsOfTheInputsThatAreCertainlySlower) {
+  Evaluation evaluation = OfModule(1'000);
+  AddRounds(10, "natural", 1'000, 1'000, &evaluation);
+  AddRounds(kStressedRounds, "centred", 4'000, 1'000, &evaluation);
+  ChooseHeadline(&evaluation);
+  EXPECT_EQ(evaluation.headline, "centred");
+  EXPECT_DOUBLE_EQ(evaluation.speedup->speedup, 0.25);
+  EXPECT_THAT(evaluation.notes, Contains(StartsWith("slower_elsewhere: 1.00x on natural inputs, 0.25x")));
+}
+
+TEST(Headline, FewerRoundsThanAnIntervalNeedsProveNothing) {
+  Evaluation evaluation = OfModule(1'000);
+  AddRounds(10, "natural", 1'000, 1'000, &evaluation);
+  AddRounds(kStressedRounds - 1, "centred", 4'000, 1'000, &evaluation);
+  ChooseHeadline(&evaluation);
+  EXPECT_EQ(evaluation.headline, "natural");
+}
+
+// Load makes the baseline of short calls look slow and leaves long ones alone: a candidate that is even everywhere
+// seemed faster on natural inputs.
+TEST(Headline, WhatLoadDidToNaturalRoundsIsNoSlownessElsewhere) {
+  Evaluation evaluation = OfModule(40'000);
+  AddRounds(10, "natural", 1'000, 2'500, &evaluation);
+  for (Round& round : evaluation.rounds) round.void_reason = "other load during the baseline";
+  AdmitVoidRounds(false, &evaluation);
+  AddRounds(kStressedRounds, "centred", 40'000, 40'000, &evaluation);
+  ChooseHeadline(&evaluation);
+  EXPECT_EQ(evaluation.headline, "natural");
+  EXPECT_THAT(evaluation.notes, Not(Contains(StartsWith("slower_elsewhere"))));
+  EXPECT_LE(evaluation.speedup->low, 1) << "the interval reaches down to the undisturbed baseline";
+}
+
+// Who is slower there is so under load too, and load that a candidate makes there hides nothing.
+TEST(Headline, LoadHidesNoCertainSlowness) {
+  for (const char* loaded : {"natural", "centred"}) {
+    Evaluation evaluation = OfModule(1'000);
+    AddRounds(10, "natural", 1'000, 1'200, &evaluation);
+    AddRounds(kStressedRounds, "centred", 4'000, 1'200, &evaluation);
+    for (Round& round : evaluation.rounds) {
+      if (round.plan.distribution == loaded) round.void_reason = "other load during the baseline";
+    }
+    AdmitVoidRounds(false, &evaluation);
+    ChooseHeadline(&evaluation);
+    EXPECT_EQ(evaluation.headline, "centred") << loaded;
+    EXPECT_NEAR(evaluation.speedup->speedup, 0.3, 1e-9) << loaded;
+  }
+}
+
+}  // namespace
+}  // namespace kb
