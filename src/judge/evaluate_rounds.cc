@@ -70,6 +70,14 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
         speedup.candidate_us, evaluation->offset_us, evaluation->OffsetUncertaintyUs(),
         half ? ", of which at most half of a span is subtracted" : ""));
   }
+  constexpr double kWorthTelling = 0.05;
+  if (const double floor = FloorOf(*evaluation);
+      evaluation->device != "cpu" && floor >= kWorthTelling && floor == LaunchFloor(*evaluation)) {
+    evaluation->notes.push_back(fmt::format(
+        "launch_bound: the host launches the baseline for longer than the device is held; processes that do "
+        "the same differ there, by {:.0f}% of this baseline's time, which the interval allows for",
+        100 * floor));
+  }
   AddTimingMismatch(evaluation);
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
   const double least_us = rate > 0 ? static_cast<double>(BytesMoved(problem)) / rate : 0;

@@ -14,6 +14,9 @@ inline constexpr int kStressedRounds = 6;
 
 // By how much, relative, a ratio of the two sides is wrong however many rounds there are: what A/A runs show.
 double FloorOf(const Evaluation& evaluation);
+// The part of a GPU's that grows with how long the host launches the baseline in the headline's rounds, at most 1: what
+// does not hide behind the device's being held is told apart from its equal by that much. 0 on the CPU.
+double LaunchFloor(const Evaluation& evaluation);
 
 // Of the rounds that count and are of `distribution`; of all but the natural ones for "stressed".
 Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution);

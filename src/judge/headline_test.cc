@@ -83,5 +83,26 @@ TEST(Headline, LoadHidesNoCertainSlowness) {
   }
 }
 
+// A call that launches for 1300 us, of which 850 hide behind the device's being held.
+TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
+  Evaluation evaluation;
+  evaluation.device = "cuda";
+  evaluation.candidate = {{"kind", "module"}};
+  evaluation.own_process = true;
+  evaluation.undisturbed_us = 450;
+  evaluation.undisturbed_launch_us = 500;
+  AddRounds(10, "natural", 450, 450, &evaluation);
+  AddRounds(10, "centred", 900, 900, &evaluation);
+  for (Round& round : evaluation.rounds) round.baseline_launch_us = 1'300;
+  EXPECT_DOUBLE_EQ(FloorOf(evaluation), 0.005) << "launches that hide";
+  evaluation.undisturbed_launch_us = 1'300;
+  EXPECT_DOUBLE_EQ(FloorOf(evaluation), 0.05 * 1'300 / 450);
+  evaluation.headline = "centred";
+  EXPECT_DOUBLE_EQ(FloorOf(evaluation), 0.05 * 1'300 / 900);
+  evaluation.own_process = false;
+  for (Round& round : evaluation.rounds) round.baseline_launch_us = 100;
+  EXPECT_DOUBLE_EQ(FloorOf(evaluation), 0.02) << "what the device bounds in the device process";
+}
+
 }  // namespace
 }  // namespace kb
