@@ -73,10 +73,10 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
   constexpr double kWorthTelling = 0.05;
   if (const double floor = FloorOf(*evaluation);
       evaluation->device != "cpu" && floor >= kWorthTelling && floor == LaunchFloor(*evaluation)) {
-    evaluation->notes.push_back(fmt::format(
-        "launch_bound: the host launches the baseline for longer than the device is held; processes that do "
-        "the same differ there, by {:.0f}% of this baseline's time, which the interval allows for",
-        100 * floor));
+    evaluation->notes.push_back(
+        fmt::format("launch_bound: launching is much of the baseline's time, and processes that do the same differ "
+                    "there; the interval allows for {:.0f}%",
+                    100 * floor));
   }
   AddTimingMismatch(evaluation);
   const double rate = evaluation->device_info.value("copy_gb_s", 0.0) * 1e3;  // bytes a microsecond
