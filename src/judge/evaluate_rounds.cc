@@ -62,8 +62,9 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
     evaluation->notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} rounds, {:.1f}% was asked for",
                                             100 * statistical, speedup.rounds, 100 * protocol.half_width));
   }
+  const double floor = FloorOf(*evaluation, evaluation->headline);
   const bool half = evaluation->device == "cpu" && speedup.candidate_us <= evaluation->offset_us;
-  if (half || speedup.floor > FloorOf(*evaluation) + std::max(0.05, protocol.half_width)) {
+  if (half || speedup.floor > floor + std::max(0.05, protocol.half_width)) {
     evaluation->notes.push_back(fmt::format(
         "too_short_to_resolve: {:.0f} us with an offset of {:.0f} us that is uncertain by {:.1f} us{}; a larger --size "
         "resolves more",
@@ -71,8 +72,7 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
         half ? ", of which at most half of a span is subtracted" : ""));
   }
   constexpr double kWorthTelling = 0.05;
-  if (const double floor = FloorOf(*evaluation);
-      evaluation->device != "cpu" && floor >= kWorthTelling && floor == LaunchFloor(*evaluation)) {
+  if (floor >= kWorthTelling && floor == LaunchFloor(*evaluation, evaluation->headline)) {
     evaluation->notes.push_back(
         fmt::format("launch_bound: launching is much of the baseline's time, and processes that do the same differ "
                     "there; the interval allows for {:.0f}%",
@@ -156,7 +156,7 @@ class Course {
   bool IsSlower(const Round& round, double speedup) const {
     const double undisturbed_us = evaluation_->UndisturbedUs(round);
     const double baseline_us = undisturbed_us > 0 ? std::min(round.baseline_us, undisturbed_us) : round.baseline_us;
-    return baseline_us / evaluation_->CandidateUs(round) * (1 + FloorOf(*evaluation_)) < speedup;
+    return baseline_us / evaluation_->CandidateUs(round) * (1 + FloorOf(*evaluation_, "natural")) < speedup;
   }
 
   // Runs rounds until one counts. Void ones are repeated; if disturbances do not go away, they count.

@@ -33,6 +33,10 @@ json SampleJson(const Round& round, double candidate, double clock, double basel
 
 }  // namespace
 
+bool IsOf(const Round& round, const std::string& distribution) {
+  return distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+}
+
 void Evaluation::AddError(const std::string& distribution, const json& over_allowed) {
   json& known = errors[distribution];
   known = known.is_null() ? over_allowed : LargerError(known, over_allowed);
@@ -71,10 +75,6 @@ double Evaluation::ClockUs(const Round& round) const {
 double Evaluation::UndisturbedUs(const Round& round) const {
   const auto slower = slower_inputs.find(round.plan.distribution);
   return undisturbed_us * (slower == slower_inputs.end() ? 1 : slower->second);
-}
-
-bool Evaluation::InHeadline(const Round& round) const {
-  return headline == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == headline;
 }
 
 json Evaluation::ToJson() const {

@@ -15,6 +15,9 @@
 
 namespace kb {
 
+// Whether the round's inputs are of `distribution`; "stressed" is all but the natural one.
+bool IsOf(const Round& round, const std::string& distribution);
+
 struct Evaluation {
   std::string id;
   std::string created;
@@ -68,8 +71,7 @@ struct Evaluation {
   double AroundCallUs() const;
   // What the baseline takes by itself on such inputs as the round's.
   double UndisturbedUs(const Round& round) const;
-  // Whether the round's inputs are of the headline's distribution; "stressed" is all but the natural one.
-  bool InHeadline(const Round& round) const;
+  bool InHeadline(const Round& round) const { return IsOf(round, headline); }
 
   // Keeps the largest.
   void AddError(const std::string& distribution, const nlohmann::json& over_allowed);

@@ -33,13 +33,19 @@ std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string&
   std::vector<TimedRound> timed;
   std::string last;
   for (const Round& round : evaluation.rounds) {
-    const bool fits =
-        distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
-    if (!fits || !round.void_reason.empty()) continue;
+    if (!IsOf(round, distribution) || !round.void_reason.empty()) continue;
     const bool apart = std::exchange(last, round.plan.distribution) != round.plan.distribution;
     timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored, apart});
   }
   return timed;
+}
+
+EstimateOptions OptionsOf(const Protocol& protocol, double floor) {
+  EstimateOptions options;
+  options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
+  options.confidence = protocol.confidence;
+  options.floor = floor;
+  return options;
 }
 
 // With what load may have done to its rounds.
@@ -52,10 +58,10 @@ Speedup HedgedFor(const std::string& distribution, Evaluation* evaluation) {
 
 }  // namespace
 
-double LaunchFloor(const Evaluation& evaluation) {
+double LaunchFloor(const Evaluation& evaluation, const std::string& distribution) {
   std::vector<double> launch_us, baseline_us;
   for (const Round& round : evaluation.rounds) {
-    if (!round.plan.scored || !round.void_reason.empty() || !evaluation.InHeadline(round)) continue;
+    if (!round.plan.scored || !round.void_reason.empty() || !IsOf(round, distribution)) continue;
     launch_us.push_back(round.baseline_launch_us);
     baseline_us.push_back(round.baseline_us);
   }
@@ -64,20 +70,16 @@ double LaunchFloor(const Evaluation& evaluation) {
   return time_us > 0 ? std::min(1.0, kHostsDiffer * host_us / time_us) : 0;
 }
 
-double FloorOf(const Evaluation& evaluation) {
+double FloorOf(const Evaluation& evaluation, const std::string& distribution) {
   if (evaluation.device == "cpu") return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
   const double hidden_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed_us);
   if (evaluation.own_process && evaluation.undisturbed_launch_us < hidden_us) return kDeviceBoundFloor;
-  return std::max(kCudaFloor, LaunchFloor(evaluation));
+  return std::max(kCudaFloor, LaunchFloor(evaluation, distribution));
 }
 
 Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution) {
-  const Protocol& protocol = evaluation.protocol;
-  EstimateOptions options;
-  options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
-  options.confidence = protocol.confidence;
-  options.looks = protocol.round_checks.size();
-  options.floor = FloorOf(evaluation);
+  EstimateOptions options = OptionsOf(evaluation.protocol, FloorOf(evaluation, distribution));
+  options.looks = evaluation.protocol.round_checks.size();
   options.offset_uncertainty_us = evaluation.OffsetUncertaintyUs();
   return EstimateSpeedup(TimesOf(evaluation, distribution), options);
 }
@@ -113,15 +115,11 @@ void TimeByEvents(Evaluation* evaluation) {
     timed.push_back({round.plan.index, round.candidate_event_us, round.baseline_event_us, round.plan.scored});
   }
   if (timed.empty()) return;
-  EstimateOptions options;
-  options.statistic = evaluation->protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
-  options.confidence = evaluation->protocol.confidence;
-  options.floor = kCudaFloor;
   evaluation->notes.push_back(
       fmt::format("timing_by_candidate: timing={} believes the candidate's own events; the judge's clock says {:.2f}x",
                   evaluation->protocol.timing, evaluation->speedup->speedup));
   evaluation->headline = "natural";
-  evaluation->speedup = EstimateSpeedup(timed, options);
+  evaluation->speedup = EstimateSpeedup(timed, OptionsOf(evaluation->protocol, kCudaFloor));
 }
 
 }  // namespace kb

@@ -12,11 +12,12 @@ namespace kb {
 // Rounds on stressed inputs after which an interval of 95% can be told: below that slower ones prove nothing.
 inline constexpr int kStressedRounds = 6;
 
-// By how much, relative, a ratio of the two sides is wrong however many rounds there are: what A/A runs show.
-double FloorOf(const Evaluation& evaluation);
-// The part of a GPU's that grows with how long the host launches the baseline in the headline's rounds, at most 1: what
-// does not hide behind the device's being held is told apart from its equal by that much. 0 on the CPU.
-double LaunchFloor(const Evaluation& evaluation);
+// By how much, relative, a ratio of the two sides is wrong however many rounds of `distribution` there are: what A/A
+// runs show.
+double FloorOf(const Evaluation& evaluation, const std::string& distribution);
+// The part of a GPU's that grows with how long the host launches the baseline in those rounds, at most 1: two processes
+// that do the same differ by so much where launches do not hide behind the device's being held. 0 on the CPU.
+double LaunchFloor(const Evaluation& evaluation, const std::string& distribution);
 
 // Of the rounds that count and are of `distribution`; of all but the natural ones for "stressed".
 Speedup EstimateFor(const Evaluation& evaluation, const std::string& distribution);
