@@ -86,32 +86,24 @@ why() {
 
 # ---- Long commands --------------------------------------------------------------------------------------------------
 
-CHILD=""  # what run_logged waits for
-BESIDE="" # what beside has started
-readonly BESIDE_SAID=$KB_ROOT/build/setup-beside.log
+CHILD=""
 
 # A command started with & ignores SIGINT, so it is ended here. Except apt-get, which outlives its function and finishes:
 # half-installed packages would be worse.
-end_children() {
-  local child
-  for child in $CHILD $BESIDE; do
-    kill -TERM "$child" 2>/dev/null || true
-    wait "$child" 2>/dev/null || true
-  done
-  CHILD="" BESIDE=""
-}
-
 on_interrupt() {
+  if [[ -n $CHILD ]]; then
+    kill -TERM "$CHILD" 2>/dev/null || true
+    wait "$CHILD" 2>/dev/null || true
+  fi
   printf '\ninterrupted; run it again to go on from here\n' >&2
   exit 130
 }
 trap on_interrupt INT TERM
-trap end_children EXIT
 
 # Where a log has got to: "23 of 66" from ninja's [23/66], else its last line.
 progress_of() {
   local line
-  line=$(tail -c 2000 "$1" 2>/dev/null | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 || true)
+  line=$(tail -c 2000 "$1" | tr '\r' '\n' | grep -v '^[[:space:]]*$' | tail -n 1 || true)
   if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
     echo "${BASH_REMATCH[1]} of ${BASH_REMATCH[2]}"
   else
@@ -119,10 +111,13 @@ progress_of() {
   fi
 }
 
-# await LABEL LOG PROCESS: shows that a child is alive, in place on a terminal, else by a line every 15 s. Its exit status.
-await() {
-  local label=$1 log=$2 process=$3 start=$SECONDS shown=$SECONDS status=0
-  while kill -0 "$process" 2>/dev/null; do
+# run_logged LABEL LOG COMMAND...: shows that the command is alive, in place on a terminal, else by a line every 15 s.
+run_logged() {
+  local label=$1 log=$2 start=$SECONDS shown=$SECONDS status=0
+  shift 2
+  "$@" >"$log" 2>&1 </dev/null &
+  CHILD=$!
+  while kill -0 "$CHILD" 2>/dev/null; do
     sleep 0.1
     if in_place && ((SECONDS > start)); then
       printf '\r\033[K  %-16s %s (%d s)' "$label" "$(progress_of "$log")" $((SECONDS - start))
@@ -131,44 +126,10 @@ await() {
       say "$label" "... $(progress_of "$log") ($((SECONDS - start)) s)"
     fi
   done
-  wait "$process" || status=$?
+  wait "$CHILD" || status=$?
+  CHILD=""
   if in_place; then printf '\r\033[K'; fi
   return "$status"
-}
-
-# run_logged LABEL LOG COMMAND...
-run_logged() {
-  local label=$1 log=$2 status=0
-  shift 2
-  "$@" >"$log" 2>&1 </dev/null &
-  CHILD=$!
-  await "$label" "$log" "$CHILD" || status=$?
-  CHILD=""
-  return "$status"
-}
-
-# beside COMMAND...: runs one of these functions while the script goes on, until join_beside.
-beside() {
-  (
-    CHILD="" BESIDE=""
-    trap 'exit 130' TERM
-    trap end_children EXIT
-    "$@"
-  ) >"$BESIDE_SAID" 2>&1 </dev/null &
-  BESIDE=$!
-}
-
-# join_beside LABEL LOG: what the command beside says is said here, and where it failed the script ends as it did.
-join_beside() {
-  local status=0
-  await "$1" "$2" "$BESIDE" || status=$?
-  BESIDE=""
-  if ((status == 0)); then
-    grep -vE '^  .{16} \.\.\. ' "$BESIDE_SAID" || true # without how far it was
-  else
-    cat "$BESIDE_SAID" >&2
-    exit "$status"
-  fi
 }
 
 # need_space DIRECTORY MEGABYTES WHAT
@@ -372,11 +333,6 @@ install_test_packages() {
 
 # ---- The build ------------------------------------------------------------------------------------------------------
 
-# The build needs no Python, so a first one and an installation of PyTorch go on beside each other:
-#   beside_build PRESET [TARGET...]; setup_python; join_build PRESET
-beside_build() { beside setup_build "$@"; }
-join_build() { join_beside "build" "$KB_ROOT/build/setup-build-$1.log"; }
-
 # setup_build PRESET [TARGET...]: configures only where that was never done; ninja does it again when CMake files change.
 setup_build() {
   local preset=$1 log=$KB_ROOT/build/setup-build-$1.log dir=$KB_ROOT/build/$1 done_now
@@ -397,7 +353,6 @@ setup_build() {
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   setup_packages "$BUILD_NEEDS"
-  beside_build release kernelbench
   setup_python
-  join_build release
+  setup_build release kernelbench
 fi
