@@ -11,6 +11,8 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "judge/empty_calls.h"
+#include "judge/problem/metadata.h"
 #include "judge/problem/problem_index.h"
 #include "judge/static/candidate_check.h"
 
@@ -23,11 +25,7 @@ using nlohmann::json;
 // longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels. Where the
 // reference has a process of its own, events are held against it however long a call is; elsewhere it matters as little
 // for long ones as on the CPU, and a native candidate's, without an interpreter, is steady.
-struct OffsetCalls {
-  int settling, counted;
-};
-constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfLongCalls = {2, 7}, kOfModules = {1, 5},
-                      kOfNative = {1, 3};
+constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfLongCalls = {1, 5}, kOfLongNative = {1, 3};
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;
@@ -112,8 +110,7 @@ std::string BaselineKey(const Request& request, const json& problem, bool own_pr
 OffsetCalls OffsetCallsFor(const Request& request, const Evaluation& evaluation) {
   if (evaluation.device == "cpu") return kOnCpu;
   if (request.protocol.measure && evaluation.undisturbed_us < kLongCallUs) return kOfShortCalls;
-  if (evaluation.own_process) return kOfLongCalls;
-  return request.candidate.kind == CandidateKind::kModule ? kOfModules : kOfNative;
+  return evaluation.own_process || request.candidate.kind == CandidateKind::kModule ? kOfLongCalls : kOfLongNative;
 }
 
 double Total(const StepTimes& times) {
@@ -165,6 +162,15 @@ Status Evaluator::CanTime(const Protocol& protocol) const {
               fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda", protocol.timing));
 }
 
+// Whether the problem has the size that is asked for, by its text where that tells.
+Status Evaluator::HasSize(const Request& request) {
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(request.problem.path, 16 << 20));
+  const std::vector<std::string> sizes = ReadMetadata(source).sizes;
+  if (std::find(sizes.begin(), sizes.end(), request.size) != sizes.end()) return {};
+  const auto loaded = DescribeProblem(request.problem, request.size, request.protocol);
+  return loaded ? Status() : tl::make_unexpected(loaded.error());
+}
+
 // The story of one evaluation.
 Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead) {
   candidate_loaded_ = false;
@@ -174,11 +180,11 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   StepTimes& times = evaluation.engine_us;
 
   // What the text alone tells.
-  if (!request.candidate.rejection.empty()) {
-    return Reject(std::move(evaluation), Verdict::kStaticRejected, request.candidate.rejection);
-  }
-  if (const std::string error = CheckText(request, &evaluation); !error.empty()) {
-    return Reject(std::move(evaluation), Verdict::kStaticRejected, error);
+  std::string rejection = request.candidate.rejection;
+  if (rejection.empty()) rejection = CheckText(request, &evaluation);
+  if (!rejection.empty()) {
+    KB_RETURN_IF_ERROR(HasSize(request));
+    return Reject(std::move(evaluation), Verdict::kStaticRejected, std::move(rejection));
   }
 
   // The trusted side: the device process loads the problem and finds out what it takes and returns. A runner starts
@@ -383,19 +389,17 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
   const bool exact = request.protocol.measure && (evaluation->own_process || evaluation->undisturbed_us < kLongCallUs);
   if (gpu && !exact && !watch) quiet.reset();
   const OffsetCalls calls = OffsetCallsFor(request, *evaluation);
-  std::vector<double> offset;
-  for (int i = 0; i < calls.settling + calls.counted; ++i) {
+  const auto call = [&](bool counts) -> Result<double> {
     KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));
     // A runner of ours that was stopped in the middle of starting may still have had work on the device at first, too.
-    if (i < calls.settling) continue;
-    evaluation->device_shared |= empty.used && quiet;
-    offset.push_back(empty.us);
-  }
-  std::sort(offset.begin(), offset.end());
+    evaluation->device_shared |= counts && empty.used && quiet;
+    return empty.us;
+  };
+  KB_ASSIGN_OR_RETURN(const std::vector<double> offset, EmptyCalls(calls, gpu && exact ? kMostSeries : 1, call));
   // On a CPU other load makes some calls longer, and nothing makes one shorter. A GPU's calls err either way, as the
   // candidate's do, whose median counts.
   evaluation->offset_us = offset[offset.size() / (gpu ? 2 : 4)];
-  evaluation->offset_spread_us = 1.4826 * MedianAbsoluteDeviation(offset);
+  evaluation->offset_spread_us = ScatterUs(offset);
   return {};
 }
 

@@ -134,6 +134,7 @@ class Evaluator {
   Result<Evaluation> EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead);
   // What a tool is to run; or the build that failed.
   Result<std::optional<Built>> FillIn(const Request& request, ToolRun* run);
+  Status HasSize(const Request& request);
   Status CanTime(const Protocol& protocol) const;
   // Starts what does not run: the device process, and for modules the zygote.
   Status EnsureServices(bool needs_zygote);

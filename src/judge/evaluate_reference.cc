@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "judge/empty_calls.h"
 #include "judge/evaluate.h"
 #include "judge/void_rounds.h"
 
@@ -65,19 +66,18 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
 // Once a process, before its first forward, and with nothing else at work: a runner that starts or dies meanwhile
 // makes single calls up to 2 ms longer.
 Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation) {
-  constexpr size_t kSettling = 5, kKept = 11;
+  constexpr OffsetCalls kCalls = {5, 11};
   const int64_t start = NowNs();
   if (reference_->offsets.empty()) {
     const Quiet quiet(this);
-    std::vector<double> offsets;
-    for (size_t i = 0; i < kSettling + kKept; ++i) {
+    const auto call = [&](bool) -> Result<double> {
       KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
-      if (i >= kSettling) offsets.push_back(empty.at("us").get<double>() - empty.at("event_us").get<double>());
-    }
-    reference_->offsets = std::move(offsets);
+      return empty.at("us").get<double>() - empty.at("event_us").get<double>();
+    };
+    KB_ASSIGN_OR_RETURN(reference_->offsets, EmptyCalls(kCalls, kMostSeries, call));
   }
   evaluation->own_process = true;
-  evaluation->reference_spread_us = 1.4826 * MedianAbsoluteDeviation(reference_->offsets);
+  evaluation->reference_spread_us = ScatterUs(reference_->offsets);
   evaluation->reference_offset_us = Median(reference_->offsets);
   rounds->UseReference(evaluation->reference_offset_us);
   evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;

@@ -393,7 +393,20 @@ TEST_F(ProblemTest, NothingIsJudgedOrStoredForABrokenProblem) {
   EXPECT_EQ(size.code, 2) << size;
   EXPECT_THAT(size.err, AllOf(HasSubstr("'huge'"), HasSubstr("standard, small, odd")));
   EXPECT_THAT(size.out, IsEmpty());
+
+  // Whatever the candidate is, and whether or not the problem's text tells its sizes.
+  const std::string refused = Write("refused.cpp", "");
+  const std::string computed = Write("computed.py", std::string(kReluProblem) + "SIZES = dict(odd=dict())\n");
+  for (const std::string& path : {mixed, computed}) {
+    const Ended rejected = Run({"eval", path, refused, "--size", "huge", "--json"});
+    EXPECT_EQ(rejected.code, 2) << rejected;
+    EXPECT_THAT(rejected.err, AllOf(HasSubstr("'huge'"), HasSubstr("odd")));
+    EXPECT_THAT(rejected.out, IsEmpty());
+  }
   EXPECT_EQ(StoredEvaluations(), 0);
+  const Ended has = Run({"eval", computed, refused, "--size", "odd", "--json"});
+  EXPECT_EQ(has.code, 1) << has;
+  EXPECT_THAT(has.out, HasSubstr("static_rejected"));
 }
 
 TEST_F(ProblemTest, AProblemThatEndsTheDeviceProcessCostsOnlyItself) {
