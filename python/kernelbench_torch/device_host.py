@@ -26,7 +26,7 @@ from .baselines import Baseline
 from .channel import Channel
 from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
-from .device_library import parsed, pointers
+from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
 
@@ -227,7 +227,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         return {"rng_seed": self.rng_seed}
 
     def present(self, request):
-        self.lib.kbd_present(self.session, pointers(self.inputs), request["in_place"])
+        self.lib.kbd_present(self.session, pointers(self.inputs), PLACED_NOW if request["in_place"] else PLACED_LATE)
         return {}
 
     def flush(self, _):

@@ -3,6 +3,8 @@
 import ctypes
 import json
 
+PLACED_LATE, PLACED_NOW, PLACED_BEFORE = range(3)  # kbd_present
+
 _POINTER, _TEXT, _I64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64
 _SIGNATURES = {
     "kbd_now_ns": (_I64, []),

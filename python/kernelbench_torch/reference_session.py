@@ -12,7 +12,7 @@ import json
 import os
 import pathlib
 
-from .device_library import parsed, pointers
+from .device_library import PLACED_BEFORE, PLACED_LATE, parsed, pointers
 from .problem import ProblemError
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
 
@@ -38,8 +38,9 @@ class ReferenceSession:
     def attach(self, pid, pidfd):
         self.lib.kbd_session_attach(self.session, pid, os.dup(pidfd))
 
-    def present(self, inputs):
-        self.lib.kbd_present(self.session, pointers(inputs), False)
+    def present(self, inputs, there):
+        """`there`: the candidate's call has found them in the memory that both share, and left them as they were."""
+        self.lib.kbd_present(self.session, pointers(inputs), PLACED_BEFORE if there else PLACED_LATE)
 
     def call(self, kind, argument, timeout_us, prepare=lambda: None):
         """As kbd_call answers; `prepare` goes before each attempt."""
@@ -104,7 +105,9 @@ class Operations:
     def baseline_beside(self, request):
         """The reference, called as the candidate was: on inputs in shared memory, behind a change of contexts."""
         self.expected = []
-        answer = self.beside.call(FORWARD, self.rng_seed, request["timeout_us"], lambda: self.beside.present(self.inputs))
-        if not request.get("alone") and answer["end"] == "done":
+        alone = request.get("alone")
+        there = not alone and self.problem.keeps_inputs
+        answer = self.beside.call(FORWARD, self.rng_seed, request["timeout_us"], lambda: self.beside.present(self.inputs, there))
+        if not alone and answer["end"] == "done":
             self.expected = self.reference_outputs()
         return self.beside_times(answer)

@@ -143,8 +143,8 @@ void kbd_session_populate(void* session) { static_cast<Session*>(session)->Popul
 void kbd_set_parameters(void* session, const void* const* parameters) {
   static_cast<Session*>(session)->SetParameters(parameters);
 }
-void kbd_present(void* session, const void* const* inputs, int in_place) {
-  static_cast<Session*>(session)->Present(inputs, in_place != 0);
+void kbd_present(void* session, const void* const* inputs, int placing) {
+  static_cast<Session*>(session)->Present(inputs, static_cast<kb::Placing>(placing));
 }
 void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs) {
   static_cast<Session*>(session)->PresentBaseline(inputs, to, outputs);

@@ -173,9 +173,9 @@ class ProcessLink : public RunnerLink {
   SpanEnd StateSinceFreeze() {
     if (!options_.calling.freezes) return SpanEnd::kDone;
     if (Died()) return SpanEnd::kDied;
-    const bool slept = AllThreadsStopped(pid_) && RunTimeNs(pid_) == frozen_ran_ns_;
     // One that was killed is not stopped any more and takes a while to be gone.
-    return slept ? SpanEnd::kDone : Died(kDyingMs) ? SpanEnd::kDied : SpanEnd::kRanFrozen;
+    if (!AllThreadsStopped(pid_)) return Died(kDyingMs) ? SpanEnd::kDied : SpanEnd::kRanFrozen;
+    return RunTimeNs(pid_) == frozen_ran_ns_ ? SpanEnd::kDone : SpanEnd::kRanFrozen;
   }
 
   // False if the call cannot begin; then `span` says why, and the next attempt can.

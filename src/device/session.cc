@@ -151,7 +151,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
 
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
 Status Session::ShareInputs(int fds[4]) {
-  holds_ = true;
+  reference_ = holds_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
   if (sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes) {
@@ -177,12 +177,12 @@ void Session::Populate() {
 
 void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
 
-void Session::Present(const void* const* from, bool in_place) {
+void Session::Present(const void* const* from, Placing placing) {
   if (!arena_ || secret_ == 0) secret_ = RandomBits();
   std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
-  in_place_ = in_place || too_early_ >= kMostTooEarly;
+  in_place_ = placing == Placing::kNow || too_early_ >= kMostTooEarly;
   if (no_inputs_) late_ = copies;
-  if (no_inputs_ && !in_place_) copies.clear();
+  if (no_inputs_ ? !in_place_ : placing == Placing::kThere) copies.clear();
   device_->Present(copies, ToPoison(), secret_);
 }
 
@@ -204,7 +204,7 @@ std::vector<CopyItem> Session::TakeLate(CallKind kind) {
 }
 
 std::vector<OutputItem> Session::ToPoison() const {
-  if (!With("poison")) return {};
+  if (reference_ || !With("poison")) return {};  // nobody looks at the reference's
   if (!arena_ || located_ || output_items_.empty()) return output_items_;
   const kb_dtype dtype = output_items_.front().dtype;
   const auto elements = static_cast<int64_t>(outputs_->size() / (dtype.bits / 8));

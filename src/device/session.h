@@ -19,6 +19,13 @@ std::string Dump(const nlohmann::json& value);
 nlohmann::json Number(double value);  // JSON has no NaN and no infinities
 nlohmann::json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form);
 
+// How inputs come to where a runner finds them, as kbd_present() is told.
+enum class Placing {
+  kLate,   // small ones by the call, large ones now
+  kNow,    // now
+  kThere,  // as kLate, but large ones are there already
+};
+
 // What c_api.h says of the functions with these names. Texts live until the next call.
 //
 // Outputs lie at fixed places, or, in an arena, wherever the runner's allocator has put them: then each report says
@@ -33,7 +40,7 @@ class Session {
   void Attach(int pid, Fd pidfd);
   void Populate();
   void SetParameters(const void* const* from);
-  void Present(const void* const* from, bool in_place = false);
+  void Present(const void* const* from, Placing placing = Placing::kLate);
   void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);
   int64_t BaselineGapNs() const { return baseline_gap_ns_; }
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
@@ -82,6 +89,7 @@ class Session {
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()
   std::vector<size_t> output_offsets_;
+  bool reference_ = false;                // of the reference's own process
   bool holds_ = false;                    // the reference has a process of its own, and launches hide on both sides
   bool arena_ = false;                    // the runner places its outputs itself
   bool placed_ = false;                   // the call in progress has said where

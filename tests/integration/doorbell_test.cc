@@ -261,6 +261,28 @@ TEST(Doorbell, ARunnerThatRanWhileItWasStoppedIsStoppedAgain) {
   EXPECT_EQ(runner.Call().end, SpanEnd::kDone);
 }
 
+// That it is stopped by then changes nothing.
+TEST(Doorbell, ARunnerThatRanAndStoppedBeforeItsCallIsNoticed) {
+  Shared shared;
+  FakeRunner runner(shared, [](runner::Mailbox* mailbox) {
+    std::thread spinner([] {
+      for (volatile int at = 0;;) at = at + 1;
+    });
+    for (;;) {
+      mailbox->Wait();
+      mailbox->Answer();
+    }
+  });
+  ASSERT_EQ(runner.Call().end, SpanEnd::kDone);
+  const int64_t ran = RunTimeNs(runner.pid());
+  ASSERT_EQ(kill(runner.pid(), SIGCONT), 0);
+  while (RunTimeNs(runner.pid()) == ran) usleep(1000);
+  ASSERT_EQ(kill(runner.pid(), SIGSTOP), 0);
+  while (!AllThreadsStopped(runner.pid())) usleep(1000);
+  EXPECT_EQ(runner.Call().end, SpanEnd::kRanFrozen);
+  EXPECT_EQ(runner.Call().end, SpanEnd::kDone);
+}
+
 // It could read inputs that are in place while the device is watched.
 TEST(Doorbell, ARunnerThatWakesDuringTheWatchIsStoppedAgain) {
   Shared shared;

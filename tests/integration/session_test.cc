@@ -23,6 +23,7 @@ constexpr kb_dtype kFloat{KB_FLOAT, 32, 1};
 struct Script {
   std::vector<SpanEnd> ends;
   std::vector<std::string> late;  // of each call: had it inputs to put in place?
+  std::vector<size_t> poisoned;   // outputs, each time inputs were presented
 };
 
 class ScriptedLink : public RunnerLink {
@@ -55,6 +56,7 @@ class ScriptedDevice : public Device {
   void Populate(const Buffer& buffer) override { cpu_->Populate(buffer); }
   void Copy(std::span<const CopyItem> copies) override { cpu_->Copy(copies); }
   void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) override {
+    script_->poisoned.push_back(outputs.size());
     cpu_->Present(copies, outputs, secret);
   }
   void Flush() override {}
@@ -106,10 +108,10 @@ class Held {
     EXPECT_TRUE(session_->ShareInputs(fds));
     session_->Attach(0, Fd());
   }
-  void Present(float value, bool in_place = false) {
+  void Present(float value, Placing placing = Placing::kLate) {
     std::fill(numbers_.begin(), numbers_.end(), value);
     const void* from = numbers_.data();
-    session_->Present(&from, in_place);
+    session_->Present(&from, placing);
   }
   std::string Call(CallKind kind = CallKind::kForward) {
     return nlohmann::json::parse(session_->Call(kind, 0, 0, true)).at("end");
@@ -138,7 +140,7 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   small.Present(4);
   small.Call(CallKind::kProfile);
   EXPECT_TRUE(small.InPlace());
-  small.Present(5, true);
+  small.Present(5, Placing::kNow);
   EXPECT_TRUE(small.InPlace()) << "asked for";
   small.Call();
   small.Call(CallKind::kEmpty);
@@ -151,6 +153,39 @@ TEST(Session, SmallInputsComeInTheCallAndLargeOnesBefore) {
   EXPECT_TRUE(large.InPlace());
   large.Call();
   EXPECT_EQ(script.late, std::vector<std::string>({"nothing", "nothing"}));
+}
+
+// The reference gets what the candidate's call has found in the memory that both share.
+TEST(Session, LargeInputsThatAreThereAreNotCopiedAgainAndSmallOnesComeInTheCallAllTheSame) {
+  Script script;
+  Held small(&script, 1000), large(&script, (int64_t{64} << 20) / 4 + 1);
+  for (Held* held : {&small, &large}) {
+    held->Present(3);
+    held->Call();
+    EXPECT_TRUE(held->InPlace());
+    held->Present(4, Placing::kThere);
+    EXPECT_FALSE(held->InPlace()) << "they were not there";
+    held->Call();
+  }
+  EXPECT_TRUE(small.InPlace());
+  EXPECT_FALSE(large.InPlace());
+  large.Present(4, Placing::kNow);
+  EXPECT_TRUE(large.InPlace());
+  EXPECT_EQ(script.late, std::vector<std::string>({"late", "late", "nothing", "nothing"}));
+}
+
+// Nobody looks at what it writes.
+TEST(Session, OutputsOfTheReferencesOwnProcessAreNotPoisoned) {
+  Script script;
+  Held(&script, 1000).Present(3);
+  ScriptedDevice device(&script);
+  const auto candidate = *Session::Create(&device, Layout(1000));
+  int fds[4];
+  ASSERT_TRUE(candidate->Share(nullptr, nullptr, 0, fds));
+  const std::vector<float> numbers(1000);
+  const void* from = numbers.data();
+  candidate->Present(&from);
+  EXPECT_EQ(script.poisoned, std::vector<size_t>({0, 1}));
 }
 
 TEST(Session, WhereOthersHaveTheDeviceAgainAndAgainInputsComeBefore) {

@@ -12,6 +12,7 @@ import unittest.mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch import reference_session  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
 from kernelbench_torch.output_arena import OutputArena  # noqa: E402
@@ -220,6 +221,19 @@ class References(unittest.TestCase):
         self.assertEqual(len(prepared), 3)
         with self.assertRaisesRegex(MemoryError, "no room"):
             session.call(FORWARD, 1, 1e6)
+
+    def test_inputs_that_the_candidate_found_are_not_copied_again_unless_the_reference_changes_them(self):
+        placings = []
+        for alone, keeps, expected in ((True, True, PLACED_LATE), (False, True, PLACED_BEFORE), (False, False, PLACED_LATE)):
+            session = object.__new__(reference_session.ReferenceSession)
+            answer = {"end": "done", "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "report": {"status": OK, "text": ""}}
+            session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answer),
+                                                                    kbd_present=lambda _, __, placing: placings.append(placing))
+            host = reference_session.Operations()
+            host.beside, host.inputs, host.rng_seed, host.problem = session, [], 1, types.SimpleNamespace(keeps_inputs=keeps)
+            host.reference_outputs = lambda: ["expected"]
+            host.baseline_beside({"alone": alone, "timeout_us": 1e6})
+            self.assertEqual((placings.pop(), host.expected), (expected, [] if alone else ["expected"]))
 
 
 class Planning(unittest.TestCase):
