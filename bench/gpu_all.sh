@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. On an H200 about: zoo 450 to 520 s, aa 320 to 360, speed 160, native 110, tools 85, builds 75 to 200,
+# of bench/results. On an H200 about: zoo 450 to 520 s, aa 320 to 360, speed 240, native 160, tools 85, builds 75 to 200,
 # quickstart 70 to 100, memory, device and sanitizer 15 together, large 55, assumptions 30, baselines 120, run 120, modules 450.
 # On an H100 standard takes 385 to 425, modules more than 585.
 set -uo pipefail
@@ -25,7 +25,7 @@ Parts, in this order if none is named:
   memory       poison and compare against the copy rate, twice
   sanitizer    compute-sanitizer over kb_gpu_test
   large        those of levels 1 to 3 with the most inputs and outputs are judged; 1/45 is refused with 20 GB
-  native       native kernels against themselves, ten times each
+  native       native kernels against themselves under strict, ten times each
   quickstart   the GPU part of ./quickstart
   builds       .cu candidates, by NVRTC and by nvcc; a load_inline candidate, by PyTorch and by the engine
   baselines    2/1 against each baseline, and timed by each of KernelBench's methods
@@ -87,7 +87,7 @@ sanitizer() {
   local program
   program=$(built kb_gpu_test) && LD_LIBRARY_PATH=$LIBRARIES compute-sanitizer --error-exitcode 1 "$program"
 }
-native() { bench/aa.py --native --runs 10; }
+native() { bench/aa.py --native --runs 10 --protocol strict -- --half-width 0.005; }
 quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
 builds() {
   # Where the toolkit has no NVRTC the engine takes PyTorch's; the benchmark has to be told.

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How long does one evaluation take on a GPU, and how long is the device held for it?
 
-    bench/gpu_speed.py [--protocols strict,quick] [--problems 1/19,1/1,...] [--copies 6] [--no-cold] [--device cpu --size small]
+    bench/gpu_speed.py [--protocols strict,quick] [--problems 1/19,1/1,...] [--copies 12] [--no-cold] [--device cpu --size small]
 
 Copies of a candidate, equal but for a comment, are judged in one command. All but the first find the engine running: device process, problem,
 anchors and baseline are there, and so is their build, for a native candidate's copies are built before, by a command that measures nothing. The
-second may still wait for its runner, which starts with the first one's. Columns, in seconds, for all but the first evaluation: median (least to
+next four may still wait for their runners, which start with the first one's. Columns, in seconds, for all but the first evaluation: median (least to
 largest); all steps are those of `engine_us`, docs/evaluation.md:
 
     evaluation    the sum of all steps
@@ -66,7 +66,7 @@ def main():
     parser.add_argument("--size", default="standard")
     parser.add_argument("--protocols", default="strict,quick")
     parser.add_argument("--problems", default=",".join(CASES["cuda"]))
-    parser.add_argument("--copies", type=int, default=6, choices=range(2, 100), metavar="N", help="at least 2; default 6")
+    parser.add_argument("--copies", type=int, default=12, choices=range(2, 100), metavar="N", help="at least 2; default 12")
     parser.add_argument("--no-cold", action="store_true")
     arguments = parser.parse_args()
     where = ("--device", arguments.device, "--quiet")
