@@ -14,7 +14,8 @@ largest); all steps are those of `engine_us`, docs/evaluation.md:
                   is anchors, baselines, session, offset, undisturbed, load, weights, draw, present, call, calls, check, baseline, compare,
                   repeat, profile and finish
     first         device held in the first evaluation of the command, which takes the anchors too
-    cold command  from the start of a command of its own to its end, by the wall clock, with a copy that was never built
+    cold command  from the start of a command of its own to its end, by the wall clock, with a copy that was never built; the judge's own
+                  machine code is there, unless it is the first command of a machine
 
 --device cpu tries the script where there is no GPU.
 """

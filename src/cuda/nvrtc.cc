@@ -101,14 +101,4 @@ Result<DeviceCode> CompileDeviceProgram(const DeviceProgram& program, const std:
   return code;
 }
 
-Result<std::string> CompileAtRunTime(const std::string& source, int major, int minor, const std::string& library) {
-  const DeviceProgram program{
-      .source = source,
-      .options = {fmt::format("--gpu-architecture=sm_{}{}", major, minor), "--std=c++17", "--fmad=false"},
-      .expressions = {}};
-  KB_ASSIGN_OR_RETURN(DeviceCode code, CompileDeviceProgram(program, library));
-  if (!code.ok) return Fail(ErrorCode::kEngine, "NVRTC refuses the device library's kernels: " + code.log);
-  return std::move(code.image);
-}
-
 }  // namespace kb::cuda

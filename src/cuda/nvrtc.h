@@ -28,9 +28,6 @@ struct DeviceCode {
 // usual names.
 Result<DeviceCode> CompileDeviceProgram(const DeviceProgram& program, const std::string& library);
 
-// A program of our own, to machine code for the given compute capability.
-Result<std::string> CompileAtRunTime(const std::string& source, int major, int minor, const std::string& library);
-
 }  // namespace kb::cuda
 
 #endif  // CUDA_NVRTC_H_

@@ -2,15 +2,16 @@
 
 #include <cstdlib>
 
-#include "cuda/nvrtc.h"
+#include "base/file.h"
+#include "device/cuda/kernel_image.h"
 #include "device/cuda/kernels.h"
 
 namespace kb::cuda {
 
 Result<Launcher> Launcher::Create(const Functions& driver, int major, int minor, int multiprocessors) {
   const char* nvrtc = std::getenv("KERNELBENCH_NVRTC");
-  KB_ASSIGN_OR_RETURN(const std::string image,
-                      CompileAtRunTime(kKernelSource, major, minor, nvrtc != nullptr ? nvrtc : ""));
+  KB_ASSIGN_OR_RETURN(const std::string image, KernelImage(kKernelSource, major, minor, nvrtc != nullptr ? nvrtc : "",
+                                                           KernelDirectory(CacheDirectory())));
   Launcher launcher(driver, multiprocessors);
   KB_RETURN_IF_ERROR(
       Check(driver, driver.cuModuleLoadData(&launcher.module_, image.data()), "loading the device's kernels"));

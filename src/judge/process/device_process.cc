@@ -121,8 +121,11 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
     if (const char* set = std::getenv(name); set && *set)
       options.environment.push_back(fmt::format("{}={}", name, set));
   }
-  // What compiled baselines need: a place for their code, and no helpers that stay.
-  options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (CacheDirectory() / "inductor").string());
+  // Where it keeps machine code of its own; and what compiled baselines need: a place for theirs, and no helpers that
+  // stay. Its directory is not ours.
+  const fs::path cache = fs::absolute(CacheDirectory());
+  options.environment.push_back("KERNELBENCH_CACHE=" + cache.string());
+  options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (cache / "inductor").string());
   options.environment.emplace_back("TORCHINDUCTOR_COMPILE_THREADS=1");
   options.inherit = {pair.second.get()};
   options.stderr_fd = STDERR_FILENO;
