@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
-# of bench/results. On an H200 about: zoo 450 to 520 s, aa 320 to 360, speed 240, native 160, tools 85, builds 75 to 200,
+# of bench/results. On an H200 about: zoo 450 to 520 s, aa 320 to 360, tools 85, builds 75 to 200,
 # quickstart 70 to 100, memory, device and sanitizer 15 together, large 55, assumptions 30, baselines 120, run 120, modules 450.
-# On an H100 standard takes 385 to 425, modules more than 585.
+# On an H100 standard takes 385 to 425, native 160, modules more than 585; speed took 207 with half as many copies.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -1,7 +1,6 @@
 #include "cuda/nvrtc.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <filesystem>

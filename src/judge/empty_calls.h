@@ -12,6 +12,7 @@ namespace kb {
 struct OffsetCalls {
   int settling, counted;
 };
+inline constexpr OffsetCalls kOfShortCalls = {5, 11};  // on a GPU, of the candidate's runner and of the reference's
 
 // An offset rests on a series of empty calls. On a GPU they mostly scatter by 2 to 8 us, now and then by 190
 // (bench/results/aa_cuda.md), and intervals of calls shorter than that then say nothing. Such a series is made again.

@@ -25,7 +25,7 @@ using nlohmann::json;
 // longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels. Where the
 // reference has a process of its own, events are held against it however long a call is; elsewhere it matters as little
 // for long ones as on the CPU, and a native candidate's, without an interpreter, is steady.
-constexpr OffsetCalls kOnCpu = {0, 5}, kOfShortCalls = {5, 11}, kOfLongCalls = {1, 5}, kOfLongNative = {1, 3};
+constexpr OffsetCalls kOnCpu = {0, 5}, kOfLongCalls = {1, 5}, kOfLongNative = {1, 3};
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;

@@ -66,7 +66,6 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
 // Once a process, before its first forward, and with nothing else at work: a runner that starts or dies meanwhile
 // makes single calls up to 2 ms longer.
 Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation) {
-  constexpr OffsetCalls kCalls = {5, 11};
   const int64_t start = NowNs();
   if (reference_->offsets.empty()) {
     const Quiet quiet(this);
@@ -74,7 +73,7 @@ Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* round
       KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
       return empty.at("us").get<double>() - empty.at("event_us").get<double>();
     };
-    KB_ASSIGN_OR_RETURN(reference_->offsets, EmptyCalls(kCalls, kMostSeries, call));
+    KB_ASSIGN_OR_RETURN(reference_->offsets, EmptyCalls(kOfShortCalls, kMostSeries, call));
   }
   evaluation->own_process = true;
   evaluation->reference_spread_us = ScatterUs(reference_->offsets);

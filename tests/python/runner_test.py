@@ -12,8 +12,8 @@ import unittest.mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch import reference_session  # noqa: E402
+from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
 from kernelbench_torch.output_arena import OutputArena  # noqa: E402
 from kernelbench_torch.problem import Problem, ProblemError  # noqa: E402

@@ -122,7 +122,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
       options.environment.push_back(fmt::format("{}={}", name, set));
   }
   // Where it keeps machine code of its own; and what compiled baselines need: a place for theirs, and no helpers that
-  // stay. Its directory is not ours.
+  // stay. Absolute, for it starts in another directory.
   const fs::path cache = fs::absolute(CacheDirectory());
   options.environment.push_back("KERNELBENCH_CACHE=" + cache.string());
   options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (cache / "inductor").string());
