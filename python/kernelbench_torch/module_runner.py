@@ -145,7 +145,9 @@ class Runner:
         if self.arena:
             return self._finish(*self._on_gpu(seed, self.model, self.timed))
         seed_generators(seed, self.device)
-        for to, tensor in zip(self.outputs, self._checked(self.model(*self.inputs))):
+        produced = self._checked(self.model(*self.inputs))
+        self.mailbox.begin_copying()
+        for to, tensor in zip(self.outputs, produced):
             to.copy_(tensor)
         self.mailbox.write_fine()
         return False
@@ -247,6 +249,9 @@ class Mailbox:
             self._forms[place] = offset
         data = text.encode("utf-8", "replace")
         self._library.kbr_write_report(self._mailbox, status, copied, data, len(data), self._outputs, self._forms)
+
+    def begin_copying(self):
+        self._library.kbr_begin_copying(self._mailbox)
 
     def answer(self):
         self._library.kbr_answer(self._mailbox)

@@ -6,6 +6,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <span>
+#include <utility>
 
 namespace kb {
 namespace {
@@ -74,47 +75,45 @@ CodeObject Identify(const std::string& path, const OriginRules& rules) {
   return {Origin::kLibrary, name};
 }
 
-void Authorship::AddCall(const std::vector<CodeSample>& samples, int64_t ran_ns, int64_t tail_ns,
-                         const OriginRules& rules) {
-  std::vector<CodeObject> objects;
-  for (const CodeSample& sample : samples) objects.push_back(Identify(sample.path, rules));
-  bool copying = true;
-  for (size_t i = objects.size(); i-- > 0;) {
-    copying = copying && samples[i].at_ns >= ran_ns - tail_ns && objects[i].origin != Origin::kCustom;
-    if (objects[i].origin == Origin::kNeutral || (copying && objects[i].origin == Origin::kLibrary)) continue;
-    ++counts_[objects[i].origin][objects[i].name];
+void Authorship::AddCall(const std::vector<CodeSample>& samples, int64_t copy_ns, const OriginRules& rules) {
+  int64_t copied_ns = 0;             // before the stop that is looked at
+  int64_t stop = 0, longest_ns = 0;  // that stop; how long a thread of it has copied
+  for (const CodeSample& sample : samples) {
+    if (sample.stop != stop) {
+      stop = sample.stop;
+      copied_ns += std::exchange(longest_ns, 0);
+    }
+    const CodeObject object = Identify(sample.path, rules);
+    if (object.origin == Origin::kNeutral) continue;
+    if (object.origin == Origin::kLibrary && sample.copying && copied_ns < copy_ns) {
+      longest_ns = std::max(longest_ns, sample.ran_ns);
+      continue;
+    }
+    ++samples_;
+    ran_ns_[object.origin][object.name] += sample.ran_ns;
   }
 }
 
-int64_t Authorship::Count(Origin origin) const {
-  const auto found = counts_.find(origin);
-  if (found == counts_.end()) return 0;
+int64_t Authorship::RanNs(Origin origin) const {
+  const auto found = ran_ns_.find(origin);
+  if (found == ran_ns_.end()) return 0;
   int64_t sum = 0;
-  for (const auto& [name, count] : found->second) sum += count;
+  for (const auto& [name, ns] : found->second) sum += ns;
   return sum;
-}
-
-int64_t Authorship::samples() const {
-  return Count(Origin::kCustom) + Count(Origin::kLibrary) + Count(Origin::kPython) + Count(Origin::kOther);
 }
 
 nlohmann::json Authorship::ToJson() const {
   using nlohmann::json;
-  const int64_t all = samples();
-  const auto share = [&](int64_t count) {
-    return all == 0 ? 0.0 : static_cast<double>(count) / static_cast<double>(all);
-  };
-  const int64_t custom = Count(Origin::kCustom), library = Count(Origin::kLibrary);
-  json out = {{"class", nullptr},
-              {"custom", share(custom)},
-              {"library", share(library)},
-              {"python", share(Count(Origin::kPython))},
-              {"other", share(Count(Origin::kOther))},
-              {"samples", all},
+  const int64_t custom = RanNs(Origin::kCustom), library = RanNs(Origin::kLibrary);
+  const int64_t python = RanNs(Origin::kPython), other = RanNs(Origin::kOther);
+  const int64_t all = custom + library + python + other;
+  const auto share = [&](int64_t ns) { return all == 0 ? 0.0 : static_cast<double>(ns) / static_cast<double>(all); };
+  json out = {{"class", nullptr},          {"custom", share(custom)}, {"library", share(library)},
+              {"python", share(python)},   {"other", share(other)},   {"samples", samples_},
               {"kernels", nullptr},  // of a GPU
               {"kernels_span_us", nullptr}};
-  if (all < kLeastSamples) {
-    out["why"] = fmt::format("only {} samples, {} are needed", all, kLeastSamples);
+  if (samples_ < kLeastSamples) {
+    out["why"] = fmt::format("only {} samples, {} are needed", samples_, kLeastSamples);
   } else if (custom + library == 0) {
     out["why"] = "neither code of the candidate nor a library was seen";
   } else {
@@ -122,13 +121,13 @@ nlohmann::json Authorship::ToJson() const {
     out["class"] = 10 * custom >= 9 * both ? "custom" : 10 * library >= 9 * both ? "library" : "mixed";
   }
   std::vector<std::pair<int64_t, std::string>> objects;
-  for (const auto& [origin, names] : counts_) {
-    for (const auto& [name, count] : names) objects.emplace_back(count, name);
+  for (const auto& [origin, names] : ran_ns_) {
+    for (const auto& [name, ns] : names) objects.emplace_back(ns, name);
   }
   std::sort(objects.rbegin(), objects.rend());
   objects.resize(std::min(objects.size(), kObjectsShown));
   out["by_object"] = json::array();
-  for (const auto& [count, name] : objects) out["by_object"].push_back({{"object", name}, {"share", share(count)}});
+  for (const auto& [ns, name] : objects) out["by_object"].push_back({{"object", name}, {"share", share(ns)}});
   return out;
 }
 

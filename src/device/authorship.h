@@ -44,8 +44,10 @@ CodeObject Identify(const std::string& path, const OriginRules& rules);
 
 // One thread in user mode when the runner was stopped.
 struct CodeSample {
-  int64_t at_ns = 0;  // time that the runner had run in this call
-  std::string path;   // of the mapping under the program counter
+  int64_t stop = 0;      // which, from 1
+  int64_t ran_ns = 0;    // CPU time that the thread has had since the stop before
+  std::string path;      // of the mapping under the program counter
+  bool copying = false;  // the runner said before that it copies outputs from now on
 };
 
 // Samples of some calls, added up.
@@ -53,17 +55,18 @@ class Authorship {
  public:
   static constexpr int64_t kLeastSamples = 30;
 
-  // One call that ran for `ran_ns`. In its last `tail_ns` the runner copies outputs with torch's own code: library
-  // samples after the last custom one are nobody's there.
-  void AddCall(const std::vector<CodeSample>& samples, int64_t ran_ns, int64_t tail_ns, const OriginRules& rules);
-  int64_t samples() const;
+  // One call. A runner copies outputs with torch's own code, which is nobody's work. What a candidate may do in its
+  // name is bounded: after `copy_ns` of it library samples count again.
+  void AddCall(const std::vector<CodeSample>& samples, int64_t copy_ns, const OriginRules& rules);
+  int64_t samples() const { return samples_; }
 
   // See docs/evaluation.md; `class` is null, and `why` a reason, if this is too little to tell.
   nlohmann::json ToJson() const;
 
  private:
-  int64_t Count(Origin origin) const;
-  std::map<Origin, std::map<std::string, int64_t>> counts_;
+  int64_t RanNs(Origin origin) const;
+  int64_t samples_ = 0;
+  std::map<Origin, std::map<std::string, int64_t>> ran_ns_;
 };
 
 }  // namespace kb

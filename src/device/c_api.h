@@ -66,7 +66,7 @@ KBD_EXPORT void kbd_present(void* session, const void* const* inputs, int placin
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
 // A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
 // of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
-// is), "interval_us" (between stops), "tail_us" (of the copy of outputs at the end, which nobody did). {"end", "us"
+// is), "interval_us" (between stops), "copy_us" (that copying outputs may take, which is nobody's work). {"end", "us"
 // (without the stops), "stops", "refused" (text, if the machine refuses to tell), "authorship": of all profiled calls
 // so far}.
 KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,

@@ -15,8 +15,10 @@
 #include <ctime>
 #include <filesystem>
 #include <optional>
+#include <utility>
 
 #include "base/file.h"
+#include "device/process_watch.h"
 
 namespace kb {
 namespace {
@@ -48,6 +50,11 @@ bool SetScheduler(int tid, const SchedulerSettings& settings) {
   return syscall(SYS_sched_setattr, tid, &settings, 0) == 0;
 }
 
+int64_t RunTimeOf(int tid, const std::map<int, int64_t>& run_ns) {
+  const auto found = run_ns.find(tid);
+  return found == run_ns.end() ? 0 : found->second;
+}
+
 std::vector<int> ThreadsOf(int pid) {
   std::vector<int> threads;
   std::error_code ended;
@@ -76,19 +83,21 @@ PromptWaking::PromptWaking(int pid) {
 
 PromptWaking::~PromptWaking() { SetScheduler(0, before_); }
 
-Result<std::vector<uint64_t>> ProgramCounters(int pid) {
-  std::vector<uint64_t> found;
+Result<std::map<int, uint64_t>> ProgramCounters(int pid) {
+  std::map<int, uint64_t> found;
   for (const int tid : ThreadsOf(pid)) {
     // A thread that is already stopped goes over into a traced stop within this call, and back when let go.
     if (ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0) {
       if (errno == ESRCH) continue;  // it has ended
       return Fail(ErrorCode::kUnavailable, fmt::format("this machine refuses ptrace: {}", strerror(errno)));
     }
-    if (const auto address = UserAddress(tid)) found.push_back(*address);
+    if (const auto address = UserAddress(tid)) found[tid] = *address;
     ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
   }
   return found;
 }
+
+CodeWatch::CodeWatch(int pid) : pid_(pid), run_ns_(RunTimesNs(pid)) {}
 
 Status CodeWatch::ReadMaps() {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(fmt::format("/proc/{}/maps", pid_)));
@@ -96,15 +105,19 @@ Status CodeWatch::ReadMaps() {
   return {};
 }
 
-Status CodeWatch::Sample(int64_t at_ns, std::vector<CodeSample>* samples) {
-  KB_ASSIGN_OR_RETURN(const std::vector<uint64_t> addresses, ProgramCounters(pid_));
-  for (const uint64_t address : addresses) {
+Status CodeWatch::Sample(bool copying, std::vector<CodeSample>* samples) {
+  const std::map<int, int64_t> before = std::exchange(run_ns_, RunTimesNs(pid_));
+  KB_ASSIGN_OR_RETURN(const auto addresses, ProgramCounters(pid_));
+  ++stop_;
+  for (const auto& [tid, address] : addresses) {
+    const int64_t ran_ns = RunTimeOf(tid, run_ns_) - RunTimeOf(tid, before);
+    if (ran_ns <= 0) continue;
     const Mapping* mapping = FindMapping(mappings_, address);
     if (mapping == nullptr) {
       KB_RETURN_IF_ERROR(ReadMaps());
       mapping = FindMapping(mappings_, address);
     }
-    if (mapping != nullptr) samples->push_back({at_ns, mapping->path});
+    if (mapping != nullptr) samples->push_back({stop_, ran_ns, mapping->path, copying});
   }
   return {};
 }

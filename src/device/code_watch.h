@@ -3,6 +3,7 @@
 #define DEVICE_CODE_WATCH_H_
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/result.h"
@@ -10,12 +11,12 @@
 
 namespace kb {
 
-// Program counters of the threads of `pid` that are in user mode, page faults included; threads in a system call are
-// left out. Every thread must be stopped, and stays so. The error says why the machine refuses.
+// Program counters of the threads of `pid` that are in user mode, page faults included, by thread; threads in a system
+// call are left out. Every thread must be stopped, and stays so. The error says why the machine refuses.
 //
 // By ptrace, for a moment at each call: /proc/PID/task/TID/syscall would tell the same, but belongs to root once a
 // process is not dumpable, as runners are.
-Result<std::vector<uint64_t>> ProgramCounters(int pid);
+Result<std::map<int, uint64_t>> ProgramCounters(int pid);
 
 struct SchedulerSettings {  // sched_attr of sched_setattr(2)
   uint32_t size = sizeof(SchedulerSettings), policy = 0;
@@ -40,16 +41,19 @@ class PromptWaking {
   SchedulerSettings before_;
 };
 
-// Samples of one call.
+// Samples of one call. The process is stopped when this is made, and whenever it is asked.
 class CodeWatch {
  public:
-  explicit CodeWatch(int pid) : pid_(pid) {}
-  // The process is stopped. Adds one sample for each thread in user mode; `at_ns`: see CodeSample.
-  Status Sample(int64_t at_ns, std::vector<CodeSample>* samples);
+  explicit CodeWatch(int pid);
+  // Adds one sample for each thread in user mode that has run since this was made, or asked last. `copying`: see
+  // CodeSample.
+  Status Sample(bool copying, std::vector<CodeSample>* samples);
 
  private:
   Status ReadMaps();
   int pid_;
+  int64_t stop_ = 0;
+  std::map<int, int64_t> run_ns_;  // of each thread, when this was asked last
   std::vector<Mapping> mappings_;  // read when first needed, and again when an address is not there
 };
 

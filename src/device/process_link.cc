@@ -108,7 +108,7 @@ class ProcessLink : public RunnerLink {
       if (!Freeze()) break;
       ++profile.stops;
       if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
-      const Status sampled = watch.Sample(profile.ran_ns, &profile.samples);
+      const Status sampled = watch.Sample(doorbell_->copying.load() == go_, &profile.samples);
       if (!sampled) profile.refused = sampled.error().message;
     }
     Freeze();

@@ -18,8 +18,8 @@ struct DirCloser {
   void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// Calls `see` with the text of /proc/PID/task/TID/`file` for every thread. Plain stdio would allocate: this runs
-// between timed spans.
+// Calls `see` with the id of every thread and the text of its /proc/PID/task/TID/`file`. Plain stdio would allocate:
+// this runs between timed spans.
 template <typename See>
 void ForEachThread(int pid, const char* file, See see) {
   char path[128];
@@ -39,7 +39,7 @@ void ForEachThread(int pid, const char* file, See see) {
     const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : 0;
     if (got <= 0) continue;
     text[got] = '\0';
-    see(text);
+    see(std::atoi(entry->d_name), text);
   }
 }
 
@@ -47,7 +47,7 @@ void ForEachThread(int pid, const char* file, See see) {
 
 int64_t RunDelayNs(int pid) {
   int64_t total = 0;
-  ForEachThread(pid, "schedstat", [&](const char* text) {
+  ForEachThread(pid, "schedstat", [&](int, const char* text) {
     char* end = nullptr;
     std::strtoull(text, &end, 10);
     total += std::strtoll(end, nullptr, 10);
@@ -57,14 +57,20 @@ int64_t RunDelayNs(int pid) {
 
 int64_t RunTimeNs(int pid) {
   int64_t total = 0;
-  ForEachThread(pid, "schedstat", [&](const char* text) { total += std::strtoll(text, nullptr, 10); });
+  ForEachThread(pid, "schedstat", [&](int, const char* text) { total += std::strtoll(text, nullptr, 10); });
   return total;
+}
+
+std::map<int, int64_t> RunTimesNs(int pid) {
+  std::map<int, int64_t> times;
+  ForEachThread(pid, "schedstat", [&](int tid, const char* text) { times[tid] = std::strtoll(text, nullptr, 10); });
+  return times;
 }
 
 bool AllThreadsStopped(int pid) {
   bool stopped = true;
   bool seen = false;  // without a look at any thread nothing is known
-  ForEachThread(pid, "stat", [&](const char* text) {
+  ForEachThread(pid, "stat", [&](int, const char* text) {
     seen = true;
     const char* name_end = std::strrchr(text, ')');  // the name may hold anything, spaces and brackets included
     const char state = name_end != nullptr && name_end[1] == ' ' ? name_end[2] : '?';

@@ -3,6 +3,7 @@
 #define DEVICE_PROCESS_WATCH_H_
 
 #include <cstdint>
+#include <map>
 
 namespace kb {
 
@@ -15,6 +16,9 @@ bool AllThreadsStopped(int pid);
 
 // CPU time that the threads of a process have used, in nanoseconds.
 int64_t RunTimeNs(int pid);
+
+// The same of each thread that is there, by its id.
+std::map<int, int64_t> RunTimesNs(int pid);
 
 }  // namespace kb
 

@@ -254,7 +254,7 @@ const char* Session::ProfileForward(const void* const* from, uint64_t argument, 
   device_->Copy(Copies(input_parts_, *inputs_, from));
   const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
   const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
-  authorship_.AddCall(profile.samples, profile.ran_ns, ns("tail_us"), rules);
+  authorship_.AddCall(profile.samples, ns("copy_us"), rules);
   return Keep({{"end", EndName(profile.end)},
                {"us", static_cast<double>(profile.ran_ns) / 1e3},
                {"stops", profile.stops},

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
@@ -17,8 +18,11 @@ using nlohmann::json;
 constexpr int kMostCalls = 200;
 constexpr int kCallsPerDraw = 8;  // drawing takes longer than the calls
 constexpr int64_t kEnoughSamples = 150;
+constexpr int64_t kEnoughNearABound = 600;
+constexpr double kNear = 0.05;
 constexpr int64_t kEnoughStops = 30;  // threads seen at one stop are mostly in the same place
 constexpr int64_t kLeastSamples = 30;
+constexpr double kCopySlack = 4;  // stops make copying slower, and so does a busy machine
 constexpr double kPatience = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
 
 // How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
@@ -27,6 +31,13 @@ double IntervalUs(const std::vector<Round>& rounds) {
   for (const Round& round : rounds) times.push_back(round.candidate_us);
   const double call = times.empty() ? 0 : Median(times);
   return std::max(std::clamp(call / 4, 20.0, 300.0), call / 100);
+}
+
+// How many samples make the class certain enough: more where the share of custom work lies near a bound of classes.
+int64_t EnoughSamples(const json& authorship) {
+  const double custom = authorship.at("custom"), both = custom + authorship.at("library").get<double>();
+  const double share = both > 0 ? custom / both : 0.5;
+  return std::abs(share - 0.9) < kNear || std::abs(share - 0.1) < kNear ? kEnoughNearABound : kEnoughSamples;
 }
 
 // Compilers of torch (oneDNN) leave their code in memory without a file. So does what a module loads by ctypes.
@@ -73,11 +84,11 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const json& p
   json settings = {{"custom", json::object()},
                    {"anonymous", AnonymousCode(request.candidate)},
                    {"interval_us", IntervalUs(evaluation->rounds)},
-                   {"tail_us", 0.0}};
+                   {"copy_us", 0.0}};
   if (request.candidate.kind == CandidateKind::kNative) {
     settings["custom"][built.kernel.filename().string()] = "kernel.so";
   } else {
-    settings["tail_us"] = CopyUs(problem, *evaluation);
+    settings["copy_us"] = kCopySlack * CopyUs(problem, *evaluation);
   }
   for (const auto& [key, name, file] : built.extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";
@@ -98,7 +109,9 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const json& p
     if (!why.empty()) break;
     const int64_t samples = evaluation->authorship.at("samples");
     const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
-    if (spent_ms >= request.protocol.profile_ms || (samples >= kEnoughSamples && stops >= kEnoughStops)) break;
+    if (spent_ms >= request.protocol.profile_ms ||
+        (samples >= EnoughSamples(evaluation->authorship) && stops >= kEnoughStops))
+      break;
   }
   return why;
 }

@@ -147,6 +147,8 @@ void kbr_write_report(void* mailbox, int status, int state_copied, const char* t
   static_cast<Mailbox*>(mailbox)->Write(report);
 }
 
+void kbr_begin_copying(void* mailbox) { static_cast<Mailbox*>(mailbox)->BeginCopying(); }
+
 void kbr_answer(void* mailbox) { static_cast<Mailbox*>(mailbox)->Answer(); }
 
 const char* kbr_finish(void* mailbox, void* start, void* end, uint64_t launched_ns) {
