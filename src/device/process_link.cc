@@ -22,8 +22,13 @@ namespace kb {
 namespace {
 
 constexpr int kDyingMs = 2'000;
-constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // a thread that waits for a disk stops only afterwards
-constexpr int64_t kTimesPatienceNs = 3'000'000;    // they take microseconds, unless the runner is put off its core
+constexpr int64_t kLateStopNs = 1'000'000'000;     // stopping takes microseconds
+constexpr int64_t kStopTimeoutNs = 5'000'000'000;  // of a runner that goes on running
+constexpr int64_t kRunsOnNs = 50'000'000;          // CPU time by which it does so
+// A thread that waits for a disk stops only afterwards, and one that waits for a core when it has one. A runner may be
+// late by this, in all.
+constexpr int64_t kStopPatienceNs = 60'000'000'000;
+constexpr int64_t kTimesPatienceNs = 3'000'000;  // they take microseconds, unless the runner is put off its core
 
 // Leaves the core to the other thread on it, which may be the candidate's. Some 50 ns on x86.
 void SpinPause() {
@@ -143,26 +148,32 @@ class ProcessLink : public RunnerLink {
     return poll(&ended, 1, patience_ms) == 1;
   }
 
+  static void Pause() {
+    const timespec moment{0, 20'000};
+    nanosleep(&moment, nullptr);
+  }
+
   // Stops every thread. False if some could not be stopped; then the runner is killed.
   bool Freeze() {
     if (!options_.calling.freezes) return true;
-    const int64_t deadline = NowNs() + kStopTimeoutNs;
-    const auto pause = [] {
-      const timespec moment{0, 20'000};
-      nanosleep(&moment, nullptr);
-    };
+    const int64_t start = NowNs();
+    std::optional<int64_t> ran_ns;  // once it should have stopped
     // Again and again: something in the runner may wake it up.
     for (Signal(SIGSTOP); !Died() && !AllThreadsStopped(pid_); Signal(SIGSTOP)) {
-      if (NowNs() > deadline) {
+      const int64_t waited = NowNs() - start;
+      if (waited > kLateStopNs && !ran_ns) ran_ns = RunTimeNs(pid_);
+      const bool runs_on = waited > kStopTimeoutNs && RunTimeNs(pid_) > *ran_ns + kRunsOnNs;
+      if (runs_on || waited > stop_patience_ns_) {
         Signal(SIGKILL);
         return false;
       }
-      pause();
+      Pause();
     }
+    if (ran_ns) stop_patience_ns_ -= NowNs() - start;
     // A thread is charged for its last moments only when it has left its core.
     for (int64_t ran = -1; ran != frozen_ran_ns_;) {
       ran = frozen_ran_ns_;
-      pause();
+      Pause();
       frozen_ran_ns_ = RunTimeNs(pid_);
     }
     return true;
@@ -240,6 +251,7 @@ class ProcessLink : public RunnerLink {
   std::unique_ptr<SecretReader> secrets_;
   LinkOptions options_;
   CoreSeat seat_;
+  int64_t stop_patience_ns_ = kStopPatienceNs;
   int64_t frozen_ran_ns_ = 0;  // CPU time of all threads when they were stopped
   uint64_t go_ = 0;
 };

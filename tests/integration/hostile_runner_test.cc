@@ -316,6 +316,29 @@ TEST(HostileRunner, EveryRingIsAVerdict) {
   }
 }
 
+// Nor is one that cannot stop yet: its parent process is kept in the kernel, as by a slow disk, until the child is
+// gone.
+TEST(HostileRunner, WaitingInTheKernelIsNoMisbehaviour) {
+  HostileRunner runner([](Doorbell*, Mailbox* mailbox) {
+    mailbox->Wait();
+    mailbox->Write(Report{});
+    if (vfork() == 0) {
+      mailbox->Answer();
+      const timespec longer_than_a_runner_may_go_on{6, 0};
+      nanosleep(&longer_than_a_runner_may_go_on, nullptr);
+      _exit(0);
+    }
+    for (;;) {
+      mailbox->Wait();
+      mailbox->Answer();
+    }
+  });
+  for (int call = 0; call < 2; ++call) {
+    const auto finding = runner.Call();
+    EXPECT_FALSE(finding) << finding->reason;
+  }
+}
+
 // A second process, which nobody freezes, changes the page while the judge reads it. Size and contents are taken
 // once, so the decoder sees bytes that stay.
 TEST(HostileRunner, AReportThatChangesWhileItIsReadIsAVerdict) {
