@@ -230,16 +230,18 @@ Status Evaluator::MeasureOtherInputs(const Request& request, const json& problem
   constexpr double kWorthTelling = 1.25;  // undisturbed baselines on one CPU differ by 15%
   for (const std::string& name : Planner(request.protocol, Planned(problem)).Distributions()) {
     if (name == "natural") continue;
-    if (!known->contains(name)) {
+    Duration duration;
+    if (const auto found = known->find(name); found != known->end()) {
+      duration.times = found->second;
+    } else {
       AwaitDeath(&evaluation->engine_us);
       if (!*quiet) quiet->emplace(this);
-      KB_ASSIGN_OR_RETURN(
-          const std::optional<double> times,
-          TimesAsLong(name, *evaluation, [&](const std::string& other) { return rounds->BaselineAlone(other); }));
-      if (!times) continue;  // the next evaluation asks again
-      known->emplace(name, *times);
+      KB_ASSIGN_OR_RETURN(duration, TimesAsLong(name, *evaluation, [&](const std::string& other) {
+                            return rounds->BaselineAlone(other);
+                          }));
+      if (duration.certain) known->emplace(name, duration.times);  // else the next evaluation asks again
     }
-    const double times = known->at(name);
+    const double times = duration.times;
     evaluation->slower_inputs[name] = times;
     if (times < kWorthTelling) continue;
     evaluation->AddNote(

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,20 +52,26 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   return "";
 }
 
-Result<std::optional<double>> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
-                                          const std::function<Result<Round>(const std::string&)>& call) {
+Result<Duration> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
+                             const std::function<Result<Round>(const std::string&)>& call) {
   constexpr size_t kPairs = 5;
+  const auto disturbed = [&](const Round& round) {
+    const std::string reason = VoidReason(round, evaluation);
+    return !reason.empty() && reason != kBaselineSlower;
+  };
   std::vector<double> ratios;
+  double other_us = std::numeric_limits<double>::infinity(), natural_us = other_us;  // the least of each
   for (size_t calls = 0; calls < 4 * kPairs && ratios.size() < kPairs; ++calls) {
     KB_ASSIGN_OR_RETURN(const Round other, call(distribution));
-    if (const std::string reason = VoidReason(other, evaluation); !reason.empty() && reason != kBaselineSlower)
-      continue;
-    if (!IsSlower(other, evaluation, Slack(evaluation) / 2)) return 1.0;
+    if (!disturbed(other) && !IsSlower(other, evaluation, Slack(evaluation) / 2)) return Duration{};
     KB_ASSIGN_OR_RETURN(const Round natural, call("natural"));
-    ratios.push_back(other.baseline_us / natural.baseline_us);
+    other_us = std::min(other_us, other.baseline_us);
+    natural_us = std::min(natural_us, natural.baseline_us);
+    if (!disturbed(other) && !disturbed(natural)) ratios.push_back(other.baseline_us / natural.baseline_us);
   }
-  if (ratios.size() < kPairs) return std::nullopt;
-  return std::max(1.0, Median(ratios));
+  const bool certain = ratios.size() == kPairs;
+  const double times = certain && evaluation.device != "cpu" ? Median(ratios) : other_us / natural_us;
+  return Duration{std::max(1.0, times), certain};
 }
 
 bool LaunchedSlowly(const Round& round, const Evaluation& evaluation) {

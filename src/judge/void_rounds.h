@@ -41,13 +41,18 @@ std::optional<Finding> StartedEarly(const Evaluation& evaluation);
 // that. Never where something used the device before a round.
 bool SlowThroughout(const Evaluation& evaluation);
 
-// How many times as long as on natural inputs the baseline takes on those of another distribution, at least 1; while no
-// candidate is loaded and `evaluation` holds the undisturbed figure. `call` makes one call of the baseline on new
-// inputs of a distribution. 1 as soon as one is clearly no longer than those of rounds may be, for other load makes
-// none shorter; else the median ratio of five to natural ones right behind them, which a machine that is slow for a
-// while makes as slow. Null where other load disturbed all calls but a few.
-Result<std::optional<double>> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
-                                          const std::function<Result<Round>(const std::string&)>& call);
+// How long the baseline takes on inputs of another distribution.
+struct Duration {
+  double times = 1;     // as long as on natural ones, at least 1
+  bool certain = true;  // other load left enough calls alone
+};
+// While no candidate is loaded and `evaluation` holds the undisturbed figure. `call` makes one call of the baseline on
+// new inputs of a distribution. 1 as soon as one is clearly no longer than those of rounds may be, for other load makes
+// none shorter; else from five calls and natural ones right behind them, which a machine that is slow for a while makes
+// as slow: the median ratio; the ratio of the least ones on a CPU, whose calls are disturbed in many ways that are not
+// seen, and where other load disturbed more of twenty.
+Result<Duration> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
+                             const std::function<Result<Round>(const std::string&)>& call);
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
 // said. `only_slower`: rounds that are void for another reason stay so.

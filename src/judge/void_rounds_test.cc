@@ -76,12 +76,12 @@ TEST(VoidRounds, HowLongTheReferenceTakesOnOtherInputsIsOfPairs) {
   Evaluation evaluation = Measured(6'360, 30);
   int calls = 0;
   const auto softmax = [](bool natural, int call) { return (natural ? 6'400 : 10'300) * (call == 3 ? 2.0 : 1.0); };
-  EXPECT_NEAR(TimesAsLong("scaled", evaluation, Calls(softmax, &calls)).value().value(), 10'300. / 6'400, 1e-9);
+  EXPECT_NEAR(TimesAsLong("scaled", evaluation, Calls(softmax, &calls)).value().times, 10'300. / 6'400, 1e-9);
   EXPECT_EQ(calls, 10);
 
   calls = 0;
   const auto alike = [](bool, int call) { return call == 0 ? 9'000 : 6'400; };
-  EXPECT_EQ(TimesAsLong("scaled", evaluation, Calls(alike, &calls)).value(), 1.0);
+  EXPECT_EQ(TimesAsLong("scaled", evaluation, Calls(alike, &calls)).value().times, 1.0);
   EXPECT_EQ(calls, 3) << "one call in a pair that is as quick as the undisturbed ones ends it";
 }
 
@@ -91,11 +91,11 @@ TEST(VoidRounds, AMachineThatIsSlowForAWhileIsNoPropertyOfInputs) {
   Evaluation evaluation = Measured(170, 60);
   int calls = 0;
   const auto slow = [](bool, int call) { return 400 + call % 3; };
-  EXPECT_NEAR(TimesAsLong("centred", evaluation, Calls(slow, &calls)).value().value(), 1, 0.01);
+  EXPECT_NEAR(TimesAsLong("centred", evaluation, Calls(slow, &calls)).value().times, 1, 0.01);
   evaluation.undisturbed_spread = 0.5;
   EXPECT_NEAR(TimesAsLong("centred", evaluation, Calls([](bool natural, int) { return natural ? 170 : 270; }, &calls))
                   .value()
-                  .value(),
+                  .times,
               270. / 170, 1e-9)
       << "a figure that scatters hides nothing that stays";
 }
@@ -103,22 +103,43 @@ TEST(VoidRounds, AMachineThatIsSlowForAWhileIsNoPropertyOfInputs) {
 TEST(VoidRounds, OtherLoadAnswersNoQuestion) {
   const Evaluation evaluation = Measured(6'360, 30);
   int calls = 0;
-  const auto answer = TimesAsLong("scaled", evaluation, [&](const std::string&) -> Result<Round> {
-    Round round = RoundOf(++calls < 4 ? 6'300 : 12'720, 30);
-    round.baseline_gap_us = calls < 4 ? 500 : 0;
-    if (calls >= 4 && calls % 2 == 1) round.baseline_us = 6'360;
+  const auto busy_at_first = [&](const std::string& distribution) -> Result<Round> {
+    Round round = RoundOf(distribution == "natural" ? 6'360 : 12'720, 30);
+    if (++calls <= 4) {
+      round.baseline_us = distribution == "natural" ? 25'000 : 13'000;
+      round.baseline_gap_us = calls % 2 == 0 ? 500 : 0;
+    }
     return round;
-  });
-  EXPECT_NEAR(answer.value().value(), 2, 1e-9) << "the first three calls had something else on the device";
-  calls = 0;
-  const auto busy = TimesAsLong("scaled", evaluation, [&](const std::string&) -> Result<Round> {
-    Round round = RoundOf(12'720, 30);
+  };
+  const Duration answer = TimesAsLong("scaled", evaluation, busy_at_first).value();
+  EXPECT_NEAR(answer.times, 2, 1e-9) << "something else used the device before two natural calls";
+  EXPECT_TRUE(answer.certain);
+  EXPECT_EQ(calls, 14);
+}
+
+TEST(VoidRounds, WhereOtherLoadDisturbsAllTheLeastCallsCount) {
+  const Evaluation evaluation = Measured(6'360, 30);
+  int calls = 0;
+  const auto busy = [&](const std::string& distribution) -> Result<Round> {
+    Round round = RoundOf((distribution == "natural" ? 6'400 : 12'800) * (++calls % 4 > 1 ? 3 : 1), 30);
     round.baseline_gap_us = 500;
-    ++calls;
     return round;
-  });
-  EXPECT_EQ(busy.value(), std::nullopt);
-  EXPECT_EQ(calls, 20);
+  };
+  const Duration answer = TimesAsLong("scaled", evaluation, busy).value();
+  EXPECT_NEAR(answer.times, 2, 1e-9);
+  EXPECT_FALSE(answer.certain) << "the next evaluation asks again";
+  EXPECT_EQ(calls, 40);
+}
+
+// A ReLU of two cores that waits for 40 ms besides, where other load makes the short calls longer unseen.
+TEST(VoidRounds, OnTheCpuTheLeastCallsCount) {
+  Evaluation evaluation = Measured(1'200, 0);
+  evaluation.device = "cpu";
+  int calls = 0;
+  const auto waits = [](bool natural, int call) { return natural ? (call == 5 ? 1'230. : 2'250.) : 41'700. + call; };
+  const Duration answer = TimesAsLong("sparse", evaluation, Calls(waits, &calls)).value();
+  EXPECT_NEAR(answer.times, 41'700. / 1'230, 1e-9);
+  EXPECT_TRUE(answer.certain);
 }
 
 TEST(VoidRounds, OnTheCpuNothingIsLaunched) {
