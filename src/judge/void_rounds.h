@@ -46,6 +46,7 @@ struct Duration {
   double times = 1;     // as long as on natural ones, at least 1
   bool certain = true;  // other load left enough calls alone
 };
+
 // While no candidate is loaded and `evaluation` holds the undisturbed figure. `call` makes one call of the baseline on
 // new inputs of a distribution. 1 as soon as one is clearly no longer than those of rounds may be, for other load makes
 // none shorter; else from five calls and natural ones right behind them, which a machine that is slow for a while makes

@@ -316,8 +316,7 @@ TEST(HostileRunner, EveryRingIsAVerdict) {
   }
 }
 
-// Nor is one that cannot stop yet: its parent process is kept in the kernel, as by a slow disk, until the child is
-// gone.
+// The runner is kept in the kernel until its child is gone, as by a slow disk, and cannot stop before.
 TEST(HostileRunner, WaitingInTheKernelIsNoMisbehaviour) {
   HostileRunner runner([](Doorbell*, Mailbox* mailbox) {
     mailbox->Wait();
