@@ -2,7 +2,7 @@
 # Everything that only a GPU can show, part by part: what the tests of a machine without one leave out, and the figures
 # of bench/results. On an H200 about: zoo 450 to 520 s, aa 320 to 360, tools 85, builds 75 to 200,
 # quickstart 70 to 100, memory, device and sanitizer 15 together, large 55, assumptions 30, baselines 120, run 120, modules 450.
-# On an H100 standard takes 385 to 425, native 160, modules more than 585; speed took 207 with half as many copies.
+# On an H100 zoo takes 485 to 600, aa 340 to 455, speed 243, builds 75 to 230, standard 385 to 425, native 160, modules more than 585.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
