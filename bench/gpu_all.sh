@@ -88,14 +88,18 @@ sanitizer() {
   program=$(built kb_gpu_test) && LD_LIBRARY_PATH=$LIBRARIES compute-sanitizer --error-exitcode 1 "$program"
 }
 native() { bench/aa.py --native --runs 10 --protocol strict -- --half-width 0.005; }
-quickstart() { python3 scripts/quickstart.py --device cuda --binary "$KERNELBENCH_BINARY"; }
+# It has to find the GPU by itself.
+quickstart() {
+  python3 scripts/quickstart.py --binary "$KERNELBENCH_BINARY" | tee "$out/quickstart.found" && grep -q ' on the GPU' "$out/quickstart.found"
+}
 builds() {
   # Where the toolkit has no NVRTC the engine takes PyTorch's; the benchmark has to be told.
   [[ -n ${KERNELBENCH_NVRTC:-} ]] || KERNELBENCH_NVRTC=$("${KERNELBENCH_PYTHON:-python3}" -c 'import glob, nvidia
 print(*glob.glob(f"{list(nvidia.__path__)[0]}/*/lib/libnvrtc.so.1?")[:1])')
   export KERNELBENCH_NVRTC
   built_run kb_native_build_bench tests/gpu/correct/1_19_relu.cu examples/1_14_triangular/tiles.cu examples/1_36_rmsnorm/fused.cu \
-    tests/gpu/honest/native/cooperative_grid.cu && bench/inline_build.py --runs 1
+    tests/gpu/honest/native/cooperative_grid.cu &&
+    built_run kb_native_build_bench --without-nvcc examples/*/*.cu && bench/inline_build.py --runs 1
 }
 assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }

@@ -15,7 +15,7 @@ BUILT = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin"
 EXAMPLES = ROOT / "examples"
 ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
 EXPECTED = {"cpu": "expected.json", "cuda": "expected_cuda.json"}
-GPU_MEMORY = 128e9  # bytes; the largest problems at the size standard need about that much
+GPU_MEMORY = 80e9  # bytes; all examples have been judged on a GPU of that much
 # Prints why the examples for a GPU cannot be judged here, or nothing.
 GPU_PROBE = f"""
 import torch

@@ -136,7 +136,7 @@ extension = load_inline(
     name="kb_example_causal_attention",
     cpp_sources=SOURCE,
     functions=["causal_attention"],
-    extra_cflags=["-O3", "-march=native", "-fopenmp"],
+    extra_cflags=["-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math"],
 )
 
 

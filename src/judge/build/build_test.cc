@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "judge/build/build_cache.h"
+#include "judge/build/builder.h"
 #include "judge/build/compiler.h"
 #include "judge/sandbox/cgroup.h"
 
@@ -141,6 +142,37 @@ TEST(Compiler, IsFoundAndNamed) {
   ASSERT_TRUE(compiler);
   EXPECT_FALSE(compiler->version.empty());
   EXPECT_EQ(compiler->target.size(), 16u);
+}
+
+// What PyTorch's own kernels are built without, and no option that changes values.
+TEST(NativeBuild, GivesUpErrnoAndTrapsAndNothingElse) {
+  TempDir cache = *TempDir::Create("native-build-test");
+  ASSERT_EQ(setenv("KERNELBENCH_CACHE", cache.path().c_str(), 1), 0);
+  auto installation = FindInstallation();
+  ASSERT_TRUE(installation) << installation.error().message;
+  installation->libexec = KB_PROGRAMS;
+  auto sandbox = Sandbox::Create(*installation, Isolation::kProcess);
+  ASSERT_TRUE(sandbox) << sandbox.error().message;
+  const auto builder = Builder::Create(*installation, &*sandbox);
+  ASSERT_TRUE(builder) << builder.error().message;
+  for (const char* name : {"candidate.cpp", "candidate.c"}) {
+    Candidate candidate;
+    candidate.path = name;
+    candidate.kind = CandidateKind::kNative;
+    candidate.source = R"(
+#include <kernelbench/kernel.h>
+#if !defined __NO_MATH_ERRNO__ || !defined __NO_TRAPPING_MATH__
+#error errno and traps are kept
+#endif
+#if __FAST_MATH__ || __FINITE_MATH_ONLY__ || defined __ASSOCIATIVE_MATH__ || defined __RECIPROCAL_MATH__ || defined __NO_SIGNED_ZEROS__
+#error values change
+#endif
+KB_EXPORT int kb_forward(const kb_call* call) { return call == 0; }
+)";
+    const auto built = builder->BuildNative(candidate, {}, {});
+    ASSERT_TRUE(built) << built.error().message;
+    EXPECT_TRUE(built->ok) << name << ": " << built->log;
+  }
 }
 
 }  // namespace

@@ -182,10 +182,14 @@ Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const GpuBu
   if (candidate.path.extension() == ".cu") return BuildCuda(candidate, gpu, limits);
   const bool is_c = candidate.path.extension() == ".c";
   const std::string name = is_c ? "candidate.c" : "candidate.cpp";
+  // errno and floating-point traps are given up as in PyTorch's own build (torch.__config__.show()): no value changes,
+  // and without AVX-512 a loop that chooses between computed values could not be vectorised.
   std::vector<std::string> flags = {is_c ? "-std=gnu17" : "-std=c++20",
                                     "-O3",
                                     "-march=native",
                                     "-ffp-contract=fast",
+                                    "-fno-math-errno",
+                                    "-fno-trapping-math",
                                     "-fopenmp",
                                     "-fPIC",
                                     "-shared",
