@@ -11,4 +11,6 @@ if ! "$python" -c 'from importlib import metadata; metadata.version("torch")' 2>
   echo "skipped: $python has no torch; run scripts/setup.sh or set KERNELBENCH_PYTHON"
   exit 77
 fi
+# CTest may give a test a core of its own.
+if [[ ${CTEST_RESOURCE_GROUP_0_CORES:-} =~ ^id:([0-9]+) ]]; then exec taskset --cpu-list "${BASH_REMATCH[1]}" "$python" "$@"; fi
 exec "$python" "$@"

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -13,7 +14,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILT = ROOT / "build" / os.environ.get("KERNELBENCH_PRESET", "release") / "bin" / "kernelbench"
 EXAMPLES = ROOT / "examples"
-ALL_EXPECTED, NOT_ALL_EXPECTED, FAILED, INTERRUPTED = 0, 1, 3, 130
+ALL_EXPECTED, NOT_ALL_EXPECTED, WRONG_ARGUMENTS, FAILED, INTERRUPTED = 0, 1, 2, 3, 130
 EXPECTED = {"cpu": "expected.json", "cuda": "expected_cuda.json"}
 GPU_MEMORY = 80e9  # bytes; all examples have been judged on a GPU of that much
 # Prints why the examples for a GPU cannot be judged here, or nothing.
@@ -166,6 +167,13 @@ def write_report(binary, store):
     return True
 
 
+def expression(text):
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text} is no regular expression: {error}")
+
+
 def shown(path):
     path = pathlib.Path(path)
     return str(path.relative_to(pathlib.Path.cwd()) if path.is_relative_to(pathlib.Path.cwd()) else path)
@@ -174,6 +182,7 @@ def shown(path):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--only", type=expression, default="", metavar="REGEX", help="only examples whose path matches")
     parser.add_argument("--device", choices=sorted(EXPECTED), help="default: cuda where those examples can be judged")
     parser.add_argument("--binary", type=pathlib.Path, default=BUILT, help="default: what ./quickstart builds")
     arguments = parser.parse_args()
@@ -186,7 +195,11 @@ def main():
     folder = ROOT / "build" / "quickstart"
     for needed in (os.path.dirname(store), folder):
         os.makedirs(needed, exist_ok=True)
-    rows = [Row(line) for line in json.loads((EXAMPLES / EXPECTED[device]).read_text())]
+    rows = [Row(line) for line in json.loads((EXAMPLES / EXPECTED[device]).read_text())
+            if re.search(arguments.only, line["candidate"])]
+    if not rows:
+        print(f"no example's path matches {arguments.only.pattern}; {shown(EXAMPLES)} holds them", file=sys.stderr)
+        return WRONG_ARGUMENTS
 
     print(f"Judging {len(rows)} examples on the {'CPU' if device == 'cpu' else 'GPU'}", flush=True)
     start, failures, by_size = time.monotonic(), [], {}

@@ -41,6 +41,10 @@ TEST_NEEDS='
 # Unit tests.
 libgtest-dev        <gtest/gtest.h>
 libgmock-dev        <gmock/gmock.h>
+# The builds with sanitizers, which take g++ half as long again.
+clang               clang
+libclang-rt-dev     -
+lld                 ld.lld
 # The check of the format; patchelf lets an installed tree carry its own bwrap, which the install test looks at.
 clang-format        clang-format
 patchelf            patchelf
@@ -49,7 +53,8 @@ patchelf            patchelf
 readonly TORCH_WANTED="torch==2.13.0"
 # Python packages that only tests need: level 4 of the benchmark, and the dataset as Parquet.
 readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow nvidia-cuda-nvrtc==13.0.88)
-readonly CPU_INDEX=https://download.pytorch.org/whl/cpu
+# An index of PyTorch's builds without CUDA; empty: only pip's own indexes are asked.
+readonly TORCH_INDEX=${KERNELBENCH_TORCH_INDEX-https://download.pytorch.org/whl/cpu}
 readonly SETUP_FAILED=3
 
 # ---- Output ---------------------------------------------------------------------------------------------------------
@@ -130,6 +135,14 @@ run_logged() {
   CHILD=""
   if in_place; then printf '\r\033[K'; fi
   return "$status"
+}
+
+# timed PART COMMAND...: notes how long a part took in the file KB_PARTS, if that is set.
+timed() {
+  local part=$1 start=$SECONDS
+  shift
+  "$@"
+  if [[ -n ${KB_PARTS:-} ]]; then printf '%s\t%s\n' "$part" $((SECONDS - start)) >>"$KB_PARTS"; fi
 }
 
 # need_space DIRECTORY MEGABYTES WHAT
@@ -258,11 +271,11 @@ has_nvidia() { [[ -e /proc/driver/nvidia/version || -e /dev/dxg ]]; } # the seco
 pip_install_torch() {
   local python=$1
   local -a index=()
-  if ! has_nvidia; then
-    if "$python" -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1] + "/torch/", timeout=8)' "$CPU_INDEX"; then
-      index=(--extra-index-url "$CPU_INDEX")
+  if [[ -n $TORCH_INDEX ]] && ! has_nvidia; then
+    if "$python" -c 'import sys, urllib.request as u; u.urlopen(sys.argv[1] + "/torch/", timeout=8)' "$TORCH_INDEX"; then
+      index=(--extra-index-url "$TORCH_INDEX")
     else
-      echo "$CPU_INDEX does not answer: installing from pip's own indexes"
+      echo "$TORCH_INDEX does not answer: installing from pip's own indexes"
     fi
   fi
   # setuptools: torch.utils.cpp_extension imports it, and not every venv brings it.
@@ -333,10 +346,9 @@ install_test_packages() {
 
 # ---- The build ------------------------------------------------------------------------------------------------------
 
-# setup_build PRESET [TARGET...]: configures only where that was never done; ninja does it again when CMake files change.
-setup_build() {
-  local preset=$1 log=$KB_ROOT/build/setup-build-$1.log dir=$KB_ROOT/build/$1 done_now
-  shift
+# setup_configure PRESET: only where that was never done; ninja does it again when CMake files change.
+setup_configure() {
+  local preset=$1 log=$KB_ROOT/build/setup-configure-$1.log dir=$KB_ROOT/build/$1
   if [[ -f $dir/CMakeCache.txt ]] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$KB_ROOT" "$dir/CMakeCache.txt"; then
     rm -rf "$dir" # the tree was copied or moved together with its build
   fi
@@ -344,7 +356,16 @@ setup_build() {
     need_space "$KB_ROOT/build" 700 "The build"
     run_logged "configure" "$log" cmake -S "$KB_ROOT" --preset "$preset" ||
       fail "$(why "$log" "CMake cannot configure the build. Needed are CMake 3.25, a C++20 compiler and what these Debian packages hold: $(names_in "$BUILD_NEEDS" | tr '\n' ' ')")" "$log"
+  else
+    run_logged "configure" "$log" ninja -C "$dir" build.ninja || fail "$(why "$log" "CMake cannot configure the build.")" "$log"
   fi
+}
+
+# setup_build PRESET [TARGET...]
+setup_build() {
+  local preset=$1 log=$KB_ROOT/build/setup-build-$1.log dir=$KB_ROOT/build/$1 done_now
+  shift
+  setup_configure "$preset"
   run_logged "build" "$log" ninja -C "$dir" -j "$KB_JOBS" "$@" || fail "$(why "$log" "the build failed.")" "$log"
   done_now=$(progress_of "$log")
   if [[ $done_now == *"no work to do"* ]]; then done_now="up to date"; fi

@@ -3,10 +3,11 @@
 
     tests/zoo.py hostile                      programs that try to win without doing the work
     tests/zoo.py honest                       programs that look suspicious and are right
+    tests/zoo.py all --alone no               those for which one core of a busy machine will do
     tests/zoo.py hostile --only native/2 --flag=--isolation=process    (with a barrier switched off)
 
-What each program must get is in the expected.json files (tests/hostile/README.md). Programs that share problem, size
-and flags are judged by one command, as a user would judge several candidates.
+What each program must get is in the expected.json files (tests/hostile/README.md). Programs that share size and flags
+are one run.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parent
 ROOT = TESTS.parent
 BUILDS = ("build/dev/bin/kernelbench", "build/release/bin/kernelbench")
-GROUP_TIMEOUT_S = 900
+RUN_TIMEOUT_S = 900
 
 
 def find_binary(given: str | None) -> str:
@@ -52,33 +54,56 @@ def read_expectations(zoo: str) -> list[dict]:
     return expectations
 
 
-def judge(binary: str, group: list[dict], flags: list[str]) -> dict[str, dict]:
-    """Evaluations by path of the candidate; a candidate without a verdict is missing, `error` says why."""
+def commands(binary: str, group: list[dict], flags: list[str], folder: Path) -> list[list[str]]:
+    """What judges `group`: one run; an evaluation a problem where barriers are taken away, which no run allows."""
     first = group[0]
-    command = [binary, "eval", first["problem"], *(entry["path"] for entry in group), "--size", first["size"],
-               "--protocol", "quick", "--json", "--no-store", "--quiet", *first.get("flags", []), *flags]
+    rules = ["--size", first["size"], "--protocol", "quick", "--json", "--quiet", *first.get("flags", []), *flags]
     if first["zoo"] == "hostile":
         # What its text shows, and whose code it runs, are other tests'; here it must fail by itself.
         # Ten rounds at most: more only narrow the interval of a speedup that nobody gets.
-        command += ["--static-check", "false", "--profile", "false", "--round-checks", "5,10"]
+        rules += ["--static-check", "false", "--profile", "false", "--round-checks", "5,10"]
+    if "--without" in flags:
+        problems = sorted({entry["problem"] for entry in group})
+        return [[binary, "eval", problem, *(entry["path"] for entry in group if entry["problem"] == problem), "--no-store",
+                 *rules] for problem in problems]
+    (folder / "tests").symlink_to(TESTS)
+    with (folder / "zoo.jsonl").open("w") as file:
+        for sample, entry in enumerate(group):
+            path = Path("tests") / Path(entry["path"]).relative_to(TESTS)
+            file.write(json.dumps({"problem": entry["problem"], "path": str(path), "sample": sample}) + "\n")
+    return [[binary, "run", str(folder / "zoo.jsonl"), "--store", str(folder / "store.sqlite"), *rules]]
+
+
+def execute(command: list[str]) -> tuple[list[dict], str]:
+    """The lines of JSON that `command` prints, and how it ended."""
     # A session of its own: what a program does to its process group or its terminal must not reach this script.
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                cwd=ROOT, start_new_session=True)
     try:
-        out, err = process.communicate(timeout=GROUP_TIMEOUT_S)
-        problem = f"the engine exited with {process.returncode}: {err.decode(errors='replace').strip()[-400:]}"
+        out, err = process.communicate(timeout=RUN_TIMEOUT_S)
+        ended = f"the engine exited with {process.returncode}: {err.decode(errors='replace').strip()[-400:]}"
     except subprocess.TimeoutExpired:
         process.kill()  # its children die with it
         out, _ = process.communicate()
-        problem = f"the engine hung for {GROUP_TIMEOUT_S} s"
+        ended = f"the engine hung for {RUN_TIMEOUT_S} s"
     finally:
         process.kill()
+    return [json.loads(line) for line in out.decode(errors="replace").splitlines()], ended
+
+
+def judge(binary: str, group: list[dict], flags: list[str]) -> dict[str, dict]:
+    """Evaluations by path of the candidate; where there is none the verdict is "none", and the reason says why."""
     results = {}
-    for line in out.decode(errors="replace").splitlines():
-        evaluation = json.loads(line)
-        results[evaluation["candidate"]["path"]] = evaluation
+    with tempfile.TemporaryDirectory(prefix="zoo.") as folder:
+        for command in commands(binary, group, flags, Path(folder)):
+            lines, ended = execute(command)
+            for line in lines:
+                if "verdict" in line:
+                    results[str(Path(line["candidate"]["path"]).resolve())] = line
+                else:
+                    ended = line["not_judged"]
     for entry in group:
-        results.setdefault(entry["path"], {"verdict": "none", "reason": problem})
+        results.setdefault(entry["path"], {"verdict": "none", "reason": ended})
     return results
 
 
@@ -111,7 +136,16 @@ def speedup_text(got: dict) -> str:
 
 
 def group_key(entry: dict) -> tuple:
-    return (entry["problem"], entry["size"], tuple(entry.get("flags", [])))
+    return (entry["zoo"], entry["size"], tuple(entry.get("flags", [])))
+
+
+def is_timed(entry: dict) -> bool:
+    return "speedup_below" in entry or "speedup_above" in entry
+
+
+def wants_the_machine(entry: dict) -> bool:
+    """It is timed, or it works while the judge does, for which it needs a core beside the judge's."""
+    return is_timed(entry) or "parallel" in entry
 
 
 def run(binary: str, entries: list[dict], flags: list[str]) -> list[dict]:
@@ -125,7 +159,7 @@ def run(binary: str, entries: list[dict], flags: list[str]) -> list[dict]:
             if got["verdict"] == "none" and len(group) > 1:  # whose fault was it?
                 got = judge(binary, [entry], flags)[entry["path"]]
             different = difference(entry, got)
-            if different and got["verdict"] != "none":
+            if different and got["verdict"] == "correct" and is_timed(entry):
                 # An interval of 95% is wrong once in twenty programs, so a time is judged once more before it counts.
                 print(f"{entry['file']:46} judged again: {got['verdict']} {speedup_text(got)}: {different}", flush=True)
                 got = judge(binary, [entry], flags)[entry["path"]]
@@ -146,6 +180,9 @@ def main() -> int:
     parser.add_argument("zoo", choices=("hostile", "honest", "all"))
     parser.add_argument("--binary", help="the engine; default $KERNELBENCH_BINARY, then build/dev, then build/release")
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs whose file name matches")
+    parser.add_argument("--alone", choices=("yes", "no"),
+                        help="only programs that are timed or work while the judge does, or only others")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="judge each so often")
     parser.add_argument("--flag", action="append", default=[], metavar="X", help="passed on to eval")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
     args = parser.parse_args()
@@ -153,8 +190,9 @@ def main() -> int:
 
     rows, totals = [], []
     for zoo in ("hostile", "honest") if args.zoo == "all" else (args.zoo,):
-        entries = [entry for entry in read_expectations(zoo) if re.search(args.only, entry["file"])]
-        judged = run(binary, entries, args.flag)
+        entries = [entry for entry in read_expectations(zoo) if re.search(args.only, entry["file"])
+                   and (args.alone is None or wants_the_machine(entry) == (args.alone == "yes"))]
+        judged = [row for _ in range(args.repeat) for row in run(binary, entries, args.flag)]
         totals.append(f"{zoo} {sum(row['as_expected'] for row in judged)} of {len(judged)}")
         rows += judged
     if args.json:

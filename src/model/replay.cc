@@ -74,7 +74,7 @@ std::string ReadUsage(const json& usage, Usage* counted) {
                                                                      {"reasoning", &counted->reasoning}};
   for (const auto& [key, value] : usage.items()) {
     const auto* at =
-        std::find_if(std::begin(members), std::end(members), [&](const auto& m) { return key == m.first; });
+        std::find_if(std::begin(members), std::end(members), [&name = key](const auto& m) { return name == m.first; });
     if (at == std::end(members) || !value.is_number_integer() || value < 0) {
       return "usage should have whole numbers input, cache_read, cache_write, output, reasoning";
     }

@@ -108,8 +108,8 @@ class Overlay {
                                                               {"size", &example.size},
                                                               {"target", &example.target}};
       for (const auto& [key, value] : *table) {
-        const auto member =
-            std::find_if(std::begin(members), std::end(members), [&](const auto& m) { return key.str() == m.first; });
+        const auto member = std::find_if(std::begin(members), std::end(members),
+                                         [name = key.str()](const auto& m) { return name == m.first; });
         if (member == std::end(members)) {
           return Bad(value, fmt::format("an example has no key {}; it has: candidate, problem, size, target",
                                         std::string(key.str())));

@@ -47,7 +47,7 @@ class CandidateTest : public EngineTest {
     }
     EXPECT_EQ(StoredEvaluations(), static_cast<int>(cases.size()));
     ExpectNoProcessLeft();
-    ExpectNoFilesLeft(KB_SHARED_CACHE);
+    ExpectNoFilesLeft();
     return ended;
   }
 };

@@ -84,6 +84,8 @@ class EngineTest : public ::testing::Test {
   void TearDown() override;
 
   const std::filesystem::path& root() const { return root_->path(); }
+  // Where this test's builds are kept: of its own, with what tests/e2e/CMakeLists.txt had built before.
+  const std::filesystem::path& cache() const { return cache_; }
   std::filesystem::path store() const { return root() / "store.sqlite"; }
   std::filesystem::path tmp() const { return root() / "tmp"; }
 
@@ -104,11 +106,12 @@ class EngineTest : public ::testing::Test {
   // Waits until no process is left below this one; those that stay are listed
   // and fail the test.
   static void ExpectNoProcessLeft();
-  // TMPDIR is empty and the builds of `cache` are whole.
-  void ExpectNoFilesLeft(const std::filesystem::path& cache) const;
+  // TMPDIR is empty and the builds of the cache are whole.
+  void ExpectNoFilesLeft() const;
 
  private:
   std::optional<TempDir> root_;
+  std::filesystem::path cache_;
   mutable int runs_ = 0;
 };
 

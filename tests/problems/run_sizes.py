@@ -2,6 +2,9 @@
 """Builds every problem at its small and odd sizes and runs it once on the CPU, in fp32.
 
     run_sizes.py [NAME ...]     these problems (1/19, v3:4/1, modern:3), or all
+    run_sizes.py --changed      those whose text changed since all were found well, and 32 others, drawn by the commit; all if
+                                what loads them or counts their operations changed
+    run_sizes.py --record       all; if all are well their texts count as unchanged from now on (checked.json)
 
 A size whose forward would take longer than a second on two cores, by the operations that problems/index.json counts, is
 built and not run; --all runs it. Checked: outputs are tensors, finite, and of the shapes of the index; one that may
@@ -12,8 +15,11 @@ Exit status: 0 if all is well, 1 if a problem is not, 2 if a named one does not 
 
 import argparse
 import concurrent.futures
+import hashlib
 import json
 import pathlib
+import random
+import subprocess
 import sys
 import time
 import warnings
@@ -25,10 +31,13 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "scripts")]
 
 from kernelbench_torch import trees  # noqa: E402
 from kernelbench_torch.problem import load_module, seed_generators  # noqa: E402
-from problem_index import problem_files  # noqa: E402
+from problem_index import digest, problem_files  # noqa: E402
 
 FLOPS_IN_A_SECOND = 2e10  # modest for two cores, since most problems reach more
 SIZES = ("small", "odd")
+CHECKED = pathlib.Path(__file__).parent / "checked.json"  # digests of what was well when all problems were run
+FOR_ALL = ("python/kernelbench_torch/problem.py", "python/kernelbench_torch/trees.py", "scripts/problem_index.py")
+OTHERS = 32
 
 
 def tensors_of(value):
@@ -87,18 +96,44 @@ def check(name, path, index, everything):
     return lines, built, ran
 
 
+def digests(files, index):
+    """Of what loads all problems, and of each problem's text and figures."""
+    shared = {name: digest(ROOT / name) for name in FOR_ALL}
+    figures = {name: json.dumps(index.get(name)).encode() for name in files}
+    return shared | {name: hashlib.sha256(path.read_bytes() + figures[name]).hexdigest() for name, path in files.items()}
+
+
+def commit():
+    asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True)
+    return asked.stdout.strip() if asked.returncode == 0 else "no commit"
+
+
+def changed(files, index):
+    """Names of the problems to run, those that changed first."""
+    now, checked = digests(files, index), json.loads(CHECKED.read_text()) if CHECKED.exists() else {}
+    if any(checked.get(name) != now[name] for name in FOR_ALL):
+        return list(files)
+    stale = [name for name in files if checked.get(name) != now[name]]
+    same = [name for name in files if name not in stale]
+    return stale + random.Random(commit()).sample(same, min(OTHERS, len(same)))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*")
     parser.add_argument("--all", action="store_true")
+    parser.add_argument("--changed", action="store_true")
+    parser.add_argument("--record", action="store_true")
     arguments = parser.parse_args()
+    if sum([bool(arguments.names), arguments.changed, arguments.record]) > 1:
+        parser.error("give names, --changed or --record")
     files = problem_files()
     unknown = [name for name in arguments.names if name not in files]
     if unknown:
         print(f"no such problem: {', '.join(unknown)}")
         return 2
     index = json.loads((ROOT / "problems" / "index.json").read_text())
-    chosen = {name: files[name] for name in arguments.names or files}
+    chosen = {name: files[name] for name in arguments.names or (changed(files, index) if arguments.changed else files)}
     wrong = built = ran = 0
     with concurrent.futures.ProcessPoolExecutor(max_workers=2) as pool:
         jobs = [pool.submit(check, name, path, index, arguments.all) for name, path in chosen.items()]
@@ -108,6 +143,8 @@ def main():
             for line in lines:
                 print(line, flush=True)
     print(f"{len(chosen)} problems: {built} sizes built, {ran} run, {wrong} complaints")
+    if arguments.record and not wrong:
+        CHECKED.write_text(json.dumps(digests(files, index), indent=1) + "\n")
     return 1 if wrong else 0
 
 

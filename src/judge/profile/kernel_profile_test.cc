@@ -106,20 +106,22 @@ TEST(KernelProfile, CountersBelongToTheKernelsThatWereTraced) {
 }
 
 TEST(KernelProfile, WhyThereAreNoCounters) {
-  const json trace = Traced({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}, 100);
+  const json trace = Traced(json::array({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}), 100);
   json got = KernelProfile(trace, json::object());
   AddCounters({{"why", "ERR_NVGPUCTRPERM"}, {"kernels", json::array()}}, trace["device_info"], &got);
   EXPECT_EQ(got["no_counters"], "ERR_NVGPUCTRPERM");
   EXPECT_TRUE(got["stalls"].is_null());
   got = KernelProfile(trace, json::object());
-  AddCounters({{"why", ""}, {"kernels", {Counted("other", {256, 1, 1}, json::object())}}}, trace["device_info"], &got);
+  AddCounters({{"why", ""}, {"kernels", json::array({Counted("other", {256, 1, 1}, json::object())})}},
+              trace["device_info"], &got);
   EXPECT_THAT(got["no_counters"], HasSubstr("other kernels"));
 }
 
 TEST(KernelProfile, CountersWithoutStallsAreCounters) {
-  const json trace = Traced({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}, 100);
+  const json trace = Traced(json::array({Row("relu", 60, 0.6, {1056, 1, 1}, {256, 1, 1})}), 100);
   json got = KernelProfile(trace, json::object());
-  AddCounters({{"why", ""}, {"kernels", {Counted("relu", {256, 1, 1}, nullptr)}}}, trace["device_info"], &got);
+  AddCounters({{"why", ""}, {"kernels", json::array({Counted("relu", {256, 1, 1}, nullptr)})}}, trace["device_info"],
+              &got);
   EXPECT_EQ(got["no_counters"], "");
   EXPECT_TRUE(got["stalls"].is_null());
   EXPECT_EQ(got["kernels"][0]["counters"]["dram"], 0.9);

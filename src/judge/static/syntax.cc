@@ -8,7 +8,6 @@
 
 extern "C" {
 const TSLanguage* tree_sitter_python();
-const TSLanguage* tree_sitter_cpp();
 const TSLanguage* tree_sitter_cuda();
 }
 
@@ -30,16 +29,9 @@ int64_t ThreadTimeNs() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// CUDA's grammar is that of C++ with the words of CUDA added, so it reads both.
 const TSLanguage* LanguageOf(Grammar grammar) {
-  switch (grammar) {
-    case Grammar::kPython:
-      return tree_sitter_python();
-    case Grammar::kCpp:
-      return tree_sitter_cpp();
-    case Grammar::kCuda:
-      break;
-  }
-  return tree_sitter_cuda();
+  return grammar == Grammar::kPython ? tree_sitter_python() : tree_sitter_cuda();
 }
 
 struct Delete {
