@@ -14,9 +14,10 @@ def tests():
     return list(xml.etree.ElementTree.parse(path).getroot().iter("testcase")) if path.exists() else []
 
 
-def label_of(test):
-    labels = [each.get("value") for each in test.iter("property") if each.get("name") == "cmake_labels"]
-    return labels[0] if labels and labels[0] else "others"
+def kind_of(name):
+    """What stands before the colon of a test's name; programs of unit tests are one kind."""
+    prefix = name.split(":")[0]
+    return "unit" if prefix.endswith("_test") or prefix == "fuzz" else prefix
 
 
 def main():
@@ -25,15 +26,15 @@ def main():
     for test in tests():
         if test.get("status") not in ("run", "notrun", "disabled"):
             print(f"---- {test.get('name')} failed\n{(test.findtext('system-out') or '')[-MOST_SAID:]}\n")
-        busy[label_of(test)] += float(test.get("time"))
-        count[label_of(test)] += 1
+        busy[kind_of(test.get("name"))] += float(test.get("time"))
+        count[kind_of(test.get("name"))] += 1
     in_tests = float(sys.argv[1]) - sum(float(seconds) for _, seconds in parts)
     print(f"{'part':38} seconds")
     for part, seconds in parts:
         if part == "quickstart":
-            print(f"{'tests, two at a time':38} {in_tests:7.0f}")
-            for label, seconds_busy in busy.most_common():
-                print(f"  {label + f', {count[label]}':36} {seconds_busy:7.0f} of one core's")
+            print(f"{'tests':38} {in_tests:7.0f}")
+            for kind, seconds_of_each in busy.most_common():
+                print(f"  {f'{kind}, {count[kind]}':36} {seconds_of_each:7.0f} one after the other")
         print(f"{part:38} {float(seconds):7.0f}")
     print(f"{'in all':38} {float(sys.argv[1]):7.0f}")
 

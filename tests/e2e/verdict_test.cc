@@ -95,19 +95,10 @@ TEST_F(VerdictTest, ExitCodes) {
 }
 
 TEST_F(VerdictTest, InlineExtensionsAreBuiltOnceAndErrorsShown) {
-  // Flags of their own: when some come a second time, a precompiled header is made, which takes twice as long.
-  const auto module = [](const std::string& name, const std::string& body) {
-    return R"(
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-extension = load_inline(name=")" +
-           name + R"(", cpp_sources=r"""
-torch::Tensor relu(torch::Tensor x) {
-)" + body + R"(
-}
-""", functions=["relu"], extra_cflags=["-DFLAG_OF_)" +
-           name + R"("])
+  const auto module = [](const std::string& name, const std::string& text, const std::string& more) {
+    return "import torch.nn as nn\nfrom torch.utils.cpp_extension import load_inline\n\nextension = "
+           "load_inline(name=\"" +
+           name + "\", cpp_sources=r\"\"\"\n" + text + "\n\"\"\", functions=[\"relu\"]" + more + R"()
 
 
 class ModelNew(nn.Module):
@@ -117,8 +108,13 @@ class ModelNew(nn.Module):
   };
   const std::string unique = Unique();
   const std::string problem = Write("relu.py", kReluProblem);
-  const std::string right = Write("right.py", module("kb_e2e_right", "  return x.clamp_min(0);  // " + unique));
-  const std::string broken = Write("broken.py", module("kb_e2e_broken", "  return no_such_thing_" + unique + ";"));
+  const std::string right =
+      Write("right.py",
+            module("kb_e2e_right", "torch::Tensor relu(torch::Tensor x) { return x.clamp_min(0); }  // " + unique, ""));
+  // Without PyTorch's headers, which take a compiler seconds before it comes to the mistake.
+  const std::string broken = Write(
+      "broken.py",
+      module("kb_e2e_broken", "int relu() { return no_such_thing_" + unique + "; }", ", no_implicit_headers=True"));
   for (const char* when : {"first run", "from the cache"}) {
     SCOPED_TRACE(when);
     const bool cached = std::string(when) == "from the cache";
