@@ -3,6 +3,7 @@
 # warm_cache.sh BINARY, with KERNELBENCH_CACHE set.
 set -euo pipefail
 binary=$1
+if [[ ${CTEST_RESOURCE_GROUP_0_CORES:-} =~ ^id:([0-9]+) ]]; then taskset --cpu-list --pid "${BASH_REMATCH[1]}" $$ >/dev/null; fi
 
 judge() {
   "$binary" eval "$@" --size small --protocol quick --correct-trials 1 --static-check false --measure false --profile false \

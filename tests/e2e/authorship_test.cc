@@ -19,33 +19,6 @@ class ModelNew(nn.Module):
         return a @ b
 )";
 
-// An extension that does next to nothing, or fails when it is asked to; `forward` is the body of forward(self, a, b).
-std::string WithExtension(const std::string& forward) {
-  return R"(
-import torch
-import torch.nn as nn
-from torch.utils.cpp_extension import load_inline
-
-SOURCE = """
-#include <torch/extension.h>
-
-void touch(torch::Tensor x, bool fail) {
-  TORCH_CHECK(!fail, "this kernel never works");
-  for (int i = 0; i < 64; ++i) x.data_ptr<float>()[i] += 1;
-}
-"""
-extension = load_inline("touching", cpp_sources=SOURCE, functions=["touch"])
-
-
-class ModelNew(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.scratch = torch.zeros(64)
-
-    def forward(self, a, b):
-)" + forward;
-}
-
 class AuthorshipTest : public EngineTest {
  protected:
   // Few rounds, and on a machine however busy as many profiled calls as it takes.
@@ -81,16 +54,11 @@ TEST_F(AuthorshipTest, KernelsAreCustomAndTorchIsALibrary) {
   ExpectClass(norm.Of("fused_inline.py"), "custom", "kb_example_rms_norm.so");
 }
 
+// A kernel that does next to nothing, and one that never works.
 TEST_F(AuthorshipTest, WhatALibraryDoesIsNoKernelForAKernelBesideIt) {
-  const Ended ended =
-      Judge("1/1", {Write("decoy.py", WithExtension("        extension.touch(self.scratch, False)\n"
-                                                    "        return torch.mm(a, b)\n")),
-                    Write("fallback.py", WithExtension("        try:\n"
-                                                       "            extension.touch(self.scratch, True)\n"
-                                                       "        except RuntimeError:\n"
-                                                       "            return torch.mm(a, b)\n"))});
-  ExpectClass(ended.Of("decoy.py"), "library", "libtorch");
-  ExpectClass(ended.Of("fallback.py"), "library", "libtorch");
+  const std::string hostile = std::string(KB_SOURCE_DIR) + "/tests/hostile/module/";
+  ExpectClass(Judge("1/23", {hostile + "50_decoy_kernel.py"}).Of("50_decoy_kernel.py"), "library", "libtorch");
+  ExpectClass(Judge("1/1", {hostile + "49_fallback.py"}).Of("49_fallback.py"), "library", "libtorch");
 }
 
 TEST_F(AuthorshipTest, AProtocolMayAcceptOnlySome) {

@@ -46,13 +46,28 @@ std::string Wrong() {
 }
 std::string Crashes() { return std::string("import os\n") + kReluModule + "\nos.kill(os.getpid(), 11)\n"; }
 
-TEST_F(RunTest, EveryCandidateGetsItsVerdictOnce) {
+// How many spans each lane of a timeline holds.
+std::map<std::string, int> LanesOf(const std::string& timeline) {
+  const json trace = json::parse(ReadFile(timeline).value());
+  std::map<std::string, int> lanes;
+  std::map<int, std::string> names;
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "M") names[event.at("tid").get<int>()] = event.at("args").at("name").get<std::string>();
+  }
+  for (const json& event : trace.at("traceEvents")) {
+    if (event.at("ph") == "X") ++lanes[names.at(event.at("tid").get<int>())];
+  }
+  return lanes;
+}
+
+TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
   const std::string directory = MakeRun({{"right.py", kReluModule},
                                          {"wrong.py", Wrong()},
                                          {"crashes.py", Crashes()},
                                          {"broken.cpp", "no C++\n#include <kernelbench/kernel.h> kb_forward\n"},
                                          {"right.cpp", kReluNative}});
-  const Ended first = Run(Command(directory, {"--json"}));
+  const std::string timeline = (root() / "trace.json").string();
+  const Ended first = Run(Command(directory, {"--json", "--timeline", timeline}));
   EXPECT_EQ(first.code, 0) << first;
   std::map<int, std::string> verdicts;
   for (const json& line : first.Lines()) {
@@ -63,6 +78,21 @@ TEST_F(RunTest, EveryCandidateGetsItsVerdictOnce) {
   EXPECT_THAT(verdicts, testing::ElementsAre(testing::Pair(0, "correct"), testing::Pair(1, "incorrect"),
                                              testing::Pair(2, "crashed"), testing::Pair(3, "build_failed"),
                                              testing::Pair(4, "correct")));
+  std::map<std::string, int> lanes = LanesOf(timeline);
+  EXPECT_EQ(lanes["cpu"], 5);
+  EXPECT_EQ(lanes["build 0"] + lanes["build 1"], 2);
+
+  const Ended rejudged = Run({"rejudge", "test", "--json"});
+  EXPECT_EQ(rejudged.code, 0) << rejudged;
+  ASSERT_EQ(rejudged.Lines().size(), 5u);
+  for (const json& line : rejudged.Lines()) {
+    EXPECT_EQ(line.at("verdict"), line.at("verdict_again"));
+    EXPECT_EQ(line.at("verdict_agrees"), true);
+    EXPECT_TRUE(line.at("speedup_agrees").is_null());
+  }
+  EXPECT_EQ(StoredEvaluations(), 5) << "nothing is added";
+  EXPECT_EQ(Run({"rejudge", "another"}).code, 2);
+
   const Ended second = Run(Command(directory, {"--json"}));
   EXPECT_EQ(second.code, 0) << second;
   EXPECT_TRUE(second.Lines().empty()) << "all have their verdict";
@@ -187,38 +217,6 @@ TEST_F(RunTest, InterruptedItSaysHowToGoOn) {
   EXPECT_THAT(ended.out, HasSubstr("still open (the same command goes on)"));
   EXPECT_EQ(Run(Command(directory)).code, 0);
   EXPECT_EQ(StoredEvaluations(), 12);
-}
-
-TEST_F(RunTest, ATimelineHoldsEveryEvaluation) {
-  const std::string directory = MakeRun({{"a.py", kReluModule}, {"b.cpp", kReluNative}});
-  const std::string file = (root() / "trace.json").string();
-  ASSERT_EQ(Run(Command(directory, {"--timeline", file})).code, 0);
-  const json trace = json::parse(ReadFile(file).value());
-  std::map<std::string, int> lanes;
-  std::map<int, std::string> names;
-  for (const json& event : trace.at("traceEvents")) {
-    if (event.at("ph") == "M") names[event.at("tid").get<int>()] = event.at("args").at("name").get<std::string>();
-  }
-  for (const json& event : trace.at("traceEvents")) {
-    if (event.at("ph") == "X") ++lanes[names.at(event.at("tid").get<int>())];
-  }
-  EXPECT_EQ(lanes["cpu"], 2);
-  EXPECT_EQ(lanes["build 0"] + lanes["build 1"], 1);
-}
-
-TEST_F(RunTest, RejudgingSaysHowOftenVerdictsAgree) {
-  const std::string directory = MakeRun({{"a.py", kReluModule}, {"b.py", Wrong()}});
-  ASSERT_EQ(Run(Command(directory)).code, 0);
-  const Ended again = Run({"rejudge", "test", "--json"});
-  EXPECT_EQ(again.code, 0) << again;
-  ASSERT_EQ(again.Lines().size(), 2u);
-  for (const json& line : again.Lines()) {
-    EXPECT_EQ(line.at("verdict"), line.at("verdict_again"));
-    EXPECT_EQ(line.at("verdict_agrees"), true);
-    EXPECT_TRUE(line.at("speedup_agrees").is_null());
-  }
-  EXPECT_EQ(StoredEvaluations(), 2) << "nothing is added";
-  EXPECT_EQ(Run({"rejudge", "another"}).code, 2);
 }
 
 TEST_F(RunTest, BadArgumentsSayWhatToDo) {
