@@ -353,7 +353,7 @@ setup_configure() {
     rm -rf "$dir" # the tree was copied or moved together with its build
   fi
   if [[ ! -f $dir/build.ninja ]]; then
-    need_space "$KB_ROOT/build" 700 "The build"
+    need_space "$KB_ROOT/build" 1100 "The build"
     run_logged "configure" "$log" cmake -S "$KB_ROOT" --preset "$preset" ||
       fail "$(why "$log" "CMake cannot configure the build. Needed are CMake 3.25, a C++20 compiler and what these Debian packages hold: $(names_in "$BUILD_NEEDS" | tr '\n' ' ')")" "$log"
   else
