@@ -57,6 +57,8 @@ readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow nvidia-cuda-nvrtc==13.0.88)
 readonly TORCH_INDEX=${KERNELBENCH_TORCH_INDEX-https://download.pytorch.org/whl/cpu}
 readonly SETUP_FAILED=3
 
+CHILD="" BESIDE="" # processes that run now
+
 # ---- Output ---------------------------------------------------------------------------------------------------------
 
 in_place() { [[ -t 1 && -z ${CI:-} ]]; }
@@ -71,6 +73,7 @@ fail() {
     printf -- '----\n' >&2
   fi
   printf 'setup: %s\n' "$1" >&2
+  if [[ -n $BESIDE ]]; then kill -TERM "$BESIDE" 2>/dev/null || true; fi
   exit "$SETUP_FAILED"
 }
 
@@ -91,15 +94,14 @@ why() {
 
 # ---- Long commands --------------------------------------------------------------------------------------------------
 
-CHILD=""
-
 # A command started with & ignores SIGINT, so it is ended here. Except apt-get, which outlives its function and finishes:
 # half-installed packages would be worse.
 on_interrupt() {
-  if [[ -n $CHILD ]]; then
-    kill -TERM "$CHILD" 2>/dev/null || true
-    wait "$CHILD" 2>/dev/null || true
-  fi
+  local child
+  for child in $CHILD $BESIDE; do
+    kill -TERM "$child" 2>/dev/null || true
+    wait "$child" 2>/dev/null || true
+  done
   printf '\ninterrupted; run it again to go on from here\n' >&2
   exit 130
 }
@@ -324,6 +326,24 @@ setup_python() {
     say "" "note: this Python has no Python.h, so candidates that use load_inline cannot be built (python3-dev)"
 }
 
+# begin_python FUNCTION...: calls these while something else is built. After await_python they are called again: they find what was
+# installed, or say what failed. A Python that was named is looked at first.
+begin_python() {
+  local function
+  if [[ -n ${KERNELBENCH_PYTHON:-} ]]; then setup_python; fi
+  (
+    trap on_interrupt TERM
+    for function in "$@"; do "$function"; done
+  ) >"$KB_ROOT/build/setup-beside.log" 2>&1 </dev/null &
+  BESIDE=$!
+}
+
+await_python() {
+  if [[ -z $BESIDE ]]; then return; fi
+  run_logged "Python" "$KB_ROOT/build/setup-await.log" tail --pid="$BESIDE" -n +1 -f "$KB_ROOT/build/setup-beside.log" || true
+  BESIDE=""
+}
+
 # What tests need beside PyTorch. Only the project's own .venv is added to; another Python is its owner's affair.
 setup_test_python() {
   install_test_packages
@@ -374,6 +394,8 @@ setup_build() {
 
 if [[ ${BASH_SOURCE[0]} == "$0" ]]; then
   setup_packages "$BUILD_NEEDS"
-  setup_python
+  begin_python setup_python
   setup_build release kernelbench
+  await_python
+  setup_python
 fi

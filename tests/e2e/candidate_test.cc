@@ -28,6 +28,10 @@ struct Case {
 
 class CandidateTest : public EngineTest {
  protected:
+  std::vector<Case> WrongModules() const;
+  std::vector<Case> WrongNatives() const;
+  std::vector<Case> LeaverAndFinder() const;
+
   Ended Judge(const std::vector<Case>& cases, const Arguments& flags) {
     Arguments arguments = {"eval",  Write("relu.py", kReluProblem), "--protocol", "quick", "--measure", "false",
                            "--json"};
@@ -111,54 +115,48 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
         {});
 }
 
-TEST_F(CandidateTest, ModulesThatAreWrong) {
+std::vector<Case> CandidateTest::WrongModules() const {
   const Verdicts load = {"load_failed"}, crash = {"crashed"}, form = {"wrong_form"}, time = {"timed_out"};
   const std::string bomb = "sys.stdout.write('x' * 1000 + '\\n')";
-  const Ended ended = Judge(
-      {{Write("mentions.py", "# ModelNew is not here\n"), load, "ModelNew"},
-       {Write("syntax.py", Module("def broken(:")), load, "SyntaxError"},
-       {Write("deep.py", Module("x = " + std::string(5000, '(') + std::string(5000, ')'))), load, "SyntaxError"},
-       {Write("mark.py", "\xef\xbb\xbf" + std::string(kReluModule)), {"correct"}, ""},
-       {Write("import.py", Module("import no_such_package_here")), load, "no_such_package_here"},
-       {Write("import_raises.py", Module("raise ValueError('not today')")), load, "not today"},
-       {Write("import_loops.py", Module("while True: pass")), time, "3 s"},
-       {Write("import_exits.py", Module("os._exit(0)")), crash, "code 0"},
-       {Write("import_sys_exit.py", Module("sys.exit(0)")), crash, ""},
-       {Write("long_message.py", Module("raise ValueError('\\udcff' + 'x' * 10_000_000)")), load, "xxxx"},
-       {Write("takes_more.py", Module("", "return x", "super().__init__()", "self, a, b, c")), load, "missing 3"},
-       {Write("new_raises.py", Module("", "return x", "raise RuntimeError('no model')")), load, "no model"},
-       {Write("new_loops.py", Module("", "return x", "while True: pass")), time, "3 s"},
-       {Write("no_argument.py", Module("", "return 1", "super().__init__()", "self", "self")), crash, "positional"},
-       {Write("forward_loops.py", Module("", "while True: pass")), time, "2 s"},
-       {Write("forward_exits.py", Module("", "os._exit(3)")), crash, "code 3"},
-       {Write("forward_sys_exit.py", Module("", "sys.exit(3)")), crash, ""},
-       {Write("forward_aborts.py", Module("", "os.abort()")), crash, "SIGABRT"},
-       {Write("shape.py", Module("", "return torch.relu(x)[1:]")), form, "[63, 64]"},
-       {Write("transposed.py", Module("", "return torch.relu(x).reshape(-1)")), form, "[4096]"},
-       {Write("dtype.py", Module("", "return torch.relu(x).double()")), form, "float64"},
-       {Write("count.py", Module("", "return torch.relu(x), x")), form, ""},
-       {Write("nothing.py", Module("", "return None")), form, ""},
-       {Write("text.py", Module("", "return 'relu'")), form, ""},
-       {Write("object.py", Module("", "return object()")), form, "object"},
-       {Write("meta.py", Module("", "return x.to('meta')")), {"wrong_form", "crashed"}, ""},
-       {Write("nan.py", Module("", "return torch.relu(x) / 0 * 0")), {"non_finite"}, "NaN"},
-       {Write("in_place.py", Module("", "return x.mul_(2).relu_().div_(2)")), form, "input 0"},
-       {Write("list_bomb.py", Module("",
-                                     "kept = []\n        while True: "
-                                     "kept.append([0] * 10_000_000)")),
-        kTooMuch, ""},
-       {Write("tensor_bomb.py", Module("", "return torch.ones(1 << 40).sum() + x")), kTooMuch, ""},
-       {Write("import_bomb.py", Module("kept = [bytearray(1 << 33)]")),
-        {"out_of_memory", "load_failed", "crashed"},
-        ""},
-       {Write("right.py", kReluModule), {"correct"}, ""}},
-      {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
-  EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
-  EXPECT_EQ(ended.Of("nan.py")["mismatch"].value("got", json()), "nan");
-  EXPECT_LT(ended.Of("long_message.py").dump(-1, ' ', false, json::error_handler_t::replace).size(), 1u << 20);
+  return {
+      {Write("mentions.py", "# ModelNew is not here\n"), load, "ModelNew"},
+      {Write("syntax.py", Module("def broken(:")), load, "SyntaxError"},
+      {Write("deep.py", Module("x = " + std::string(5000, '(') + std::string(5000, ')'))), load, "SyntaxError"},
+      {Write("mark.py", "\xef\xbb\xbf" + std::string(kReluModule)), {"correct"}, ""},
+      {Write("import.py", Module("import no_such_package_here")), load, "no_such_package_here"},
+      {Write("import_raises.py", Module("raise ValueError('not today')")), load, "not today"},
+      {Write("import_loops.py", Module("while True: pass")), time, "2 s"},
+      {Write("import_exits.py", Module("os._exit(0)")), crash, "code 0"},
+      {Write("import_sys_exit.py", Module("sys.exit(0)")), crash, ""},
+      {Write("long_message.py", Module("raise ValueError('\\udcff' + 'x' * 10_000_000)")), load, "xxxx"},
+      {Write("takes_more.py", Module("", "return x", "super().__init__()", "self, a, b, c")), load, "missing 3"},
+      {Write("new_raises.py", Module("", "return x", "raise RuntimeError('no model')")), load, "no model"},
+      {Write("new_loops.py", Module("", "return x", "while True: pass")), time, "2 s"},
+      {Write("no_argument.py", Module("", "return 1", "super().__init__()", "self", "self")), crash, "positional"},
+      {Write("forward_loops.py", Module("", "while True: pass")), time, "2 s"},
+      {Write("forward_exits.py", Module("", "os._exit(3)")), crash, "code 3"},
+      {Write("forward_sys_exit.py", Module("", "sys.exit(3)")), crash, ""},
+      {Write("forward_aborts.py", Module("", "os.abort()")), crash, "SIGABRT"},
+      {Write("shape.py", Module("", "return torch.relu(x)[1:]")), form, "[63, 64]"},
+      {Write("transposed.py", Module("", "return torch.relu(x).reshape(-1)")), form, "[4096]"},
+      {Write("dtype.py", Module("", "return torch.relu(x).double()")), form, "float64"},
+      {Write("count.py", Module("", "return torch.relu(x), x")), form, ""},
+      {Write("nothing.py", Module("", "return None")), form, ""},
+      {Write("text.py", Module("", "return 'relu'")), form, ""},
+      {Write("object.py", Module("", "return object()")), form, "object"},
+      {Write("meta.py", Module("", "return x.to('meta')")), {"wrong_form", "crashed"}, ""},
+      {Write("nan.py", Module("", "return torch.relu(x) / 0 * 0")), {"non_finite"}, "NaN"},
+      {Write("in_place.py", Module("", "return x.mul_(2).relu_().div_(2)")), form, "input 0"},
+      {Write("list_bomb.py", Module("",
+                                    "kept = []\n        while True: "
+                                    "kept.append([0] * 10_000_000)")),
+       kTooMuch, ""},
+      {Write("tensor_bomb.py", Module("", "return torch.ones(1 << 40).sum() + x")), kTooMuch, ""},
+      {Write("import_bomb.py", Module("kept = [bytearray(1 << 33)]")), {"out_of_memory", "load_failed", "crashed"}, ""},
+      {Write("right.py", kReluModule), {"correct"}, ""}};
 }
 
-TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
+std::vector<Case> CandidateTest::WrongNatives() const {
   const Verdicts load = {"load_failed"}, crash = {"crashed"}, time = {"timed_out"};
   const std::string aborts = "struct Early { Early() { std::abort(); } } early;";
   const std::string exits = "struct Early { Early() { _exit(0); } } early;";
@@ -166,42 +164,50 @@ TEST_F(CandidateTest, NativeCandidatesThatAreWrong) {
       "struct Early { Early() { for (volatile int i = 0;; i = i + 1) {} } } "
       "early;";
   const std::string hoards = "for (;;) std::memset(new char[1 << 20], 1, 1 << 20);";
-  const Ended ended = Judge(
-      {{Write("mentions.cpp", "// kb_forward is not here\nint other() { return 0; }\n"), load, "kb_forward"},
-       {Write("undefined.cpp", Native("int elsewhere();", "  if (elsewhere()) return 1;")), load, "elsewhere"},
-       {Write("throws.cpp", Native("", "  throw std::runtime_error(\"not today\");")), crash, "not today"},
-       {Write("throws_int.cpp", Native("", "  throw 42;")), crash, "no std::exception"},
-       {Write("returns.cpp", Native("", "  return 7;")), crash, "returned 7"},
-       {Write("segfault.cpp", Native("", "  *static_cast<volatile int*>(nullptr) = 1;")), crash, "SIGSEGV"},
-       {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] "
-                                  "= {}; return Deep(n + 1) + room[0]; }",
-                                  "  if (Deep(0)) return 1;")),
-        crash, "SIGSEGV"},
-       {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
-       {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
-       {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
-       {Write("early_loop.cpp", Native(loops, "")), time, "3 s"},
-       {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
-       {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
-       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
-                                      "return 1ull << 62; }",
-                                      "")),
-        {"out_of_memory", "load_failed"},
-        ""},
-       {Write("hoards.cpp", Native("", "  " + hoards)), kTooMuch, ""},
-       {Write("writes_nothing.cpp", Native("", "  return 0;")), {"incorrect"}, "never written"},
-       {Write("nan.cpp", Native("",
-                                "  float zero = 0; "
-                                "std::fill_n(static_cast<float*>(call->outputs["
-                                "0].data), 4096, zero / zero);\n  return 0;")
-                             .insert(0, "#include <algorithm>\n")),
-        {"non_finite"},
-        "NaN"},
-       {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")),
-        {"wrong_form"},
-        "input 0"},
-       {Write("right.cpp", kReluNative), {"correct"}, ""}},
-      {"--call-timeout-s", "2", "--load-timeout-s", "3", "--memory-gb", "1"});
+  return {
+      {Write("mentions.cpp", "// kb_forward is not here\nint other() { return 0; }\n"), load, "kb_forward"},
+      {Write("undefined.cpp", Native("int elsewhere();", "  if (elsewhere()) return 1;")), load, "elsewhere"},
+      {Write("throws.cpp", Native("", "  throw std::runtime_error(\"not today\");")), crash, "not today"},
+      {Write("throws_int.cpp", Native("", "  throw 42;")), crash, "no std::exception"},
+      {Write("returns.cpp", Native("", "  return 7;")), crash, "returned 7"},
+      {Write("segfault.cpp", Native("", "  *static_cast<volatile int*>(nullptr) = 1;")), crash, "SIGSEGV"},
+      {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] "
+                                 "= {}; return Deep(n + 1) + room[0]; }",
+                                 "  if (Deep(0)) return 1;")),
+       crash, "SIGSEGV"},
+      {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
+      {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
+      {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
+      {Write("early_loop.cpp", Native(loops, "")), time, "2 s"},
+      {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
+      {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
+      {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
+                                     "return 1ull << 62; }",
+                                     "")),
+       {"out_of_memory", "load_failed"},
+       ""},
+      {Write("hoards.cpp", Native("", "  " + hoards)), kTooMuch, ""},
+      {Write("writes_nothing.cpp", Native("", "  return 0;")), {"incorrect"}, "never written"},
+      {Write("nan.cpp", Native("",
+                               "  float zero = 0; "
+                               "std::fill_n(static_cast<float*>(call->outputs["
+                               "0].data), 4096, zero / zero);\n  return 0;")
+                            .insert(0, "#include <algorithm>\n")),
+       {"non_finite"},
+       "NaN"},
+      {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")),
+       {"wrong_form"},
+       "input 0"},
+      {Write("right.cpp", kReluNative), {"correct"}, ""}};
+}
+
+TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
+  std::vector<Case> cases = WrongModules();
+  for (const Case& native : WrongNatives()) cases.push_back(native);
+  const Ended ended = Judge(cases, {"--call-timeout-s", "2", "--load-timeout-s", "2", "--memory-gb", "1"});
+  EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
+  EXPECT_EQ(ended.Of("nan.py")["mismatch"].value("got", json()), "nan");
+  EXPECT_LT(ended.Of("long_message.py").dump(-1, ' ', false, json::error_handler_t::replace).size(), 1u << 20);
   EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
   EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
 }
@@ -252,6 +258,27 @@ class Listener {
   Fd fd_;
   int port_ = 0;
 };
+
+// Runners are forked from one zygote. What the first of these writes anywhere must not be there for the second.
+std::vector<Case> CandidateTest::LeaverAndFinder() const {
+  const std::string places = R"(
+places = ["/", "/etc", "/dev", "/dev/shm", "/dev/mqueue", "/run", "/sys", "/proc", "/tmp", "/var/tmp", "/root", "/home"]
+)";
+  const std::string leaves = places + R"(
+for place in places:
+    try:
+        open(os.path.join(place, "left_behind"), "w").write("for the next one")
+    except OSError:
+        pass
+open("/tmp/left_behind")
+)";
+  const std::string looks = places + R"(
+found = [place for place in places if os.path.exists(os.path.join(place, "left_behind"))]
+if found:
+    raise ValueError("found something in " + ", ".join(found))
+)";
+  return {{Write("leaves.py", Module(leaves)), {"correct"}, ""}, {Write("looks.py", Module(looks)), {"correct"}, ""}};
+}
 
 // Each of these is right only if everything that it tries is refused.
 TEST_F(CandidateTest, WhatCandidatesTryIsRefused) {
@@ -338,14 +365,15 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
   }
 )";
   const std::string flood = "for _ in range(100_000): sys.stdout.write('x' * 999 + '\\n')";
-  const Ended ended = Judge({{Write("processes.py", Module(processes)), {"correct"}, ""},
+  std::vector<Case> cases = LeaverAndFinder();
+  cases.insert(cases.end(), {{Write("processes.py", Module(processes)), {"correct"}, ""},
                              {Write("sockets.py", Module(filled(sockets))), {"correct"}, ""},
                              {Write("files.py", Module(filled(files))), {"correct"}, ""},
                              {Write("tries.cpp", Native("", native_tries)), {"correct"}, ""},
                              {Write("around.cpp", Native("", around)), {"correct"}, ""},
                              {Write("flood.py", Module(flood)), {"correct"}, ""},
-                             {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}},
-                            {"--load-timeout-s", "60"});
+                             {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}});
+  const Ended ended = Judge(cases, {"--load-timeout-s", "60"});
   EXPECT_FALSE(listener.Reached());
   for (const char* path : {"/usr/kb", "/etc/kb", "/kb", "/dev/kb", KB_SOURCE_DIR "/python/kb"}) {
     EXPECT_FALSE(fs::exists(path)) << path;
@@ -353,31 +381,6 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
   const std::string output = ended.Of("flood.py")["evidence"].value("output", "");
   EXPECT_THAT(output, HasSubstr("[... output cut ...]"));
   EXPECT_LT(output.size(), 1u << 17);
-}
-
-// Runners are forked from one zygote: what one writes anywhere must not be
-// there for the next.
-TEST_F(CandidateTest, OneLeavesNothingForTheNext) {
-  const std::string places = R"(
-places = ["/", "/etc", "/dev", "/dev/shm", "/dev/mqueue", "/run", "/sys", "/proc", "/tmp", "/var/tmp", "/root", "/home"]
-)";
-  const std::string leaves = places + R"(
-for place in places:
-    try:
-        open(os.path.join(place, "left_behind"), "w").write("for the next one")
-    except OSError:
-        pass
-open("/tmp/left_behind")
-)";
-  const std::string looks = places + R"(
-found = [place for place in places if os.path.exists(os.path.join(place, "left_behind"))]
-if found:
-    raise ValueError("found something in " + ", ".join(found))
-)";
-  Judge({{Write("leaves.py", Module(leaves)), {"correct"}, ""},
-         {Write("looks.py", Module(looks)), {"correct"}, ""},
-         {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}},
-        {});
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ class InterruptTest : public EngineTest {
   std::string SleepsAtImport() const {
     return Write("sleeps.py", PythonShows(kShown) + "\n__import__('time').sleep(600)\n" + kReluModule);
   }
-  std::string SleepsInForward(int seconds = 600) const {
-    return Write("sleeps.py", R"(
+  // The process shows as `name`, of at most 15 characters.
+  std::string SleepsInForward(const std::string& name = kShown, int seconds = 600) const {
+    return Write(name + ".py", R"(
 import time
 import torch
 import torch.nn as nn
@@ -36,10 +37,10 @@ class ModelNew(nn.Module):
     def forward(self, x):
         self.calls += 1
         if self.calls == 4:
-            )" + PythonShows(kShown) +
-                                  R"(
+            )" + PythonShows(name) +
+                                   R"(
             time.sleep()" + std::to_string(seconds) +
-                                  R"()
+                                   R"()
         return torch.relu(x)
 )");
   }
@@ -145,48 +146,65 @@ TEST_F(InterruptTest, TheEngineIsKilled) {
   ExpectNextWorks();
 }
 
-// Our failure, not the candidate's: tried again.
-TEST_F(InterruptTest, TheDeviceProcessIsKilled) {
-  Engine engine = Start(Eval({SleepsInForward(1), Right()}));
-  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
-  const auto device = WaitForProcess(engine.pid(), IsDeviceProcess);
-  ASSERT_TRUE(device);
-  kill(device->pid, SIGKILL);
-  const Ended ended = engine.Wait();
-  EXPECT_EQ(ended.code, 0) << ended;
-  EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct");
-  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
-  ExpectNoProcessLeft();
-  EXPECT_EQ(StoredEvaluations(), 2);
-}
-
-TEST_F(InterruptTest, TheDeviceProcessIsKilledTwiceUnderOneCandidate) {
-  Engine engine = Start(Eval({SleepsInForward(), Right()}));
-  pid_t first = 0;
-  for (int times = 0; times < 2; ++times) {
-    const auto runner =
-        WaitForProcess(engine.pid(), [&](const Process& process) { return IsShown(process) && process.pid != first; });
-    ASSERT_TRUE(runner) << engine.Wait();
-    first = runner->pid;
+// Kills in one evaluation of seven candidates. What dies once is our failure, or may have been killed from outside, and
+// the candidate is judged again; a second time under the same candidate is the candidate's.
+TEST_F(InterruptTest, WhatDiesUnderACandidate) {
+  Engine engine = Start(Eval({SleepsInForward("runner-once", 1), SleepsInForward("waiting", 1), Right(),
+                              SleepsInForward("device-once", 1), SleepsInForward("runner-twice"),
+                              SleepsInForward("device-twice"), Right("right.py")}));
+  // The process that shows itself as `name` and is another than `before`.
+  const auto shown = [&](const std::string& name, pid_t before = 0) {
+    const auto found = WaitForProcess(
+        engine.pid(), [&](const Process& process) { return IsNamed(process, name) && process.pid != before; });
+    return found ? found->pid : 0;
+  };
+  const auto kill_device = [&] {
     const auto device = WaitForProcess(engine.pid(), IsDeviceProcess);
-    ASSERT_TRUE(device);
-    kill(device->pid, SIGKILL);
+    return device && kill(device->pid, SIGKILL) == 0;
+  };
+  pid_t runner = shown("runner-once");
+  ASSERT_NE(runner, 0) << engine.Wait();
+  kill(runner, SIGKILL);
+
+  ASSERT_NE(shown("waiting"), 0) << engine.Wait();  // and with it the runner of right.cpp
+  int killed = 0;
+  for (const Process& process : Descendants(engine.pid())) {
+    if (IsNamed(process, "kb-runner") && kill(process.pid, SIGKILL) == 0) ++killed;
+  }
+  EXPECT_GE(killed, 1) << "no runner waited";
+
+  ASSERT_NE(shown("device-once"), 0) << engine.Wait();
+  EXPECT_TRUE(kill_device());
+  runner = 0;
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_NE(runner = shown("runner-twice", runner), 0) << engine.Wait();
+    kill(runner, SIGKILL);
+  }
+  runner = 0;
+  for (int times = 0; times < 2; ++times) {
+    ASSERT_NE(runner = shown("device-twice", runner), 0) << engine.Wait();
+    EXPECT_TRUE(kill_device());
   }
   const Ended ended = engine.Wait();
   EXPECT_EQ(ended.code, 1) << ended;
-  const json charged = ended.Of("sleeps.py");
+  for (const char* name : {"runner-once.py", "waiting.py", "right.cpp", "device-once.py", "right.py"}) {
+    EXPECT_EQ(ended.Of(name).value("verdict", ""), "correct") << name;
+  }
+  const json crashed = ended.Of("runner-twice.py"), charged = ended.Of("device-twice.py");
+  EXPECT_EQ(crashed.value("verdict", ""), "crashed");
+  EXPECT_EQ(crashed["evidence"].value("signal", ""), "SIGKILL (Killed)");
   EXPECT_EQ(charged.value("verdict", ""), "tampered");
   EXPECT_THAT(charged.value("reason", ""), HasSubstr("died twice"));
-  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
   ExpectNoProcessLeft();
-  EXPECT_EQ(StoredEvaluations(), 2);
+  EXPECT_EQ(StoredEvaluations(), 7);
 }
 
 // Every module runner ends with the zygote. The candidate did nothing wrong: it
 // is tried again, or gets no verdict.
 TEST_F(InterruptTest, TheZygoteIsKilled) {
-  Engine engine = Start(Eval({SleepsInForward(1), Right("right.py"), Right()}));
-  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
+  Engine engine = Start(Eval({SleepsInForward("sleeps", 1), Right("right.py"), Right()}));
+  ASSERT_TRUE(WaitForProcess(engine.pid(), [](const Process& process) { return IsNamed(process, "sleeps"); }))
+      << engine.Wait();
   // The sandbox's own process has another argv[1]; of the zygote and what it
   // forked, parents come first.
   const auto zygote = WaitForProcess(engine.pid(), IsZygote);
@@ -202,54 +220,6 @@ TEST_F(InterruptTest, TheZygoteIsKilled) {
   EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
   EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
   ExpectNoProcessLeft();
-}
-
-// While one candidate is judged the runner of the next one waits, and dies.
-TEST_F(InterruptTest, AWaitingRunnerIsKilled) {
-  Engine engine = Start(Eval({SleepsInForward(1), Right()}));
-  ASSERT_TRUE(WaitForProcess(engine.pid(), IsShown)) << engine.Wait();
-  int killed = 0;
-  for (const Process& process : Descendants(engine.pid())) {
-    if (IsNamed(process, "kb-runner") && kill(process.pid, SIGKILL) == 0) ++killed;
-  }
-  EXPECT_GE(killed, 1) << "no runner waited";
-  const Ended ended = engine.Wait();
-  EXPECT_EQ(ended.code, 0) << ended;
-  EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct");
-  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
-  ExpectNoProcessLeft();
-}
-
-// SIGKILL may come from outside: the candidate is judged once more, and a second one is its own.
-TEST_F(InterruptTest, ARunnerIsKilled) {
-  Engine engine = Start(Eval({SleepsInForward(), Right("right.py")}));
-  pid_t first = 0;
-  for (int i = 0; i < 2; ++i) {
-    const auto runner =
-        WaitForProcess(engine.pid(), [&](const Process& process) { return IsShown(process) && process.pid != first; });
-    ASSERT_TRUE(runner) << engine.Wait();
-    first = runner->pid;
-    kill(runner->pid, SIGKILL);
-  }
-  const Ended ended = engine.Wait();
-  EXPECT_EQ(ended.code, 1) << ended;
-  const json crashed = ended.Of("sleeps.py");
-  EXPECT_EQ(crashed.value("verdict", ""), "crashed");
-  EXPECT_EQ(crashed["evidence"].value("signal", ""), "SIGKILL (Killed)");
-  EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
-  ExpectNoProcessLeft();
-  EXPECT_EQ(StoredEvaluations(), 2);
-}
-
-TEST_F(InterruptTest, ARunnerIsKilledOnce) {
-  Engine engine = Start(Eval({SleepsInForward(1)}));
-  const auto runner = WaitForProcess(engine.pid(), IsShown);
-  ASSERT_TRUE(runner) << engine.Wait();
-  kill(runner->pid, SIGKILL);
-  const Ended ended = engine.Wait();
-  EXPECT_EQ(ended.code, 0) << ended;
-  EXPECT_EQ(ended.Of("sleeps.py").value("verdict", ""), "correct");
-  EXPECT_EQ(StoredEvaluations(), 1);
 }
 
 }  // namespace
