@@ -97,7 +97,7 @@ def serve_finished(finished, fds):
     """Makes load_inline hand out finished extensions. `finished`: [[key, name], ...], in the order of `fds`."""
     ready = {}
     for (extension_key, name), fd in zip(finished, fds):
-        path = f"/tmp/{extension_key[:16]}.so"
+        path = f"{os.environ['TMPDIR']}/{extension_key[:16]}.so"
         with open(fd, "rb") as source, open(path, "wb") as target:
             target.write(source.read())
         ready[extension_key] = (name, path)

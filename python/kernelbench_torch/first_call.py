@@ -18,14 +18,16 @@ import torch
 from . import module_runner, runner_library, trees
 from .problem import seed_generators
 
-_DIRECTORY = "/tmp/compiled"
-_ANSWERS = f"{_DIRECTORY}/answers.json"
+_ANSWERS = "answers.json"
 
 
 def _use_caches():
-    os.makedirs(_DIRECTORY, exist_ok=True)
-    os.environ.update(TRITON_CACHE_DIR=f"{_DIRECTORY}/triton", TORCHINDUCTOR_CACHE_DIR=f"{_DIRECTORY}/inductor",
+    """Where compilers keep what they make. The same place each time: their keys hold paths."""
+    directory = os.path.join(os.environ["TMPDIR"], "compiled")
+    os.makedirs(directory, exist_ok=True)
+    os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor",
                       TORCHINDUCTOR_COMPILE_THREADS="1")
+    return directory
 
 
 def stand_in(spec, device):
@@ -54,7 +56,7 @@ def prepare(library, spec, result_fd):
     if problem:
         sys.stderr.write(f"first call: {problem}\n")
         return 125
-    _use_caches()
+    directory = _use_caches()
     torch.set_num_threads(spec["threads"])
     torch.cuda.init()
     answers, device = {}, spec["device"]
@@ -67,11 +69,11 @@ def prepare(library, spec, result_fd):
         torch.cuda.synchronize()
     except BaseException:
         traceback.print_exc()
-    with open(_ANSWERS, "w") as file:
+    with open(os.path.join(directory, _ANSWERS), "w") as file:
         json.dump(answers, file)
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
-        archive.add(_DIRECTORY, arcname=".")
+        archive.add(directory, arcname=".")
     data = packed.getvalue()
     while data:
         data = data[os.write(result_fd, data):]
@@ -80,10 +82,10 @@ def prepare(library, spec, result_fd):
 
 def adopt(fd):
     """In a confined runner: what prepare() left, where the compilers look for it."""
-    _use_caches()
+    directory = _use_caches()
     with open(fd, "rb") as file, tarfile.open(fileobj=io.BytesIO(file.read())) as archive:
-        archive.extractall(_DIRECTORY, filter="data")
-    with open(_ANSWERS) as file:
+        archive.extractall(directory, filter="data")
+    with open(os.path.join(directory, _ANSWERS)) as file:
         answers = json.load(file)
     ask = subprocess.check_output
 

@@ -1,12 +1,14 @@
 """ctypes view of the runner library (src/runner/c_api.h)."""
 
 import ctypes
+import json
+import os
 
 WORK = ctypes.CFUNCTYPE(ctypes.c_int)
 _POINTER, _TEXT, _I64, _U64, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
 _SIGNATURES = {
     "kbr_run_worker": (None, [_INT, _INT, _INT, _U64, _TEXT, _TEXT, WORK]),
-    "kbr_confine": (_TEXT, [_U64, _U64, _TEXT, _TEXT, _TEXT, _INT]),
+    "kbr_confine": (_TEXT, [_TEXT]),
     "kbr_probe": (None, [_TEXT]),
     "kbr_open_gpu": (_TEXT, []),
     "kbr_map_gpu": (_POINTER, [_INT]),
@@ -43,6 +45,6 @@ def lines(items):
 def confine(library, spec):
     """Gives up this process's powers; None, or why that failed."""
     limits = spec["confinement"]
-    problem = library.kbr_confine(limits["memory_bytes"], limits["file_bytes"], lines(limits["readable"]), lines(limits["without"]),
-                                  lines(limits["devices"]), limits["programs"])
+    problem = library.kbr_confine(json.dumps(limits).encode())
+    os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
     return problem and problem.decode()

@@ -58,9 +58,13 @@ Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
   return {};
 }
 
-Result<TempDir> TempDir::Create(std::string_view prefix) {
-  const char* parent = std::getenv("TMPDIR");
-  std::string pattern = fmt::format("{}/{}.XXXXXX", parent && *parent ? parent : "/tmp", prefix);
+Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& parent) {
+  const char* set = std::getenv("TMPDIR");
+  std::string pattern = fmt::format("{}/{}.XXXXXX",
+                                    !parent.empty()          ? parent
+                                    : set != nullptr && *set ? set
+                                                             : "/tmp",
+                                    prefix);
   if (::mkdtemp(pattern.data()) == nullptr) {
     return Fail(ErrorCode::kUnavailable,
                 fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR", pattern,

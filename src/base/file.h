@@ -20,7 +20,8 @@ Status WriteFileAtomic(const std::filesystem::path& path, std::string_view conte
 // A directory of mode 0700 under $TMPDIR (or /tmp), removed with all it holds when the object goes.
 class TempDir {
  public:
-  static Result<TempDir> Create(std::string_view prefix);
+  // In `parent`, or where that is empty in $TMPDIR or /tmp.
+  static Result<TempDir> Create(std::string_view prefix, const std::string& parent = "");
   TempDir(const TempDir&) = delete;  // the directory has one owner
   TempDir& operator=(const TempDir&) = delete;
   TempDir(TempDir&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,9 +43,6 @@ int BecomeChild(const SpawnOptions& options, char* const* argv, char* const* env
   for (const int fd : options.inherit) {
     if (fcntl(fd, F_SETFD, 0) < 0) return errno;
   }
-  const rlimit memory{options.memory_limit, options.memory_limit}, file{options.file_limit, options.file_limit};
-  if (options.memory_limit > 0 && setrlimit(RLIMIT_AS, &memory) != 0) return errno;
-  if (options.file_limit > 0 && setrlimit(RLIMIT_FSIZE, &file) != 0) return errno;
   if (!options.directory.empty() && chdir(options.directory.c_str()) != 0) return errno;
   execvpe(argv[0], argv, environment);
   return errno;

@@ -34,9 +34,7 @@ struct SpawnOptions {
   std::vector<int> join;                 // cgroup.procs, open for writing, of the control groups that the child joins
   int stdout_fd = -1;                    // -1: /dev/null
   int stderr_fd = -1;
-  std::string directory;      // working directory; empty: unchanged
-  uint64_t memory_limit = 0;  // bytes of address space (RLIMIT_AS); 0: none
-  uint64_t file_limit = 0;    // bytes of one file; 0: none
+  std::string directory;  // working directory; empty: unchanged
   // What Kill() sends. With another signal than SIGKILL the child has 5 seconds to end by itself, and what it started.
   int stop_signal = SIGKILL;
 };

@@ -23,11 +23,9 @@ struct Calls {
 };
 
 // One call on fresh inputs, as in a round: caches flushed, the clock stopped at the last secret position.
-Result<json> CallOnce(const Protocol& protocol, size_t number, DeviceProcess* device, Rounds* rounds) {
-  json draw = {{"op", "draw"}, {"distribution", "natural"}};
-  if (const auto& seeds = protocol.input_seeds; !seeds.empty()) draw["seed"] = seeds[number % seeds.size()];
-  KB_RETURN_IF_ERROR(
-      device->Ask(draw, std::chrono::milliseconds(static_cast<int64_t>(1e3 * protocol.reference_timeout_s))));
+Result<json> CallOnce(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
+  KB_RETURN_IF_ERROR(device->Ask({{"op", "draw"}, {"distribution", "natural"}},
+                                 std::chrono::milliseconds(static_cast<int64_t>(1e3 * protocol.reference_timeout_s))));
   return rounds->BaselineAlone();
 }
 
@@ -40,11 +38,10 @@ Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds*
   const int most_disturbed = std::max(10, protocol.round_checks.front());
   const double confidence = ConfidenceOfLook(protocol.confidence, protocol.round_checks.size());
   Calls calls;
-  size_t number = 0;
-  KB_RETURN_IF_ERROR(CallOnce(protocol, number++, device, rounds));  // warms up
+  KB_RETURN_IF_ERROR(CallOnce(protocol, device, rounds));  // warms up
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
-      KB_ASSIGN_OR_RETURN(const json call, CallOnce(protocol, number++, device, rounds));
+      KB_ASSIGN_OR_RETURN(const json call, CallOnce(protocol, device, rounds));
       if (Disturbed(call, protocol)) {
         calls.busy |= calls.disturbed == most_disturbed;
         if (calls.disturbed < most_disturbed) {

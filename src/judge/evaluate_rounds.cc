@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "judge/evaluate.h"
 #include "judge/headline.h"
 #include "judge/hedges.h"
@@ -116,54 +116,14 @@ class Course {
   Course(const Protocol& protocol, Rounds* rounds, Planner* planner, Evaluation* evaluation)
       : protocol_(protocol), rounds_(rounds), planner_(planner), evaluation_(evaluation) {}
 
-  Result<std::optional<Finding>> Natural() {
-    return Count([this] { return planner_->Natural(); });
-  }
-  Result<std::optional<Finding>> Stressed() {
-    return Count([this] { return planner_->Stress(); });
-  }
+  // How many on natural inputs counted.
+  int natural() const { return natural_; }
 
-  // So many stressed rounds that one may conclude from them: by turns, or, where the protocol has none, of the last
-  // warm-up's distribution, if that round was slower than natural ones are. They end with the first that is not.
-  Result<std::optional<Finding>> LookElsewhere() {
-    const Round* warm_up = nullptr;
-    int stressed = 0;
-    for (const Round& round : evaluation_->rounds) {
-      if (!round.plan.scored) warm_up = &round;
-      stressed += round.plan.scored && round.plan.distribution != "natural" && round.void_reason.empty();
-    }
-    if (protocol_.stress_every > 0 && stressed > 0) {
-      for (; stressed < kStressedRounds; ++stressed) {
-        KB_ASSIGN_OR_RETURN(auto finding, Stressed());
-        if (finding) return finding;
-      }
-    }
-    if (protocol_.stress_every > 0 || warm_up == nullptr || warm_up->plan.distribution == "natural") return Nothing();
-    const std::string distribution = warm_up->plan.distribution;
-    const double natural = EstimateFor(*evaluation_, "natural").low;
-    for (bool slower = IsSlower(*warm_up, natural); slower && stressed < kStressedRounds; ++stressed) {
-      KB_ASSIGN_OR_RETURN(auto finding, Count([&] { return planner_->Stress(distribution); }));
-      if (finding) return finding;
-      slower = IsSlower(evaluation_->rounds.back(), natural);
-    }
-    return Nothing();
-  }
-
- private:
-  static Result<std::optional<Finding>> Nothing() { return std::optional<Finding>(); }
-
-  // Against the quicker of its own and the undisturbed baseline: the candidate may have slowed the former.
-  bool IsSlower(const Round& round, double speedup) const {
-    const double undisturbed_us = evaluation_->UndisturbedUs(round);
-    const double baseline_us = undisturbed_us > 0 ? std::min(round.baseline_us, undisturbed_us) : round.baseline_us;
-    return baseline_us / evaluation_->CandidateUs(round) * (1 + FloorOf(*evaluation_, "natural")) < speedup;
-  }
-
-  // Runs rounds until one counts. Void ones are repeated; if disturbances do not go away, they count.
-  Result<std::optional<Finding>> Count(const std::function<RoundPlan()>& next) {
+  // Runs rounds until one counts. In place of void ones come others; if disturbances do not go away, they count.
+  Result<std::optional<Finding>> Next() {
     const int most_voids = std::max(10, protocol_.round_checks.front());
     for (;;) {
-      const RoundPlan plan = next();
+      const RoundPlan plan = planner_->Next(true);
       KB_ASSIGN_OR_RETURN(auto finding, RunRound(protocol_, plan, rounds_, evaluation_));
       if (finding) return finding;
       const std::string& reason = evaluation_->rounds.back().void_reason;
@@ -172,7 +132,7 @@ class Course {
       const bool stays = voids_ == most_voids || slower_ >= kSlowerInARow || slow;
       if (!reason.empty() && !stays) {
         ++voids_;
-        planner_->Repeat(plan);
+        planner_->Void(plan);
         continue;
       }
       if (stays) {
@@ -182,16 +142,63 @@ class Course {
         }
         AdmitVoidRounds(voids_ < most_voids && !slow, evaluation_);
       }
-      return Nothing();
+      natural_ += plan.distribution == "natural";
+      return std::optional<Finding>();
     }
+  }
+
+  // Whether one may conclude about the other distributions: each was met, in its last round it was not slower than
+  // natural ones are, or so many rounds count that their interval says by how much.
+  bool Settled() const {
+    std::map<std::string, bool> slower;
+    int stressed = 0;
+    const double natural = EstimateFor(*evaluation_, "natural").low;
+    for (const Round& round : evaluation_->rounds) {
+      if (round.plan.distribution == "natural" || !round.void_reason.empty()) continue;
+      slower[round.plan.distribution] = IsSlower(round, natural);
+      stressed += round.plan.scored;
+    }
+    return planner_->AllMet() &&
+           (stressed >= kStressedRounds ||
+            std::none_of(slower.begin(), slower.end(), [](const auto& each) { return each.second; }));
+  }
+
+ private:
+  // Against the quicker of its own and the undisturbed baseline: the candidate may have slowed the former.
+  bool IsSlower(const Round& round, double speedup) const {
+    const double undisturbed_us = evaluation_->UndisturbedUs(round);
+    const double baseline_us = undisturbed_us > 0 ? std::min(round.baseline_us, undisturbed_us) : round.baseline_us;
+    return baseline_us / evaluation_->CandidateUs(round) * (1 + FloorOf(*evaluation_, "natural")) < speedup;
   }
 
   const Protocol& protocol_;
   Rounds* rounds_;
   Planner* planner_;
   Evaluation* evaluation_;
-  int voids_ = 0, slower_ = 0;  // the last of them in a row
+  int natural_ = 0, voids_ = 0, slower_ = 0;  // the last of them in a row
 };
+
+// Rounds before any is timed: of each fixed seed, as many more as are asked for, and where none will be timed, more
+// until each distribution was met.
+Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, Planner* planner,
+                                      Evaluation* evaluation) {
+  std::optional<Finding> finding;
+  for (const int64_t seed : protocol.input_seeds) {
+    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner->Seeded(seed), rounds, evaluation));
+    if (finding) return finding;
+  }
+  const int least =
+      protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
+  for (int i = 0; i < least || (!protocol.measure && !planner->AllMet()); ++i) {
+    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner->Next(false), rounds, evaluation));
+    if (finding) return finding;
+    if (i == 0 && protocol.repeat_bitwise) {
+      KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());
+      if (finding) return finding;
+    }
+  }
+  return finding;
+}
 
 }  // namespace
 
@@ -200,7 +207,7 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
   if (protocol.comparison != "anchored" || protocol.anchor_rounds == 0) return {};
   const int64_t start = NowNs();
   json notes;
-  for (const std::string& name : Planner(protocol, Planned(problem)).Distributions()) {
+  for (const std::string& name : Planner(protocol, Planned(problem), RandomBits).Distributions()) {
     const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
     KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
                                                         {"distribution", name},
@@ -228,7 +235,7 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
 Status Evaluator::MeasureOtherInputs(const Request& request, const json& problem, std::map<std::string, double>* known,
                                      std::optional<Quiet>* quiet, Rounds* rounds, Evaluation* evaluation) {
   constexpr double kWorthTelling = 1.25;  // undisturbed baselines on one CPU differ by 15%
-  for (const std::string& name : Planner(request.protocol, Planned(problem)).Distributions()) {
+  for (const std::string& name : Planner(request.protocol, Planned(problem), RandomBits).Distributions()) {
     if (name == "natural") continue;
     Duration duration;
     if (const auto found = known->find(name); found != known->end()) {
@@ -260,32 +267,18 @@ json Evaluator::Planned(json problem) const {
 Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, const json& problem, Rounds* rounds,
                                                     Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
-  Planner planner(protocol, Planned(problem));
-  std::optional<Finding> finding;
-  const int warm_up =
-      protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
-  for (int i = 0; i < warm_up; ++i) {
-    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner.WarmUp(i, warm_up), rounds, evaluation));
-    if (finding) return finding;
-    if (i == 0 && protocol.repeat_bitwise) {
-      KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());
-      if (finding) return finding;
-    }
-  }
-  if (!protocol.measure) return finding;
+  Planner planner(protocol, Planned(problem), RandomBits);
+  KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, WarmUp(protocol, rounds, &planner, evaluation));
+  if (finding || !protocol.measure) return finding;
 
   const Quiet quiet(this);
   Course course(protocol, rounds, &planner, evaluation);
   bool surely_slow = false;
-  int done = 0;
   for (const int check : protocol.round_checks) {
-    const int target =
-        check == protocol.round_checks.front() ? std::max(check, protocol.correct_trials - warm_up) : check;
-    for (; done < target; ++done) {
-      KB_ASSIGN_OR_RETURN(finding, course.Natural());
-      if (finding) return finding;
-      if (!planner.StressIsDue()) continue;
-      KB_ASSIGN_OR_RETURN(finding, course.Stressed());
+    const bool first = check == protocol.round_checks.front();
+    const int target = first ? std::max(check, protocol.correct_trials - protocol.warmup_rounds) : check;
+    while (course.natural() < target) {
+      KB_ASSIGN_OR_RETURN(finding, course.Next());
       if (finding) return finding;
     }
     const Speedup so_far = EstimateFor(*evaluation, "natural");
@@ -294,8 +287,10 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     surely_slow = high < protocol.slow_below && check != protocol.round_checks.back();
     if (surely_slow) break;
   }
-  KB_ASSIGN_OR_RETURN(finding, course.LookElsewhere());
-  if (finding) return finding;
+  while (!course.Settled()) {
+    KB_ASSIGN_OR_RETURN(finding, course.Next());
+    if (finding) return finding;
+  }
   ChooseHeadline(evaluation);
   HedgeAgainstSlowerMachine(evaluation);
   HedgeAgainstHiddenLaunches(evaluation);
@@ -316,7 +311,7 @@ Status Evaluator::CompareElsewhere(const Request& request, const json& problem, 
   evaluation->AddError(found.mismatch.at("distribution"), found.error);
   if (!request.protocol.compare_all) return {};
   const int64_t start = NowNs();
-  Planner planner(request.protocol, Planned(problem));
+  Planner planner(request.protocol, Planned(problem), RandomBits);
   std::string obstacle;
   for (const std::string& name : planner.Distributions()) {
     if (evaluation->errors.contains(name)) continue;

@@ -58,11 +58,9 @@ void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_by
   Supervise(hello_fd, status_fd, [work] { return work(); });
 }
 
-const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable, const char* without,
-                        const char* devices, int programs) {
+const char* kbr_confine(const char* confinement) {
   static std::string message;
-  const Status confined =
-      Confine({memory_bytes, file_bytes, Lines(readable), WithoutOf(without), Lines(devices), programs != 0});
+  const Status confined = Confine(LimitsOf(nlohmann::json::parse(confinement)));
   if (confined) return nullptr;
   message = confined.error().message;
   return message.c_str();

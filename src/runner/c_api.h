@@ -12,9 +12,8 @@
 KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
                                const char* without, int (*work)());
 
-// Returns null, or a message that lives until the next call.
-KBR_EXPORT const char* kbr_confine(uint64_t memory_bytes, uint64_t file_bytes, const char* readable,
-                                   const char* without, const char* devices, int programs);
+// `confinement` is JSON (Sandbox::Confinement()). Null, or a message that lives until the next call.
+KBR_EXPORT const char* kbr_confine(const char* confinement);
 
 // Prints what a candidate could do here, one line of JSON a probe; `outside` is JSON (probes.h).
 KBR_EXPORT void kbr_probe(const char* outside);

@@ -2,8 +2,11 @@
 #ifndef RUNNER_CONFINE_H_
 #define RUNNER_CONFINE_H_
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,17 +20,26 @@ namespace kb::runner {
 // child is process 1 of its own PID namespace. The caller must have one thread only.
 Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without);
 
+// Becomes `user`, and a group of the same number, for good: no capability is left. The caller is root.
+Status BecomeUser(uid_t user);
+
 struct Limits {
   uint64_t memory_bytes;                   // of private writable memory (RLIMIT_DATA)
   uint64_t file_bytes;                     // of one file
+  std::string scratch = "/tmp";            // becomes the working directory, HOME and TMPDIR
   std::vector<std::string> readable = {};  // see RestrictByLandlock(); empty: a mount namespace decides
+  std::vector<std::string> writable = {};  // what may be written, device files among it
   Without without = {};
-  std::vector<std::string> devices = {};  // device files that may be read and written
-  bool programs = false;                  // may start programs: compilers, in a process that is no runner
+  bool gpu = false;       // the judge chooses its cores
+  bool programs = false;  // may start programs: compilers, in a process that is no runner
+  bool sockets = false;   // may make Unix sockets: namespaces leave it none to connect to
 };
+// Of what the engine says (Sandbox::Confinement()).
+Limits LimitsOf(const nlohmann::json& confinement);
 
 // No new privileges, no capabilities, rlimits, landlock, and a seccomp deny-list: no further processes, no signals to
-// others, no tracing, no namespaces, no mounts, no io_uring, bpf, perf or keyrings. Refused calls fail with EPERM.
+// others, no tracing, no namespaces, no mounts, no network, no System V IPC or message queues, no io_uring, bpf, perf
+// or keyrings. Refused calls fail with EPERM.
 Status Confine(const Limits& limits);
 
 // Forks a worker that first tells the engine its process id (credentials over `hello_fd`), then runs `work` and exits

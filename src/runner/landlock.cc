@@ -47,7 +47,7 @@ Status Allow(int ruleset, const std::string& path, uint64_t access) {
 
 }  // namespace
 
-Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& devices) {
+Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable) {
   const int abi = LandlockAbi();
   if (abi == 0) return {};
   const uint64_t write =
@@ -59,11 +59,8 @@ Status RestrictByLandlock(const std::vector<std::string>& readable, const std::v
   const size_t size = abi >= 6 ? sizeof attributes : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
   const Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));
   if (!ruleset.valid()) return Refused("creating a ruleset");
-  for (const char* path : {"/tmp", "/dev/shm", "/dev/null"}) {
-    KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
-  }
   for (const std::string& path : readable) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, read));
-  for (const std::string& path : devices) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
+  for (const std::string& path : writable) KB_RETURN_IF_ERROR(Allow(ruleset.get(), path, write | read));
   if (syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) return Refused("restricting");
   return {};
 }

@@ -9,11 +9,11 @@
 
 namespace kb::runner {
 
-// From now on this process and its children write nothing outside /tmp, /dev/shm and /dev/null, open no TCP connection
+// From now on this process and its children write nothing but what is in or below `writable`, open no TCP connection
 // (ABI 4), reach no abstract socket and signal no process outside (ABI 6), and trace none. If `readable` is not empty,
-// they also read and execute only below those paths. `devices` are files that they may write all the same. Does nothing
-// on a kernel without landlock; what an older one lacks is left out. Requires no_new_privs.
-Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& devices);
+// they also read and execute only below those paths. Does nothing on a kernel without landlock; what an older one lacks
+// is left out. Requires no_new_privs.
+Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable);
 
 }  // namespace kb::runner
 

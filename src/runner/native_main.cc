@@ -199,15 +199,6 @@ class NativeCandidate {
   Function prepare_ = nullptr;
 };
 
-Limits LimitsOf(const json& confinement) {
-  return {confinement.at("memory_bytes").get<uint64_t>(),
-          confinement.at("file_bytes").get<uint64_t>(),
-          confinement.at("readable").get<std::vector<std::string>>(),
-          confinement.at("without").get<Without>(),
-          confinement.at("devices").get<std::vector<std::string>>(),
-          false};
-}
-
 int Stop(const Error& error) {
   std::fprintf(stderr, "kb-runner: %s\n", error.message.c_str());
   return 125;

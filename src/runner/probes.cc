@@ -143,6 +143,7 @@ std::vector<Probe> FileProbes(const json& outside) {
       {"mount-namespace", "filling the disk through /tmp", [=] { return Holds("/tmp", tmp + (8 << 20), 8 << 20); }},
       {"mount-namespace", "filling memory through /dev/shm",
        [=] { return Holds("/dev/shm", tmp + (8 << 20), 8 << 20); }},
+      {"user", "opening a setting of the machine", [] { return Opens("/proc/sys/vm/drop_caches", O_WRONLY); }},
       {"landlock", "opening a device for writing", [] { return Opens("/dev/zero", O_WRONLY); }},
       {"rlimits", "a file larger than the limit", [=] { return GrowsTo("/tmp", file + 1); }},
   };

@@ -19,6 +19,8 @@
 #include <sstream>
 #include <thread>
 
+#include "open_paths.h"
+
 namespace kb::e2e {
 namespace {
 
@@ -251,6 +253,13 @@ void EngineTest::TearDown() {
   KillAll(getpid());
   std::error_code ignored;
   if (!cache_.empty()) fs::remove_all(cache_, ignored);
+}
+
+void EngineTest::OpenPathsOfEngine() {
+  const fs::path python = Inherited("KERNELBENCH_PYTHON", "");
+  const fs::path real = fs::canonical(python);
+  OpenPaths({KB_SOURCE_DIR, fs::path(KB_BINARY).parent_path(), python.parent_path().parent_path(),
+             real.parent_path().parent_path()});
 }
 
 std::string EngineTest::Write(const std::string& name, const std::string& text) const {

@@ -103,6 +103,9 @@ class EngineTest : public ::testing::Test {
   // test if the store is damaged.
   int StoredEvaluations() const;
 
+  // Another user comes to everything that the engine needs; see tests/support/open_paths.h.
+  static void OpenPathsOfEngine();
+
   // Waits until no process is left below this one; those that stay are listed
   // and fail the test.
   static void ExpectNoProcessLeft();

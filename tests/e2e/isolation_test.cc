@@ -45,20 +45,22 @@ TEST_F(IsolationTest, WhatEachBarrierHolds) {
     std::vector<std::string> without, possible;
   };
   const Case cases[] = {
-      {{"mount-namespace"},
+      {{"mount-namespace", "user"},
        {"reading a file of the user", "filling the disk through /tmp", "filling memory through /dev/shm"}},
-      {{"mount-namespace", "landlock"}, {"writing into the system", "writing into /"}},
-      {{"pid-namespace", "seccomp", "landlock"}, {"a signal to the engine"}},
-      {{"network-namespace", "landlock"},
+      {{"mount-namespace", "landlock", "user"}, {"writing into the system", "writing into /"}},
+      {{"pid-namespace", "seccomp", "landlock", "user"}, {"a signal to the engine"}},
+      {{"network-namespace", "landlock", "seccomp"},
        {"a TCP connection to this machine", "an abstract socket of another process"}},
+      {{"user", "mount-namespace", "landlock"}, {"opening a setting of the machine"}},
       {{"seccomp"},
        {"fork", "clone as a process", "clone3", "executing a program", "reading another process's memory",
         "a handle on another process", "new namespaces", "io_uring", "bpf", "keyrings", "another scheduling policy"}},
       {{"landlock"}, {"opening a device for writing"}},
       // Nothing that one of these holds is held by another.
-      {{"ipc-namespace", "uts-namespace", "rlimits", "environment"},
-       {"System V shared memory of another process", "learning the machine's name", "a file larger than the limit",
-        "more private memory than the limit", "the engine's environment"}},
+      {{"uts-namespace", "rlimits", "environment"},
+       {"learning the machine's name", "a file larger than the limit", "more private memory than the limit",
+        "the engine's environment"}},
+      {{"ipc-namespace", "seccomp", "user"}, {"System V shared memory of another process"}},
   };
   for (const Case& each : cases) {
     const auto open = Open(each.without);
@@ -74,11 +76,13 @@ TEST_F(IsolationTest, CapabilitiesAreDropped) {
 }
 
 TEST_F(IsolationTest, WithoutNamespacesTheOthersStillHold) {
+  OpenPathsOfEngine();
   const auto open = Open({}, {"--isolation=process"});
   for (const char* runner : {"native", "module"}) {
     const std::vector<std::string>& possible = open.at(runner);
-    for (const char* held : {"writing into the system", "a signal to the engine", "opening the engine's memory",
-                             "tracing the engine", "a TCP connection to this machine",
+    for (const char* held : {"reading a file of the user", "writing into the system", "filling memory through /dev/shm",
+                             "opening a setting of the machine", "a signal to the engine",
+                             "opening the engine's memory", "tracing the engine", "a TCP connection to this machine",
                              "an abstract socket of another process", "fork", "more private memory than the limit"}) {
       EXPECT_EQ(std::count(possible.begin(), possible.end(), held), 0) << runner << ": " << held;
     }

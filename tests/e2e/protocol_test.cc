@@ -104,7 +104,9 @@ class ModelNew(nn.Module):
   size_t calls = 0;
   for (std::string line; std::getline(output, line); ++calls) sums.insert(line);
   EXPECT_GE(calls, 10u);
-  EXPECT_EQ(sums.size(), shown["protocol_keys"]["input_seeds"].size());
+  const size_t seeds = shown["protocol_keys"]["input_seeds"].size();
+  EXPECT_EQ(seeds, 5u);
+  EXPECT_GE(sums.size(), shown["rounds"].get<size_t>() + seeds) << "what is timed has fresh inputs";
 }
 
 TEST_F(ProtocolTest, Level3CapsAndSaysThatNothingWasAudited) {
@@ -160,7 +162,7 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
     distributions.insert(sample["distribution"]);
     natural += sample["distribution"] == "natural" && sample["void"].is_null();
   }
-  EXPECT_GE(distributions.size(), 4u);
+  EXPECT_GE(distributions.size(), 3u);  // two of four may be met in the warm-up
   if (!Disturbed(evaluation)) {
     EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
   }
@@ -169,7 +171,8 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   const auto stressed = [](const json& sample) {
     return sample["scored"] == true && sample["distribution"] != "natural" && sample["void"].is_null();
   };
-  EXPECT_GE(std::count_if(shortest["samples"].begin(), shortest["samples"].end(), stressed), 6);
+  EXPECT_GE(std::count_if(shortest["samples"].begin(), shortest["samples"].end(), stressed), 2);
+  EXPECT_EQ(KeysOf(shortest["errors"]).size(), 5u);
   const json wrong = ended.Of("shifted.cpp");
   EXPECT_EQ(wrong["verdict"], "incorrect") << wrong["reason"];
   const std::string seen_on = wrong["mismatch"].value("distribution", "");
@@ -183,7 +186,7 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
   EXPECT_LE(wrong["errors"]["natural"], 1);
   EXPECT_EQ(wrong["errors"][seen_on], wrong["mismatch"]["worst"]);
   const json quick = Judge("quick", {shifted}).Of("shifted.cpp");
-  EXPECT_EQ(KeysOf(quick["errors"]), std::set{quick["mismatch"].value("distribution", "")});
+  EXPECT_THAT(KeysOf(quick["errors"]), Contains(quick["mismatch"].value("distribution", "")));
   // A protocol that compares natural inputs alone tells of no others.
   const json right = Judge("kernelbench", {Right()}, {"--round-checks", "5"}).Of("right.cpp");
   EXPECT_EQ(KeysOf(right["errors"]), std::set<std::string>{"natural"});
@@ -281,6 +284,7 @@ TEST_F(ProtocolTest, WhatTheReferenceIsSlowerOnIsNoDisturbance) {
 }
 
 TEST_F(ProtocolTest, WeakerIsolationIsByNameOnlyAndSaid) {
+  OpenPathsOfEngine();
   const Ended process =
       Judge("quick", {Right(), Write("right.py", kReluModule)}, {"--isolation=process", "--measure", "false"});
   EXPECT_EQ(process.code, 0) << process;

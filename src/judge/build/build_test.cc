@@ -8,6 +8,7 @@
 #include "judge/build/builder.h"
 #include "judge/build/compiler.h"
 #include "judge/sandbox/cgroup.h"
+#include "open_paths.h"
 
 namespace kb {
 namespace {
@@ -65,6 +66,7 @@ TEST_F(CacheTest, EntriesOfAnotherFormAreBuiltAgain) {
 class CompileTest : public testing::TestWithParam<Isolation> {
  protected:
   void SetUp() override {
+    OpenPaths({KB_PROGRAMS});
     auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, GetParam());
     if (!sandbox) GTEST_SKIP() << sandbox.error().message;
     sandbox_.emplace(std::move(*sandbox));
@@ -108,7 +110,18 @@ TEST_P(CompileTest, SeesNoEnvironmentAndInASandboxNoOtherFiles) {
   const auto environment = Run({"sh", "-c", "env >a.o"});
   ASSERT_TRUE(environment && environment->ok);
   EXPECT_THAT(environment->output, testing::Not(HasSubstr("KB_TEST_SECRET")));
-  if (GetParam() == Isolation::kProcess) return;
+  const auto user = Run({"sh", "-c", "id -u >a.o"});
+  ASSERT_TRUE(user && user->ok);
+  EXPECT_NE(user->output, "0\n");
+  if (GetParam() == Isolation::kProcess) {
+    const auto tried =
+        Run({"sh", "-c",
+             "for path in /etc/passwd /etc/shadow /proc/1/environ; do cat $path && echo read; done >a.o; "
+             "ls /tmp >>a.o && echo listed >>a.o; echo >/dev/zero && echo written >>a.o; true"});
+    ASSERT_TRUE(tried && tried->ok);
+    EXPECT_EQ(tried->output, "");
+    return;
+  }
   const auto files = Run({"sh", "-c", "ls / /tmp /home /root /etc/passwd >a.o 2>&1; ls /proc >>a.o; true"});
   ASSERT_TRUE(files && files->ok) << files->log;
   EXPECT_THAT(files->output, HasSubstr("/etc/passwd': No such file"));
@@ -151,7 +164,7 @@ TEST(NativeBuild, GivesUpErrnoAndTrapsAndNothingElse) {
   auto installation = FindInstallation();
   ASSERT_TRUE(installation) << installation.error().message;
   installation->libexec = KB_PROGRAMS;
-  auto sandbox = Sandbox::Create(*installation, Isolation::kProcess);
+  auto sandbox = Sandbox::Create(*installation, Isolation::kProcess, {"user"});
   ASSERT_TRUE(sandbox) << sandbox.error().message;
   const auto builder = Builder::Create(*installation, &*sandbox);
   ASSERT_TRUE(builder) << builder.error().message;

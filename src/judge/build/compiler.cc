@@ -50,24 +50,23 @@ Result<std::string> ReadBack(int fd, uint64_t limit) {
 
 // The sources as files: in the sandbox's /tmp, or, without namespaces, in a directory of their own.
 struct Workspace {
-  std::string directory = "/tmp";
+  nlohmann::json confinement;
   std::vector<Fd> fds;
   std::vector<std::pair<int, std::string>> files;
-  std::unique_ptr<TempDir> temporary;
+  std::optional<TempDir> scratch;
 };
 
 Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   Workspace workspace;
-  if (sandbox.isolation() == Isolation::kProcess) {
-    KB_ASSIGN_OR_RETURN(TempDir directory, TempDir::Create("kernelbench-build"));
-    for (const auto& [name, contents] : job.sources) {
-      KB_RETURN_IF_ERROR(WriteFileAtomic(directory.path() / name, contents));
-    }
-    workspace.directory = directory.path();
-    workspace.temporary = std::make_unique<TempDir>(std::move(directory));
-    return workspace;
-  }
+  workspace.confinement = sandbox.Confinement(job.limits.memory_bytes);
+  workspace.confinement["programs"] = true;
+  workspace.confinement["file_bytes"] = job.limits.output_bytes;
+  KB_ASSIGN_OR_RETURN(workspace.scratch, sandbox.MakeScratch(job.read_only, &workspace.confinement));
   for (const auto& [name, contents] : job.sources) {
+    if (workspace.scratch) {
+      KB_RETURN_IF_ERROR(WriteFileAtomic(workspace.scratch->path() / name, contents));
+      continue;
+    }
     KB_ASSIGN_OR_RETURN(Fd fd, MemoryFile(name.c_str(), contents));
     workspace.files.emplace_back(fd.get(), "/tmp/" + name);
     workspace.fds.push_back(std::move(fd));
@@ -93,16 +92,16 @@ std::string ShellCommand(const std::vector<std::string>& words) {
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(const Fd output, MemoryFile("output", ""));
-  const std::string script = fmt::format("cd {} && {} && cat {} >/proc/self/fd/{}", ShellQuote(workspace.directory),
+  KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", ""));  // tells a sandbox that failed from a compiler that did
+  const std::string script = fmt::format("echo >/proc/self/fd/{} && {} && cat {} >/proc/self/fd/{}", began.get(),
                                          ShellCommand(job.argv), ShellQuote(job.output), output.get());
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c", script};
+  spec.confinement = workspace.confinement;
   spec.read_only = job.read_only;
   spec.files = workspace.files;
-  spec.inherit = {output.get()};
+  spec.inherit = {began.get(), output.get()};
   spec.tmp_bytes = 2 * job.limits.output_bytes + (uint64_t{256} << 20);
-  spec.memory_limit = job.limits.memory_bytes;
-  spec.file_limit = job.limits.output_bytes;
   spec.makes_namespaces = false;
   const int64_t start = NowNs();
   // A source's flags may start any program (-wrapper), and any number of them.
@@ -117,6 +116,9 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   compiled.log = done.output;
   compiled.ok = done.status.ok() && !done.timed_out;
   compiled.killed = !compiled.ok && !done.timed_out && WasKilled(done);
+  if (!done.timed_out && !compiled.killed && lseek(began.get(), 0, SEEK_END) == 0) {
+    return Fail(ErrorCode::kUnavailable, "the sandbox of a compiler did not start: " + done.output.substr(0, 300));
+  }
   if (compiled.ok) {
     KB_ASSIGN_OR_RETURN(compiled.output, ReadBack(output.get(), job.limits.output_bytes));
   } else if (!done.timed_out && compiled.log.empty()) {

@@ -52,7 +52,7 @@ class CudaLibrariesTest : public testing::Test {
     compile.environment = {"PATH=/usr/bin:/bin"};
     const auto compiled = RunToEnd(std::move(compile), std::chrono::seconds(60));
     ASSERT_TRUE(compiled && compiled->status.ok()) << compiled->output;
-    sandbox_.emplace(*Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess));
+    sandbox_.emplace(*Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess, {"user"}));
     builder_.emplace(*Builder::Create(*FindInstallation(), &*sandbox_));
   }
   void TearDown() override { unsetenv("KERNELBENCH_CACHE"); }

@@ -111,6 +111,7 @@ Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flag
   const fs::path directory = cache_.directory() / ("pch-" + key.substr(0, 32));
   const fs::path compiled_header = directory / (std::string(kPrecompiledName) + ".gch");
   std::error_code error;
+  if (!sandbox_->CheckReadable({cache_.directory()})) return fs::path();
   if (fs::exists(compiled_header, error)) return directory;
   // It takes twice as long as compiling an extension without it, so it is made when flags come a second time.
   if (!make || fs::create_directories(directory, error)) return fs::path();
@@ -209,7 +210,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   const std::string& compiler = has_device_part ? parts.nvcc.version : compiler_.version;
   if (auto found = cache_.Find(key)) return *found;
 
-  if (MayDoWithLess(wanted)) {
+  if (MayDoWithLess(wanted) && sandbox_->CheckReadable({cache_.directory()})) {
     KB_ASSIGN_OR_RETURN(const fs::path lean, LeanHeaders(cache_.directory()));
     KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean));
     KB_ASSIGN_OR_RETURN(const BuildResult built, CompileCached(key, job, compiler, Keep::kSuccess));

@@ -42,7 +42,7 @@ class CudaExtensionTest : public testing::Test {
   }
 
   Result<BuildResult> Build(const std::string& cuda, const std::vector<std::string>& cuda_flags = {}) {
-    const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess);
+    const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess, {"user"});
     const auto builder = Builder::Create(*FindInstallation(), &*sandbox);
     const json wanted = {{"name", "twice"},          {"cpp", {"extern \"C\" int twice(int n);\n"}},
                          {"cuda", {cuda}},           {"functions", json::object()},

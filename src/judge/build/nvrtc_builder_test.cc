@@ -36,7 +36,7 @@ class NvrtcTest : public testing::Test {
     if (!nvcc) GTEST_SKIP() << "no nvcc";
     if (!FindNvrtc(*nvcc, Offered())) GTEST_SKIP() << "no NVRTC of the release of " << nvcc->command;
     ASSERT_EQ(setenv("KERNELBENCH_CACHE", directory_.path().c_str(), 1), 0);
-    sandbox_.emplace(*Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess));
+    sandbox_.emplace(*Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess, {"user"}));
     auto installation = FindInstallation();
     installation->libexec = KB_PROGRAMS;
     builder_.emplace(*Builder::Create(*installation, &*sandbox_));

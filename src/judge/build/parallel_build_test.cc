@@ -22,7 +22,7 @@ Candidate Native(int number) {
 TEST(ParallelBuilds, OfEqualAndOfDifferentCandidates) {
   const TempDir directory = *TempDir::Create("parallel-builds");
   ASSERT_EQ(setenv("KERNELBENCH_CACHE", directory.path().c_str(), 1), 0);
-  const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess);
+  const auto sandbox = Sandbox::Create(Installation{.libexec = KB_PROGRAMS}, Isolation::kProcess, {"user"});
   ASSERT_TRUE(sandbox);
   const auto builder = Builder::Create(*FindInstallation(), &*sandbox);
   ASSERT_TRUE(builder) << builder.error().message;

@@ -104,17 +104,20 @@ void AddProbes(const char* runner, const Result<std::string>& printed, Diagnosis
   if (count == 0) failed("it printed nothing");
 }
 
-Sandbox FindSandbox(const Installation& installation, Isolation wanted, const Without& without, Diagnosis* diagnosis) {
+// What is wanted, or what is left.
+Result<Sandbox> FindSandbox(const Installation& installation, Isolation wanted, const Without& without,
+                            Diagnosis* diagnosis) {
   auto sandbox = Sandbox::Create(installation, wanted, without);
   if (sandbox) {
     if (wanted == Isolation::kNamespaces) {
       diagnosis->checks.push_back({"isolation", "namespaces", "ok", "user, mount, PID, network, IPC, UTS", ""});
     }
-    return *sandbox;
+    return sandbox;
   }
+  if (wanted == Isolation::kProcess || sandbox.error().code == ErrorCode::kInterrupted) return sandbox;
   diagnosis->checks.push_back({"isolation", "namespaces", "missing", sandbox.error().message,
                                "without them only --isolation=process runs, and each result says so"});
-  return *Sandbox::Create(installation, Isolation::kProcess, without);
+  return Sandbox::Create(installation, Isolation::kProcess, without);
 }
 
 void CheckKernel(Diagnosis* diagnosis) {
@@ -162,7 +165,7 @@ Result<Diagnosis> Diagnose(const Installation& installation, Isolation wanted, c
       compiler ? Check{"tools", "C++ compiler", "ok", compiler->version, ""}
                : Check{"tools", "C++ compiler", "missing", compiler.error().message, "install g++ 12 or later"});
   const Lures lures(state_directory);
-  const Sandbox sandbox = FindSandbox(installation, wanted, without, &diagnosis);
+  KB_ASSIGN_OR_RETURN(const Sandbox sandbox, FindSandbox(installation, wanted, without, &diagnosis));
   CheckKernel(&diagnosis);
   diagnosis.isolation = IsolationName(sandbox.isolation());
   diagnosis.barriers = sandbox.Barriers();

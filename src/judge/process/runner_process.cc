@@ -95,7 +95,7 @@ RunnerProcess::RunnerProcess(Fd hello, Fd status, Channel control, std::unique_p
 RunnerProcess::~RunnerProcess() { Finish(); }
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
-    const std::function<Result<std::optional<Subprocess>>(const Ends& ends)>& start) {
+    std::optional<TempDir> scratch, const std::function<Result<std::optional<Subprocess>>(const Ends& ends)>& start) {
   KB_ASSIGN_OR_RETURN(auto hello, MakeHello());
   KB_ASSIGN_OR_RETURN(auto status, MakePipe());
   KB_ASSIGN_OR_RETURN(auto control, Channel::Pair());
@@ -111,6 +111,7 @@ Result<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
   std::unique_ptr<RunnerProcess> runner(
       new RunnerProcess(std::move(hello.first), std::move(status.first), std::move(control.first), std::move(drain)));
   if (launcher) runner->launcher_.emplace(std::move(*launcher));
+  runner->scratch_ = std::move(scratch);
   return runner;
 }
 
@@ -194,33 +195,35 @@ RunnerProcess::End RunnerProcess::Finish() {
 namespace {
 
 // kb-runner in a sandbox of its own. `serves`: it will be told what to run.
-Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installation, const Sandbox& sandbox,
-                                                   const json& spec, bool serves, int threads) {
-  const Fd spec_fd(memfd_create("spec", MFD_CLOEXEC));
-  const std::string text = spec.dump();
-  if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
-  }
+Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installation, const Sandbox& sandbox, json spec,
+                                                   bool serves, int threads) {
   SandboxSpec box;
   box.read_only = {installation.libexec};
   for (const json& folder : spec.value("folders", json::array())) {
     box.read_only.emplace_back(folder.get<std::string>());
   }
+  KB_ASSIGN_OR_RETURN(auto scratch, sandbox.MakeScratch(box.read_only, &spec["confinement"]));
+  const Fd spec_fd(memfd_create("spec", MFD_CLOEXEC));
+  const std::string text = spec.dump();
+  if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
+  }
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
   box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), spec.value("gpu", ""), threads);
-  return RunnerProcess::Start([&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
-    std::vector<std::pair<const char*, int>> fds = {
-        {"--spec", spec_fd.get()}, {"--hello", ends.hello.get()}, {"--status", ends.status.get()}};
-    if (serves) fds.emplace_back("--control", ends.control.get());
-    box.argv = {installation.libexec / "kb-runner"};
-    for (const auto& [name, fd] : fds) {
-      box.argv.insert(box.argv.end(), {name, std::to_string(fd)});
-      box.inherit.push_back(fd);
-    }
-    box.stdout_fd = box.stderr_fd = ends.output;
-    KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
-    return std::optional(std::move(launcher));
-  });
+  return RunnerProcess::Start(
+      std::move(scratch), [&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
+        std::vector<std::pair<const char*, int>> fds = {
+            {"--spec", spec_fd.get()}, {"--hello", ends.hello.get()}, {"--status", ends.status.get()}};
+        if (serves) fds.emplace_back("--control", ends.control.get());
+        box.argv = {installation.libexec / "kb-runner"};
+        for (const auto& [name, fd] : fds) {
+          box.argv.insert(box.argv.end(), {name, std::to_string(fd)});
+          box.inherit.push_back(fd);
+        }
+        box.stdout_fd = box.stderr_fd = ends.output;
+        KB_ASSIGN_OR_RETURN(Subprocess launcher, Subprocess::Spawn(sandbox.Wrap(box)));
+        return std::optional(std::move(launcher));
+      });
 }
 
 }  // namespace

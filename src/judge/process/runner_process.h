@@ -41,8 +41,9 @@ class RunnerProcess {
   };
   // A worker that is being started: by `start`, which passes the ends on and returns the process that launches it, if
   // it is not a child of the zygote.
+  // `scratch`: its own directory (Sandbox::MakeScratch()).
   static Result<std::unique_ptr<RunnerProcess>> Start(
-      const std::function<Result<std::optional<Subprocess>>(const Ends& ends)>& start);
+      std::optional<TempDir> scratch, const std::function<Result<std::optional<Subprocess>>(const Ends& ends)>& start);
   RunnerProcess(const RunnerProcess&) = delete;  // one owner kills the process
   RunnerProcess& operator=(const RunnerProcess&) = delete;
   ~RunnerProcess();
@@ -80,6 +81,7 @@ class RunnerProcess {
  private:
   RunnerProcess(Fd hello, Fd status, Channel control, std::unique_ptr<OutputDrain> drain);
 
+  std::optional<TempDir> scratch_;
   pid_t pid_ = -1;
   Fd hello_, pidfd_, status_;
   std::optional<Channel> control_;  // until it is told

@@ -153,7 +153,8 @@ Result<std::vector<std::string>> ReadableNames(const Installation& installation,
   for (const std::string& name : mangled) lines += name + "\n";
   KB_ASSIGN_OR_RETURN(const std::string names, files.AddText(lines, "names"));
   box.read_only.push_back(installation.libexec);
-  box.memory_limit = kNamingBytes;
+  box.confinement = sandbox.Confinement(kNamingBytes);
+  box.confinement["programs"] = true;  // kb-runner
   box.argv = {installation.libexec / "kb-runner", "--names", names};
   KB_ASSIGN_OR_RETURN(const Completed completed, RunToEnd(sandbox.Wrap(box), kNamingTime, kMostOutput));
   std::vector<std::string> readable;

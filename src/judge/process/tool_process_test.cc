@@ -34,7 +34,9 @@ class ToolProcess : public testing::Test {
     std::filesystem::create_directory(directory_->path() / "bin");
     tool_ = directory_->path() / "bin" / "compute-sanitizer";
     ASSERT_TRUE(WriteFileAtomic(tool_, kFake));
-    std::filesystem::permissions(tool_, std::filesystem::perms::owner_all);
+    for (const auto& path : {tool_, directory_->path()}) {  // candidates are another user than root
+      std::filesystem::permissions(path, std::filesystem::perms{0755});
+    }
   }
   void TearDown() override {
     unsetenv("KERNELBENCH_SANITIZER");
@@ -101,7 +103,7 @@ TEST_F(ToolProcess, ASourceNeedNotBeUtf8) {
 
 TEST_F(ToolProcess, NeedsNamespaces) {
   const Installation installation{KB_PROGRAMS, "/", "/", "/", "/"};
-  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {}, "/dev/nvidia0");
+  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {"user"}, "/dev/nvidia0");
   const auto done = RunUnderTool(installation, *sandbox, {}, {tool_}, std::chrono::seconds(1));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kUsage);

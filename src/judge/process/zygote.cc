@@ -27,6 +27,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   box.environment = TensorEnvironment(installation, device, gpu, threads);
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
+  KB_RETURN_IF_ERROR(sandbox.CheckReadable(box.read_only));
   box.inherit = {pair.second.get()};
   box.stderr_fd = STDERR_FILENO;
   KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(sandbox.Wrap(box)));
@@ -36,7 +37,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   for (const auto& path : box.read_only) {
     if (path.string().starts_with("/tmp/")) keep += path.string() + "\n";
   }
-  return Zygote(std::move(process), std::move(pair.first), namespaces ? keep : "");
+  return Zygote(std::move(process), std::move(pair.first), sandbox, box.read_only, namespaces ? keep : "");
 }
 
 Status Zygote::AwaitReady() {
@@ -51,14 +52,16 @@ Status Zygote::AwaitReady() {
 Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, std::optional<int> result) {
   KB_RETURN_IF_ERROR(AwaitReady());
   spec["keep"] = keep_;
-  return RunnerProcess::Start([&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
-    const int last = result ? *result : ends.control.get();
-    const Status sent = channel_.Send({{"op", op}, {"spec", std::move(spec)}},
-                                      {ends.hello.get(), ends.status.get(), ends.output, last});
-    gone_ = gone_ || !sent;
-    KB_RETURN_IF_ERROR(sent);
-    return std::optional<Subprocess>();
-  });
+  KB_ASSIGN_OR_RETURN(auto scratch, sandbox_.MakeScratch(shown_, &spec["confinement"]));
+  return RunnerProcess::Start(
+      std::move(scratch), [&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
+        const int last = result ? *result : ends.control.get();
+        const Status sent = channel_.Send({{"op", op}, {"spec", std::move(spec)}},
+                                          {ends.hello.get(), ends.status.get(), ends.output, last});
+        gone_ = gone_ || !sent;
+        KB_RETURN_IF_ERROR(sent);
+        return std::optional<Subprocess>();
+      });
 }
 
 Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec) { return Fork("run", spec); }

@@ -45,8 +45,13 @@ class Zygote {
   bool alive(std::chrono::milliseconds patience = {}) { return !gone_ && !process_.Wait(patience); }
 
  private:
-  Zygote(Subprocess process, Channel channel, std::string keep)
-      : process_(std::move(process)), channel_(std::move(channel)), keep_(std::move(keep)) {}
+  Zygote(Subprocess process, Channel channel, Sandbox sandbox, std::vector<std::filesystem::path> shown,
+         std::string keep)
+      : process_(std::move(process)),
+        channel_(std::move(channel)),
+        sandbox_(std::move(sandbox)),
+        shown_(std::move(shown)),
+        keep_(std::move(keep)) {}
   Status AwaitReady();
   Result<std::string> ResultOf(const char* op, const nlohmann::json& spec, std::chrono::milliseconds timeout,
                                size_t most_bytes);
@@ -54,7 +59,9 @@ class Zygote {
   Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::optional<int> result = {});
   Subprocess process_;
   Channel channel_;
-  std::string keep_;
+  Sandbox sandbox_;
+  std::vector<std::filesystem::path> shown_;  // beside the system
+  std::string keep_;                          // of that, what lies under /tmp
   bool ready_ = false, gone_ = false;
 };
 

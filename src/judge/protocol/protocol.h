@@ -29,7 +29,7 @@ struct Protocol {
   bool measure = true;               // false: correctness only, no speedup
   int weight_seeds = 2;              // how many times the modules are constructed anew
   int64_t weight_seed = -1;          // first seed of the weights; -1: random
-  std::vector<int64_t> input_seeds;  // seeds of the inputs in turn; empty: new random bytes for every round
+  std::vector<int64_t> input_seeds;  // one more compared round of each; what is timed has new random bytes
 
   // How many rounds.
   int warmup_rounds = 2;  // compared, timed, not scored
@@ -40,7 +40,7 @@ struct Protocol {
   int correct_trials = 5;                             // rounds that must be compared at least, warm-up included
   std::string statistic = "median";                   // of the ratios: median or mean
   double confidence = 0.95;                           // of the interval, over all looks together
-  int stress_every = 3;                               // every n-th round also has another input distribution; 0: never
+  int stress_every = 2;  // for so many natural rounds one has another input distribution, on average; 0: none ever has
 
   // What is right.
   std::string comparison = "anchored";  // anchored: error budget from fp64; allclose: atol + rtol * |expected|

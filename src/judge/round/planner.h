@@ -2,7 +2,9 @@
 #ifndef JUDGE_ROUND_PLANNER_H_
 #define JUDGE_ROUND_PLANNER_H_
 
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,37 +13,38 @@
 
 namespace kb {
 
-// Plans rounds in order: warm-up, then natural ones with a stressed one after every few.
+// Draws what each round is, one after the other and each by itself: nothing that came before tells a candidate whether
+// its next inputs are natural or of another distribution, or of which one.
 class Planner {
  public:
-  // `problem`: its "distributions" beside the natural one, and "weight_seeds".
-  Planner(const Protocol& protocol, const nlohmann::json& problem);
+  // `problem`: its "distributions" beside the natural one, and "weight_seeds". `random` gives 64 random bits.
+  Planner(const Protocol& protocol, const nlohmann::json& problem, std::function<uint64_t()> random);
 
-  // Warm-up is where precision that was traded away shows first: its rounds are stressed. Where no others are, the last
-  // of them has the problem's first distribution, for its time is looked at too (Course::LookElsewhere). The first
-  // finds its inputs in place, unless that is this one: what a candidate makes of the first inputs it meets, a scale or
-  // a workspace, stays.
-  RoundPlan WarmUp(int number, int of);
-  RoundPlan Natural();
-  // A void round is run again with new inputs of the same distribution and the same weights.
-  void Repeat(const RoundPlan& plan);
-  bool StressIsDue() const;
-  RoundPlan Stress();
-  RoundPlan Stress(const std::string& distribution);
-  // One that is compared, and nothing else.
+  // The next round: one of another distribution in one of stress_every + 1 cases, and one that was not met yet three
+  // times as likely as one that was. The very first finds its inputs in place: what a candidate makes of the first
+  // inputs it meets, a scale or a workspace, stays.
+  RoundPlan Next(bool scored);
+  // A round that was void does not count: what comes in its place is drawn anew, with the same weights.
+  void Void(const RoundPlan& plan);
+  // One that is compared, and nothing else: on natural inputs of a fixed seed, or of a distribution.
+  RoundPlan Seeded(int64_t seed);
   RoundPlan Unscored(const std::string& distribution) { return Plan(distribution, false); }
 
-  // Distributions that rounds of this protocol will use.
+  // Whether there has been a round of each distribution.
+  bool AllMet() const { return met_.size() == Distributions().size(); }
+  // Distributions that rounds of this protocol have. Where few rounds are planned, only the first ones: each is to be
+  // met.
   std::vector<std::string> Distributions() const;
 
  private:
-  size_t Stresses() const;
   RoundPlan Plan(const std::string& distribution, bool scored);
 
   const Protocol& protocol_;
+  std::function<uint64_t()> random_;
   int weight_sets_;
   std::vector<std::string> stress_;
-  int index_ = 0, natural_ = 0, stressed_ = 0;
+  std::set<std::string> met_ = {"natural"};
+  int index_ = 0, natural_ = 0;
 };
 
 }  // namespace kb

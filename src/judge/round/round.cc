@@ -266,9 +266,8 @@ Result<std::optional<Finding>> Rounds::Repeat() {
 }
 
 Status Rounds::DrawForProfile() {
-  json draw = {{"op", "draw"}, {"distribution", "natural"}};
-  if (!protocol_.input_seeds.empty()) draw["seed"] = protocol_.input_seeds.front();
-  KB_ASSIGN_OR_RETURN(const json drawn, Step("profile", draw, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const json drawn,
+                      Step("profile", {{"op", "draw"}, {"distribution", "natural"}}, protocol_.reference_timeout_s));
   rng_seed_ = drawn.at("rng_seed");
   return {};
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
+#include "judge/sandbox/candidate_user.h"
 #include "judge/sandbox/cgroup.h"
 
 namespace kb {
@@ -21,8 +23,21 @@ constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 // What the NVIDIA driver opens beside the file of the GPU itself; a machine has some of them.
 constexpr const char* kGpuFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
 // It also names its threads (/proc/self/task/*/comm), and does not start where it may not. What else lies below /proc
-// belongs to others, or to the machine: a runner of root's could write its settings.
+// belongs to others, or to the machine.
 constexpr const char* kGpuWrites = "/proc/self/task";
+// What of /proc is the machine's.
+constexpr const char* kMachineFacts[] = {"/proc/sys", "/proc/irq",  "/proc/bus",
+                                         "/proc/fs",  "/proc/acpi", "/proc/sysrq-trigger"};
+
+// What is above a path bubblewrap would make for its own user alone.
+void Show(const char* how, const fs::path& path, std::vector<std::string>* argv) {
+  fs::path above;
+  for (const fs::path& name : path.parent_path()) {
+    above /= name;
+    if (above.has_relative_path()) argv->insert(argv->end(), {"--dir", above.string()});
+  }
+  argv->insert(argv->end(), {how, path.string(), path.string()});
+}
 
 // A read-only system, what `spec` names, and a private bounded /tmp.
 void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices, std::vector<std::string>* argv) {
@@ -34,9 +49,16 @@ void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices
       argv->insert(argv->end(), {"--ro-bind", path, path});
     }
   }
-  for (const char* path : kEtc) argv->insert(argv->end(), {"--ro-bind-try", path, path});
-  argv->insert(argv->end(), {"--ro-bind-try", kCpuFacts, kCpuFacts, "--proc", "/proc", "--dev", "/dev", "--size",
-                             std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+  for (const char* path : kEtc) Show("--ro-bind-try", path, argv);
+  Show("--ro-bind-try", kCpuFacts, argv);
+  argv->insert(argv->end(), {"--proc", "/proc"});
+  if (spec.makes_namespaces || !devices.empty()) {  // who makes a namespace writes its maps under /proc/self
+    for (const char* path : kMachineFacts) argv->insert(argv->end(), {"--ro-bind-try", path, path});
+  } else {
+    argv->insert(argv->end(), {"--remount-ro", "/proc"});
+  }
+  argv->insert(argv->end(),
+               {"--dev", "/dev", "--perms", "1777", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
   for (const std::string& device : devices) argv->insert(argv->end(), {"--dev-bind-try", device, device});
   if (!devices.empty()) argv->insert(argv->end(), {"--ro-bind", "/sys", "/sys"});
   // Parents before children: a path below another one would be hidden by it.
@@ -45,7 +67,7 @@ void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   for (const fs::path& path : paths) {
     if (path.string().starts_with("/usr/")) continue;
-    argv->insert(argv->end(), {"--ro-bind", path.string(), path.string()});
+    Show("--ro-bind", path, argv);
   }
 }
 
@@ -55,9 +77,9 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Sandbox::Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& gpu)
-    : keeper_(std::move(keeper)),
-      bwrap_(std::move(bwrap)),
+Sandbox::Sandbox(const Installation& installation, Isolation isolation, Without without, const std::string& gpu)
+    : keeper_(installation.libexec / "kb-keeper"),
+      inside_(installation.libexec / "kb-inside"),
       isolation_(isolation),
       without_(std::move(without)),
       missing_(without_) {
@@ -67,34 +89,65 @@ Sandbox::Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Wit
   devices_.insert(devices_.end(), std::begin(kGpuFiles), std::end(kGpuFiles));
 }
 
+// An error says what refused.
+Status Sandbox::Try(Entry entry, const std::string& bwrap) {
+  entry_ = entry;
+  bwrap_ = bwrap;
+  SandboxSpec probe;
+  probe.argv = {"/bin/sh", "-c", ":"};
+  probe.makes_namespaces = false;
+  auto tried = RunToEnd(Wrap(probe), std::chrono::seconds(20));
+  if (tried && !tried->status.ok() && std::exchange(forbids_namespaces_, false)) {
+    tried = RunToEnd(Wrap(probe), std::chrono::seconds(20));
+  }
+  if (!tried) return tl::make_unexpected(tried.error());
+  return tried->status.ok() ? Status() : Fail(ErrorCode::kUnavailable, tried->output.substr(0, 300));
+}
+
 Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without,
                                 const std::string& gpu) {
-  const std::string keeper = installation.libexec / "kb-keeper";
-  if (isolation == Isolation::kProcess) return Sandbox(keeper, "", isolation, std::move(without), gpu);
-  // The one that came with us first; some machines grant namespaces only to their own.
-  std::string refusal;
-  for (const std::string& bwrap : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    const auto program = FindProgram(bwrap);
-    if (!program) continue;
-    Sandbox sandbox(keeper, *program, isolation, without, gpu);
-    SandboxSpec probe;
-    probe.argv = {"/bin/sh", "-c", ":"};
-    probe.makes_namespaces = false;
-    auto tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
-    if (tried && !tried->status.ok()) {
-      sandbox.forbids_namespaces_ = false;
-      tried = RunToEnd(sandbox.Wrap(probe), std::chrono::seconds(20));
+  Sandbox sandbox(installation, isolation, std::move(without), gpu);
+  std::vector<Entry> entries = {Entry::kAsWeAre};
+  if (!sandbox.without_.contains("user")) {
+    KB_ASSIGN_OR_RETURN(const std::optional<uid_t> user, CandidateUser());
+    sandbox.user_ = user.value_or(0);
+    if (user) entries = {Entry::kInside, Entry::kBefore};
+  }
+  if (isolation == Isolation::kProcess) {
+    if (LandlockAbi() == 0 && !sandbox.without_.contains("landlock")) {
+      return Fail(
+          ErrorCode::kUnavailable,
+          "this kernel has no landlock, which keeps candidates from your files where there are no namespaces; use "
+          "--isolation=namespaces, or a kernel with landlock in its list of security modules");
     }
-    if (tried && tried->status.ok()) return sandbox;
-    if (!tried && tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
-    refusal = tried ? tried->output.substr(0, 300) : tried.error().message;
+    const Status tried = sandbox.Try(entries.back(), "");
+    KB_RETURN_IF_ERROR(sandbox.CheckReadable({installation.libexec}));
+    if (tried) return sandbox;
+    if (tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
+    return Fail(
+        ErrorCode::kUnavailable,
+        fmt::format("candidates may not run as the machine's root, and this machine refuses another user ({}); start "
+                    "kernelbench as an ordinary user",
+                    tried.error().message));
+  }
+  // The one that came with us first; some machines grant namespaces only to their own.
+  std::string refusal = "there is no bwrap";
+  for (const std::string& name : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
+    const auto bwrap = FindProgram(name);
+    for (const Entry entry : entries) {
+      if (!bwrap) continue;
+      const Status tried = sandbox.Try(entry, *bwrap);
+      if (tried) return sandbox;
+      if (tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
+      refusal = tried.error().message;
+    }
   }
   return Fail(
       ErrorCode::kUnavailable,
       fmt::format("this machine refuses the namespaces that candidates are isolated in ({}). Install bubblewrap and "
                   "allow user namespaces (sysctl user.max_user_namespaces), or accept weaker isolation with "
                   "--isolation=process; results will say so.",
-                  refusal.empty() ? "there is no bwrap" : refusal));
+                  refusal));
 }
 
 std::vector<std::string> Sandbox::Barriers() const {
@@ -110,22 +163,64 @@ std::vector<std::string> Sandbox::Barriers() const {
 }
 
 nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
-  std::vector<std::string> readable;
-  if (isolation_ == Isolation::kProcess) {
+  const bool namespaces = isolation_ == Isolation::kNamespaces;
+  std::vector<std::string> readable, writable = {"/dev/null"};
+  if (namespaces) {
+    writable.insert(writable.end(), {"/tmp", "/dev/shm"});
+  } else {
     readable = {"/proc", kCpuFacts, "/dev/urandom", "/dev/random", "/dev/zero"};
     readable.insert(readable.end(), std::begin(kSystem), std::end(kSystem));
     readable.insert(readable.end(), std::begin(kEtc), std::end(kEtc));
     if (!devices_.empty()) readable.emplace_back("/sys");
   }
-  std::vector<std::string> writable = devices_;
+  writable.insert(writable.end(), devices_.begin(), devices_.end());
   if (!devices_.empty()) writable.emplace_back(kGpuWrites);
   return {{"memory_bytes", memory_bytes},
           {"file_bytes", uint64_t{64} << 20},
           {"tmp_bytes", uint64_t{256} << 20},
           {"readable", readable},
-          {"devices", writable},
+          {"writable", writable},
+          {"scratch", "/tmp"},
+          {"gpu", !devices_.empty()},
           {"programs", false},
+          {"sockets", namespaces},
           {"without", missing_}};
+}
+
+Status Sandbox::CheckReadable(const std::vector<fs::path>& paths) const {
+  if (entry_ == Entry::kAsWeAre) return {};
+  const bool on_the_way = entry_ == Entry::kBefore;  // otherwise root shows each path under directories that are open
+  for (const fs::path& path : paths) {
+    fs::path part;
+    for (const fs::path& name : path) {
+      part /= name;
+      std::error_code error;
+      const fs::perms open = fs::status(part, error).permissions();
+      const bool closed = (open & fs::perms::others_exec) == fs::perms::none;
+      if (!error && closed && (on_the_way || part == path)) {
+        return Fail(
+            ErrorCode::kUnavailable,
+            fmt::format("candidates never run as the machine's root, and {} is closed to every other user; open it "
+                        "(chmod o+rx), or keep {} elsewhere, or start kernelbench as an ordinary user",
+                        part.string(), path.string()));
+      }
+    }
+  }
+  return {};
+}
+
+Result<std::optional<TempDir>> Sandbox::MakeScratch(const std::vector<fs::path>& paths,
+                                                    nlohmann::json* confinement) const {
+  if (isolation_ == Isolation::kNamespaces) return std::nullopt;
+  // Another user comes to no directory below one that is closed to others, as $TMPDIR may be.
+  KB_ASSIGN_OR_RETURN(TempDir scratch, TempDir::Create("kernelbench-scratch", user_ != 0 ? "/tmp" : ""));
+  if (user_ != 0 && chown(scratch.path().c_str(), user_, user_) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot hand a temporary directory to the user that candidates run as");
+  }
+  (*confinement)["scratch"] = scratch.path();
+  (*confinement)["writable"].push_back(scratch.path());
+  for (const fs::path& path : paths) (*confinement)["readable"].push_back(path);
+  return std::optional(std::move(scratch));
 }
 
 SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
@@ -135,47 +230,59 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   options.inherit = spec.inherit;
   options.stdout_fd = spec.stdout_fd;
   options.stderr_fd = spec.stderr_fd;
-  options.memory_limit = spec.memory_limit;
-  options.file_limit = spec.file_limit;
   options.directory = "/";
   options.stop_signal = SIGTERM;
-  std::vector<std::string>& argv = options.argv;
-  argv = {keeper_};
-  if (isolation_ == Isolation::kProcess) {
-    KB_CHECK(spec.files.empty());
-    argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
-    return options;
-  }
-  if (missing_.contains("environment")) {
-    for (char** variable = environ; *variable != nullptr; ++variable) options.environment.emplace_back(*variable);
-  }
-  // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
-  argv.insert(argv.end(), {bwrap_, "--unshare-user", "--uid", "1000", "--gid", "1000", "--die-with-parent",
-                           "--new-session", "--cap-drop", "ALL"});
-  if (!spec.makes_namespaces && forbids_namespaces_) argv.emplace_back("--disable-userns");
+  const auto add = [&](std::initializer_list<std::string> words) {
+    options.argv.insert(options.argv.end(), words.begin(), words.end());
+  };
+  const std::string user = std::to_string(user_);
+  add({keeper_});
+  if (entry_ == Entry::kBefore) add({inside_, "--user", user});
+  if (isolation_ == Isolation::kNamespaces) AddNamespaces(spec, &options);
+  if (entry_ == Entry::kInside || !spec.confinement.is_null()) add({inside_});
+  if (entry_ == Entry::kInside) add({"--user", user});
+  if (!spec.confinement.is_null()) add({"--confine", spec.confinement.dump()});
+  options.argv.insert(options.argv.end(), spec.argv.begin(), spec.argv.end());
+  return options;
+}
+
+// The arguments of bubblewrap.
+void Sandbox::AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) const {
+  std::vector<std::string>& argv = options->argv;
   const auto with = [&](const char* barrier) { return !missing_.contains(barrier); };
+  if (!with("environment")) {
+    for (char** variable = environ; *variable != nullptr; ++variable) options->environment.emplace_back(*variable);
+  }
+  argv.insert(argv.end(), {bwrap_, "--die-with-parent", "--new-session", "--cap-drop", "ALL"});
+  if (entry_ == Entry::kInside) {
+    argv.insert(argv.end(), {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"});
+  } else {
+    // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
+    argv.insert(argv.end(), {"--unshare-user", "--uid", "1000", "--gid", "1000"});
+    if (!spec.makes_namespaces && forbids_namespaces_) argv.emplace_back("--disable-userns");
+  }
   // bubblewrap's own first process would be neither frozen nor filtered.
   if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
   if (with("network-namespace")) argv.emplace_back("--unshare-net");
   if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
   if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
   if (with("mount-namespace")) {
-    BindSystem(spec, devices_, &argv);
+    SandboxSpec shown = spec;
+    shown.read_only.push_back(fs::path(inside_).parent_path());
+    BindSystem(shown, devices_, &argv);
   } else {
     argv.insert(argv.end(), {"--dev-bind", "/", "/"});
   }
   for (const auto& [fd, path] : spec.files) {
     argv.insert(argv.end(), {"--file", std::to_string(fd), path});
-    options.inherit.push_back(fd);
+    options->inherit.push_back(fd);
   }
   if (with("mount-namespace")) {
     // bubblewrap's / and /dev are memory without a limit, which all runners of a zygote would share.
-    argv.insert(argv.end(), {"--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev",
-                             "--remount-ro", "/"});
+    argv.insert(argv.end(), {"--perms", "1777", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/dev/shm",
+                             "--remount-ro", "/dev", "--remount-ro", "/"});
   }
   argv.insert(argv.end(), {"--chdir", "/tmp", "--"});
-  argv.insert(argv.end(), spec.argv.begin(), spec.argv.end());
-  return options;
 }
 
 }  // namespace kb

@@ -3,8 +3,11 @@
 #ifndef JUDGE_SANDBOX_SANDBOX_H_
 #define JUDGE_SANDBOX_SANDBOX_H_
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,7 +21,7 @@ namespace kb {
 
 enum class Isolation {
   kNamespaces,
-  kProcess,  // a process of its own, rlimits and seccomp; only by an explicit flag
+  kProcess,  // a process of its own, landlock, seccomp and rlimits; only by an explicit flag
 };
 const char* IsolationName(Isolation isolation);
 
@@ -30,8 +33,8 @@ struct SandboxSpec {
   std::vector<int> inherit;
   int stdout_fd = -1, stderr_fd = -1;
   uint64_t tmp_bytes = uint64_t{512} << 20;
-  uint64_t memory_limit = 0, file_limit = 0;  // see SpawnOptions
-  bool makes_namespaces = true;               // whether what runs inside may; below namespaces it has every capability
+  bool makes_namespaces = true;  // whether what runs inside may; below namespaces it has every capability
+  nlohmann::json confinement;    // what is started gives up these powers first; null: it does so itself
 };
 
 class Sandbox {
@@ -46,19 +49,36 @@ class Sandbox {
   const Without& without() const { return without_; }
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
-  // What a runner gives up itself, as its spec takes it (runner/confine.h): "memory_bytes", "file_bytes", "tmp_bytes",
-  // "without", "devices" that may be written, "programs" (whether it may start some), and "readable", empty where a
-  // mount namespace decides that.
+  // What a process that will hold a candidate's code gives up (runner/confine.h): "memory_bytes", "file_bytes",
+  // "tmp_bytes", "without", "writable" paths and devices, "programs" (whether it may start some), "sockets" (whether it
+  // may make Unix sockets), "gpu", "scratch", the directory that it begins in and may write to, and "readable", empty
+  // where a mount namespace decides that.
   nlohmann::json Confinement(uint64_t memory_bytes) const;
+  // An error if candidates, which run as another user where the engine is root's, cannot read what is at `paths`.
+  Status CheckReadable(const std::vector<std::filesystem::path>& paths) const;
+  // Without namespaces, where /tmp is everybody's: makes a directory of its own for one process and adds that and
+  // `paths`, which it reads beside the system, to its confinement. To be kept until the process has ended.
+  Result<std::optional<TempDir>> MakeScratch(const std::vector<std::filesystem::path>& paths,
+                                             nlohmann::json* confinement) const;
 
   // The command that runs `spec` inside, under a keeper (keeper_main.cc), so that nothing outlives it. Without
   // namespaces `files` must be empty: the caller uses real paths.
   SpawnOptions Wrap(const SandboxSpec& spec) const;
 
  private:
-  Sandbox(std::string keeper, std::string bwrap, Isolation isolation, Without without, const std::string& gpu);
-  std::string keeper_, bwrap_;  // programs
+  // How what is inside comes to be another user than root.
+  enum class Entry {
+    kAsWeAre,  // the engine's own user is not root
+    kInside,   // once root has made the namespaces
+    kBefore,   // before it makes them, where root may not
+  };
+  Sandbox(const Installation& installation, Isolation isolation, Without without, const std::string& gpu);
+  Status Try(Entry entry, const std::string& bwrap);
+  void AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) const;
+  std::string keeper_, inside_, bwrap_;  // programs
   Isolation isolation_;
+  Entry entry_ = Entry::kAsWeAre;
+  uid_t user_ = 0;                    // for the other two
   Without without_;                   // what was asked to be missing
   Without missing_;                   // that, and what this device cannot have
   std::vector<std::string> devices_;  // files under /dev

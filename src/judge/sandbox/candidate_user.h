@@ -1,0 +1,19 @@
+// Which user candidates run as.
+#ifndef JUDGE_SANDBOX_CANDIDATE_USER_H_
+#define JUDGE_SANDBOX_CANDIDATE_USER_H_
+
+#include <sys/types.h>
+
+#include <optional>
+
+#include "base/result.h"
+
+namespace kb {
+
+// Nothing: this process is not the machine's root, so candidates run as its own user. Otherwise the id of a user that
+// nobody is. An error where this process, root of a container, has no id but root's.
+Result<std::optional<uid_t>> CandidateUser();
+
+}  // namespace kb
+
+#endif  // JUDGE_SANDBOX_CANDIDATE_USER_H_

@@ -1,0 +1,44 @@
+// kb-inside [--user UID] [--confine JSON] COMMAND...: becomes another user, gives up its powers (runner/confine.h), and
+// is COMMAND. It is how root starts what may hold a candidate's code, and how compilers are confined.
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "runner/confine.h"
+
+namespace {
+
+constexpr int kNotStarted = 127;
+
+int Stop(const char* why) {
+  std::fprintf(stderr, "kb-inside: %s\n", why);
+  return kNotStarted;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int next = 1;
+  for (; next + 1 < argc; next += 2) {
+    const std::string_view name = argv[next];
+    kb::Status done;
+    if (name == "--user") {
+      done = kb::runner::BecomeUser(static_cast<uid_t>(std::strtoul(argv[next + 1], nullptr, 10)));
+    } else if (name == "--confine") {
+      done = kb::runner::Confine(kb::runner::LimitsOf(nlohmann::json::parse(argv[next + 1])));
+    } else {
+      break;
+    }
+    if (!done) return Stop(done.error().message.c_str());
+  }
+  if (next >= argc) return Stop("it is started by kernelbench, not by hand (no command)");
+  execvp(argv[next], argv + next);
+  std::fprintf(stderr, "kb-inside: cannot start %s: %s\n", argv[next], std::strerror(errno));
+  return kNotStarted;
+}
