@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <seccomp.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -18,8 +17,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <initializer_list>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -27,6 +24,7 @@
 
 #include "base/fd.h"
 #include "runner/landlock.h"
+#include "runner/syscall_filter.h"
 
 namespace kb::runner {
 namespace {
@@ -63,79 +61,6 @@ Status SetLimits(const Limits& limits) {
     const rlimit both{limit, limit};
     if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
   }
-  return {};
-}
-
-struct FilterDeleter {
-  void operator()(void* filter) const { seccomp_release(filter); }
-};
-
-// The deny-list. A filter is never the only barrier: namespaces and uids hold most of these too.
-Status InstallFilter(const Limits& limits) {
-  std::unique_ptr<void, FilterDeleter> filter(seccomp_init(SCMP_ACT_ALLOW));
-  if (!filter) return Fail(ErrorCode::kUnavailable, "seccomp_init failed");
-  // Kernels before 5.16 take a filter for a wish to be slower: they turn speculation off where it may leak. The device
-  // process has no filter, so a runner is asked to stay as fast. Kernels that know no such wish refuse it.
-  (void)seccomp_attr_set(filter.get(), SCMP_FLTATR_CTL_SSB, 1);
-  const uint32_t deny = SCMP_ACT_ERRNO(EPERM);
-  bool ok = true;
-  for (const char* name :
-       {"ptrace",
-        "timer_create",  // its signal may be SIGCONT, which wakes a stopped process
-        "mq_notify", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_open", "pidfd_getfd",
-        "pidfd_send_signal", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "io_uring_setup", "io_uring_enter",
-        "io_uring_register", "bpf", "perf_event_open", "userfaultfd", "unshare", "setns", "mount", "umount2",
-        "pivot_root", "chroot", "move_mount", "open_tree", "fsopen", "fsmount", "fsconfig", "mount_setattr", "keyctl",
-        "add_key", "request_key", "swapon", "swapoff", "reboot", "kexec_load", "init_module", "finit_module",
-        "delete_module", "setpriority", "sched_setscheduler", "sched_setattr", "ioprio_set", "migrate_pages",
-        "move_pages", "personality", "quotactl", "name_to_handle_at", "open_by_handle_at", "fanotify_init", "syslog",
-        "acct", "settimeofday", "clock_settime", "clock_adjtime", "adjtimex", "sethostname", "setdomainname",
-        // What outlives a process, and takes the kernel long to tear down.
-        "msgget", "msgsnd", "semget", "semop", "semtimedop", "shmget", "shmat", "mq_open"}) {
-    const int number = seccomp_syscall_resolve_name(name);
-    if (number != __NR_SCMP_ERROR) ok = ok && seccomp_rule_add(filter.get(), deny, number, 0) == 0;
-  }
-  // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
-  ok = ok && (!limits.gpu || seccomp_rule_add(filter.get(), deny, SCMP_SYS(sched_setaffinity), 0) == 0);
-  ok = ok && (limits.sockets ? seccomp_rule_add(filter.get(), deny, SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX))
-                             : seccomp_rule_add(filter.get(), deny, SCMP_SYS(socket), 0)) == 0;
-  for (const int flag :
-       {CLONE_NEWUSER, CLONE_NEWNS, CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWIPC, CLONE_NEWUTS, CLONE_NEWCGROUP}) {
-    const auto set = static_cast<scmp_datum_t>(flag);
-    ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, set, set)) == 0;
-  }
-  const bool programs = limits.programs;
-  for (const int call : {SCMP_SYS(fork), SCMP_SYS(vfork), SCMP_SYS(execve), SCMP_SYS(execveat)}) {
-    ok = ok && (programs || seccomp_rule_add(filter.get(), deny, call, 0) == 0);
-  }
-  // New threads are allowed, new processes are not. clone3 hides its flags in memory: without it libc uses clone.
-  ok = ok && seccomp_rule_add(filter.get(), SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) == 0;
-  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
-                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0);
-  // Nothing that makes the kernel send SIGCONT later, and no thread that cannot be stopped while it waits for another.
-  ok = ok && (programs || seccomp_rule_add(filter.get(), deny, SCMP_SYS(clone), 1,
-                                           SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_VFORK, CLONE_VFORK)) == 0);
-  for (const int command : {F_SETSIG, F_SETOWN, F_SETOWN_EX}) {
-    ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(fcntl), 1,
-                                SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, static_cast<scmp_datum_t>(command))) == 0;
-  }
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(prctl), 1,
-                              SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, PR_SET_PDEATHSIG)) == 0;
-  ok = ok &&
-       seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xffffffff, SIGCONT)) == 0;
-  ok = ok &&
-       seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, 0xffffffff, SIGCONT)) == 0;
-  // Signals only to oneself (abort needs that). What programs do to each other ends at their namespace; where they have
-  // none, they send no signals.
-  const auto self = static_cast<scmp_datum_t>(getpid());
-  const bool among_themselves = programs && limits.sockets;
-  ok = ok &&
-       (among_themselves || seccomp_rule_add(filter.get(), deny, SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0);
-  ok = ok &&
-       (among_themselves || seccomp_rule_add(filter.get(), deny, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) == 0);
-  ok = ok && seccomp_rule_add(filter.get(), deny, SCMP_SYS(tkill), 0) == 0;
-  if (!ok) return Fail(ErrorCode::kUnavailable, "cannot build the seccomp filter");
-  if (seccomp_load(filter.get()) != 0) return Fail(ErrorCode::kUnavailable, "cannot load the seccomp filter");
   return {};
 }
 
@@ -219,7 +144,7 @@ Status Confine(const Limits& limits) {
   for (const char* variable : {"HOME", "TMPDIR"}) setenv(variable, limits.scratch.c_str(), 1);
   if (with("capabilities")) KB_RETURN_IF_ERROR(DropCapabilities());
   if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable, limits.writable));
-  if (with("seccomp")) KB_RETURN_IF_ERROR(InstallFilter(limits));
+  if (with("seccomp")) KB_RETURN_IF_ERROR(InstallSyscallFilter(limits));
   return with("rlimits") ? SetLimits(limits) : Status();
 }
 
