@@ -29,6 +29,9 @@
 namespace kb::runner {
 namespace {
 
+// Of a private /tmp: the kernel tears down a million of them for seconds after their process has ended.
+constexpr int kMostFiles = 16384;
+constexpr rlim_t kMostDescriptors = 1024;
 constexpr unsigned kCloneTree = 1;      // OPEN_TREE_CLONE
 constexpr unsigned kMoveEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
 
@@ -55,8 +58,11 @@ Status SetLimits(const Limits& limits) {
   const struct {
     __rlimit_resource resource;
     rlim_t limit;
-  } rlimits[] = {
-      {RLIMIT_CORE, 0}, {RLIMIT_DATA, limits.memory_bytes}, {RLIMIT_FSIZE, limits.file_bytes}, {RLIMIT_MSGQUEUE, 0}};
+  } rlimits[] = {{RLIMIT_CORE, 0},
+                 {RLIMIT_DATA, limits.memory_bytes},
+                 {RLIMIT_FSIZE, limits.file_bytes},
+                 {RLIMIT_MSGQUEUE, 0},
+                 {RLIMIT_NOFILE, kMostDescriptors}};
   for (const auto& [resource, limit] : rlimits) {
     const rlimit both{limit, limit};
     if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
@@ -73,7 +79,7 @@ Status PrivateTmp(uint64_t bytes, const std::string& keep) {
     if (!tree.valid()) return Errno(path.c_str());
     kept.emplace_back(path, std::move(tree));
   }
-  const std::string size = fmt::format("size={},mode=0700", bytes);
+  const std::string size = fmt::format("size={},nr_inodes={},mode=0700", bytes, kMostFiles);
   if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, size.c_str()) != 0) return Errno("mounting /tmp");
   for (const auto& [path, tree] : kept) {
     std::error_code error;
@@ -108,7 +114,7 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Withou
     return Errno("hiding /proc");
   }
   // All runners share the sandbox's /dev; what one leaves in its shared memory is not for the next.
-  const std::string shared = fmt::format("size={},mode=1777", tmp_bytes);
+  const std::string shared = fmt::format("size={},nr_inodes={},mode=1777", tmp_bytes, kMostFiles);
   if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, shared.c_str()) != 0) return Errno("hiding /dev/shm");
   if (chdir("/tmp") != 0) return Errno("chdir /tmp");
   return {};

@@ -110,6 +110,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   SpawnOptions wrapped = sandbox.Wrap(spec);
   for (const Fd& door : doors) wrapped.join.push_back(door.get());
   KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(std::move(wrapped), job.limits.timeout, size_t{4} << 20));
+  if (group) group->AwaitReturned(std::chrono::seconds(10));
   Compiled compiled;
   compiled.seconds = static_cast<double>(NowNs() - start) / 1e9;
   compiled.timed_out = done.timed_out;

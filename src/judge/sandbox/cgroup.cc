@@ -131,6 +131,27 @@ std::vector<Fd> Cgroup::Doors() const {
   return doors;
 }
 
+bool Cgroup::AwaitReturned(std::chrono::milliseconds timeout) const {
+  constexpr int64_t kNothing = 1 << 20;  // what the kernel keeps at hand for a group
+  const auto held = [&] {
+    std::ifstream statistics(directories_.front() / "memory.stat");
+    std::string name;
+    int64_t bytes = 0;
+    for (int64_t count = 0; statistics >> name >> count;) {
+      // Version 2 calls "anon" what 1 calls "rss". Files on disk that were read stay for others.
+      if (name == "anon" || name == "rss" || name == "shmem") bytes += count;
+    }
+    return bytes;
+  };
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    std::ifstream processes(directories_.front() / "cgroup.procs");
+    if (pid_t pid = 0; !(processes >> pid) && held() <= kNothing) return true;
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 bool Cgroup::RanOutOfMemory() const {
   for (const char* file : {"memory.events", "memory.oom_control"}) {
     std::ifstream events(directories_.front() / file);

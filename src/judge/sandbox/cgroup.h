@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -36,6 +37,9 @@ class Cgroup {
   bool Attach(pid_t pid) const;
   // For SpawnOptions::join: a child that is in the group before it does anything. Empty if that cannot be.
   std::vector<Fd> Doors() const;
+  // Waits until no process is in it and what they held of memory, and in files that were memory, has come back: the
+  // kernel goes on tearing down for a while after processes count as gone. False after the timeout.
+  bool AwaitReturned(std::chrono::milliseconds timeout) const;
   // Whether the kernel has killed something in it for want of memory.
   bool RanOutOfMemory() const;
 
