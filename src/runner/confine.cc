@@ -70,8 +70,14 @@ Status SetLimits(const Limits& limits) {
   return {};
 }
 
-// Mounts a private /tmp and puts back what must stay visible below it.
-Status PrivateTmp(uint64_t bytes, const std::string& keep) {
+Status MountMemory(const char* path, uint64_t bytes) {
+  // All users may write: who mounts it may become another one.
+  const std::string options = fmt::format("size={},nr_inodes={},mode=1777", bytes, kMostFiles);
+  return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 ? Status() : Errno(path);
+}
+
+// Mounts a /tmp and a /dev/shm of this mount namespace's own, and puts back what must stay visible below /tmp.
+Status MountScratch(uint64_t bytes, const std::string& keep) {
   std::vector<std::pair<std::string, Fd>> kept;
   std::istringstream lines(keep);
   for (std::string path; std::getline(lines, path);) {
@@ -79,44 +85,59 @@ Status PrivateTmp(uint64_t bytes, const std::string& keep) {
     if (!tree.valid()) return Errno(path.c_str());
     kept.emplace_back(path, std::move(tree));
   }
-  const std::string size = fmt::format("size={},nr_inodes={},mode=0700", bytes, kMostFiles);
-  if (mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, size.c_str()) != 0) return Errno("mounting /tmp");
+  KB_RETURN_IF_ERROR(MountMemory("/tmp", bytes));
   for (const auto& [path, tree] : kept) {
     std::error_code error;
     std::filesystem::create_directories(path, error);
     if (syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), kMoveEmptyPath) != 0)
       return Errno(path.c_str());
   }
-  return {};
+  KB_RETURN_IF_ERROR(MountMemory("/dev/shm", bytes));
+  return chdir("/tmp") == 0 ? Status() : Errno("chdir /tmp");
 }
+
+// User and mount namespaces of this process's own, and those that `more` names.
+Status Unshare(int more) {
+  const std::string uid_map = fmt::format("{} {} 1", getuid(), getuid());
+  const std::string gid_map = fmt::format("{} {} 1", getgid(), getgid());
+  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | more) != 0) return Errno("unshare");
+  KB_RETURN_IF_ERROR(WriteProc("/proc/self/setgroups", "deny"));
+  KB_RETURN_IF_ERROR(WriteProc("/proc/self/uid_map", uid_map));
+  return WriteProc("/proc/self/gid_map", gid_map);
+}
+
+bool MakeMountsPrivate() { return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0; }
 
 }  // namespace
 
 Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without) {
-  const std::string uid_map = fmt::format("{} {} 1", getuid(), getuid());
-  const std::string gid_map = fmt::format("{} {} 1", getgid(), getgid());
-  int namespaces = CLONE_NEWUSER | CLONE_NEWNS;
+  int namespaces = 0;
   if (!without.contains("pid-namespace")) namespaces |= CLONE_NEWPID;
   if (!without.contains("network-namespace")) namespaces |= CLONE_NEWNET;
   if (!without.contains("ipc-namespace")) namespaces |= CLONE_NEWIPC;
   if (!without.contains("uts-namespace")) namespaces |= CLONE_NEWUTS;
-  if (unshare(namespaces) != 0) return Errno("unshare");
-  KB_RETURN_IF_ERROR(WriteProc("/proc/self/setgroups", "deny"));
-  KB_RETURN_IF_ERROR(WriteProc("/proc/self/uid_map", uid_map));
-  KB_RETURN_IF_ERROR(WriteProc("/proc/self/gid_map", gid_map));
+  KB_RETURN_IF_ERROR(Unshare(namespaces));
   if (without.contains("mount-namespace")) return {};
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return Errno("making mounts private");
-  KB_RETURN_IF_ERROR(PrivateTmp(tmp_bytes, keep));
+  if (!MakeMountsPrivate()) return Errno("making mounts private");
+  // All runners share the sandbox's /dev; what one leaves in its shared memory is not for the next.
+  KB_RETURN_IF_ERROR(MountScratch(tmp_bytes, keep));
   // Without a PID namespace of its own this runner has a GPU, whose driver names its threads through /proc. What there
   // belongs to others stays closed: they are in another user namespace.
   const bool needs_proc = without.contains("pid-namespace");
   if (!needs_proc && mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
     return Errno("hiding /proc");
   }
-  // All runners share the sandbox's /dev; what one leaves in its shared memory is not for the next.
-  const std::string shared = fmt::format("size={},nr_inodes={},mode=1777", tmp_bytes, kMostFiles);
-  if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, shared.c_str()) != 0) return Errno("hiding /dev/shm");
-  if (chdir("/tmp") != 0) return Errno("chdir /tmp");
+  return {};
+}
+
+Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_only) {
+  if (!MakeMountsPrivate()) {  // the namespace is another user's
+    KB_RETURN_IF_ERROR(Unshare(0));
+    if (!MakeMountsPrivate()) return Errno("making mounts private");
+  }
+  KB_RETURN_IF_ERROR(MountScratch(tmp_bytes, keep));
+  constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+  if (proc_read_only && mount(nullptr, "/proc", nullptr, kReadOnly, nullptr) != 0) return Errno("/proc read-only");
   return {};
 }
 

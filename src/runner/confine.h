@@ -20,6 +20,10 @@ namespace kb::runner {
 // child is process 1 of its own PID namespace. The caller must have one thread only.
 Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without);
 
+// In a mount namespace that is this process's alone, or in one of its own below: a /tmp and a /dev/shm of so many bytes
+// and few files, with the directories of `keep` as above.
+Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_only);
+
 // Becomes `user`, and a group of the same number, for good: no capability is left. The caller is root.
 Status BecomeUser(uid_t user);
 

@@ -1,5 +1,6 @@
-// kb-inside [--user UID] [--confine JSON] COMMAND...: becomes another user, gives up its powers (runner/confine.h), and
-// is COMMAND. It is how root starts what may hold a candidate's code, and how compilers are confined.
+// kb-inside [--scratch JSON] [--user UID] [--confine JSON] COMMAND...: mounts a /tmp that holds little ("bytes",
+// "keep", "proc_read_only"), becomes another user, gives up its powers (runner/confine.h), and is COMMAND. It is how
+// root starts what may hold a candidate's code, and how compilers are confined.
 
 #include <unistd.h>
 
@@ -30,6 +31,9 @@ int main(int argc, char** argv) {
     kb::Status done;
     if (name == "--user") {
       done = kb::runner::BecomeUser(static_cast<uid_t>(std::strtoul(argv[next + 1], nullptr, 10)));
+    } else if (name == "--scratch") {
+      const auto wanted = nlohmann::json::parse(argv[next + 1]);
+      done = kb::runner::BoundScratch(wanted.at("bytes"), wanted.at("keep"), wanted.at("proc_read_only"));
     } else if (name == "--confine") {
       done = kb::runner::Confine(kb::runner::LimitsOf(nlohmann::json::parse(argv[next + 1])));
     } else {

@@ -100,6 +100,16 @@ bool Holds(const char* directory, uint64_t bytes, uint64_t piece) {
   return held >= bytes;
 }
 
+bool MakesFiles(const std::string& directory, int wanted) {
+  const auto path = [&](int i) { return directory + "/kb-file-" + std::to_string(i); };
+  int made = 0;
+  while (made < wanted && Opens(path(made), O_CREAT | O_WRONLY)) ++made;
+  const int error = errno;
+  for (int i = 0; i < made; ++i) unlink(path(i).c_str());
+  errno = error;
+  return made == wanted;
+}
+
 // Threads as the kernel counts them: a few kilobytes each, which only wait to be ended.
 bool StartsThreads(int wanted) {
   static int word = 0;
@@ -141,6 +151,7 @@ std::vector<Probe> FileProbes(const json& outside) {
       {"mount-namespace", "writing into the system", [] { return Opens("/usr/kb-probe", O_WRONLY | O_CREAT); }},
       {"mount-namespace", "writing into /", [] { return Opens("/kb-probe", O_WRONLY | O_CREAT); }},
       {"mount-namespace", "filling the disk through /tmp", [=] { return Holds("/tmp", tmp + (8 << 20), 8 << 20); }},
+      {"mount-namespace", "a hundred thousand files in /tmp", [] { return MakesFiles("/tmp", 100'000); }},
       {"mount-namespace", "filling memory through /dev/shm",
        [=] { return Holds("/dev/shm", tmp + (8 << 20), 8 << 20); }},
       {"user", "opening a setting of the machine", [] { return Opens("/proc/sys/vm/drop_caches", O_WRONLY); }},

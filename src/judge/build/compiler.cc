@@ -18,6 +18,7 @@
 namespace kb {
 namespace {
 
+const std::string kSourcesShown = "/kernelbench-sources/";              // as the sandbox shows them
 constexpr const char* kSystemPrefixes[] = {"/usr/", "/bin/", "/opt/"};  // see sandbox.cc
 
 std::string ShellQuote(const std::string& word) {
@@ -48,7 +49,7 @@ Result<std::string> ReadBack(int fd, uint64_t limit) {
   }
 }
 
-// The sources as files: in the sandbox's /tmp, or, without namespaces, in a directory of their own.
+// The sources as files: where the sandbox shows them, or, without namespaces, in a directory of their own.
 struct Workspace {
   nlohmann::json confinement;
   std::vector<Fd> fds;
@@ -68,7 +69,7 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
       continue;
     }
     KB_ASSIGN_OR_RETURN(Fd fd, MemoryFile(name.c_str(), contents));
-    workspace.files.emplace_back(fd.get(), "/tmp/" + name);
+    workspace.files.emplace_back(fd.get(), kSourcesShown + name);
     workspace.fds.push_back(std::move(fd));
   }
   return workspace;
@@ -93,8 +94,9 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(const Fd output, MemoryFile("output", ""));
   KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", ""));  // tells a sandbox that failed from a compiler that did
-  const std::string script = fmt::format("echo >/proc/self/fd/{} && {} && cat {} >/proc/self/fd/{}", began.get(),
-                                         ShellCommand(job.argv), ShellQuote(job.output), output.get());
+  const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", kSourcesShown);
+  const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{} && cat {} >/proc/self/fd/{}", began.get(),
+                                         fetch, ShellCommand(job.argv), ShellQuote(job.output), output.get());
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c", script};
   spec.confinement = workspace.confinement;
@@ -102,7 +104,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   spec.files = workspace.files;
   spec.inherit = {began.get(), output.get()};
   spec.tmp_bytes = 2 * job.limits.output_bytes + (uint64_t{256} << 20);
-  spec.makes_namespaces = false;
+  spec.own_scratch = true;
   const int64_t start = NowNs();
   // A source's flags may start any program (-wrapper), and any number of them.
   const auto group = sandbox.without().contains("cgroup") ? std::nullopt : Cgroup::Create(0, kRunnerThreads);

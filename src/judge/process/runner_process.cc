@@ -210,6 +210,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
   if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
   }
+  box.own_scratch = true;
   box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
   box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), spec.value("gpu", ""), threads);
   return RunnerProcess::Start(

@@ -32,12 +32,8 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   box.stderr_fd = STDERR_FILENO;
   KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(sandbox.Wrap(box)));
   pair.second.Reset();
-  // What lies under /tmp must stay visible when a runner gets a /tmp of its own.
-  std::string keep;
-  for (const auto& path : box.read_only) {
-    if (path.string().starts_with("/tmp/")) keep += path.string() + "\n";
-  }
-  return Zygote(std::move(process), std::move(pair.first), sandbox, box.read_only, namespaces ? keep : "");
+  const std::string keep = namespaces ? BelowTmp(box.read_only) : "";
+  return Zygote(std::move(process), std::move(pair.first), sandbox, box.read_only, keep);
 }
 
 Status Zygote::AwaitReady() {

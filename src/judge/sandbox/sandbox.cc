@@ -40,7 +40,8 @@ void Show(const char* how, const fs::path& path, std::vector<std::string>* argv)
 }
 
 // A read-only system, what `spec` names, and a private bounded /tmp.
-void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices, std::vector<std::string>* argv) {
+void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const std::vector<std::string>& devices,
+                std::vector<std::string>* argv) {
   std::error_code ignored;
   for (const char* path : kSystem) {
     if (fs::is_symlink(path, ignored)) {
@@ -52,19 +53,11 @@ void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices
   for (const char* path : kEtc) Show("--ro-bind-try", path, argv);
   Show("--ro-bind-try", kCpuFacts, argv);
   argv->insert(argv->end(), {"--proc", "/proc"});
-  if (spec.makes_namespaces || !devices.empty()) {  // who makes a namespace writes its maps under /proc/self
-    for (const char* path : kMachineFacts) argv->insert(argv->end(), {"--ro-bind-try", path, path});
-  } else {
-    argv->insert(argv->end(), {"--remount-ro", "/proc"});
-  }
+  for (const char* path : kMachineFacts) argv->insert(argv->end(), {"--ro-bind-try", path, path});
   argv->insert(argv->end(),
-               {"--dev", "/dev", "--perms", "1777", "--size", std::to_string(spec.tmp_bytes), "--tmpfs", "/tmp"});
+               {"--dev", "/dev", "--perms", "1777", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   for (const std::string& device : devices) argv->insert(argv->end(), {"--dev-bind-try", device, device});
   if (!devices.empty()) argv->insert(argv->end(), {"--ro-bind", "/sys", "/sys"});
-  // Parents before children: a path below another one would be hidden by it.
-  std::vector<fs::path> paths = spec.read_only;
-  std::sort(paths.begin(), paths.end());
-  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   for (const fs::path& path : paths) {
     if (path.string().starts_with("/usr/")) continue;
     Show("--ro-bind", path, argv);
@@ -72,6 +65,14 @@ void BindSystem(const SandboxSpec& spec, const std::vector<std::string>& devices
 }
 
 }  // namespace
+
+std::string BelowTmp(const std::vector<fs::path>& paths) {
+  std::string lines;
+  for (const fs::path& path : paths) {
+    if (path.string().starts_with("/tmp/")) lines += path.string() + "\n";
+  }
+  return lines;
+}
 
 const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
@@ -95,11 +96,8 @@ Status Sandbox::Try(Entry entry, const std::string& bwrap) {
   bwrap_ = bwrap;
   SandboxSpec probe;
   probe.argv = {"/bin/sh", "-c", ":"};
-  probe.makes_namespaces = false;
-  auto tried = RunToEnd(Wrap(probe), std::chrono::seconds(20));
-  if (tried && !tried->status.ok() && std::exchange(forbids_namespaces_, false)) {
-    tried = RunToEnd(Wrap(probe), std::chrono::seconds(20));
-  }
+  probe.own_scratch = true;
+  const auto tried = RunToEnd(Wrap(probe), std::chrono::seconds(20));
   if (!tried) return tl::make_unexpected(tried.error());
   return tried->status.ok() ? Status() : Fail(ErrorCode::kUnavailable, tried->output.substr(0, 300));
 }
@@ -239,11 +237,26 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   add({keeper_});
   if (entry_ == Entry::kBefore) add({inside_, "--user", user});
   if (isolation_ == Isolation::kNamespaces) AddNamespaces(spec, &options);
-  if (entry_ == Entry::kInside || !spec.confinement.is_null()) add({inside_});
-  if (entry_ == Entry::kInside) add({"--user", user});
-  if (!spec.confinement.is_null()) add({"--confine", spec.confinement.dump()});
+  std::vector<std::string> inside = {inside_};
+  if (spec.own_scratch && isolation_ == Isolation::kNamespaces && !missing_.contains("mount-namespace")) {
+    const nlohmann::json scratch = {
+        {"bytes", spec.tmp_bytes}, {"keep", BelowTmp(Shown(spec))}, {"proc_read_only", devices_.empty()}};
+    inside.insert(inside.end(), {"--scratch", scratch.dump()});
+  }
+  if (entry_ == Entry::kInside) inside.insert(inside.end(), {"--user", user});
+  if (!spec.confinement.is_null()) inside.insert(inside.end(), {"--confine", spec.confinement.dump()});
+  if (inside.size() > 1) options.argv.insert(options.argv.end(), inside.begin(), inside.end());
   options.argv.insert(options.argv.end(), spec.argv.begin(), spec.argv.end());
   return options;
+}
+
+// What is visible beside the system. Parents before children: a path below another one would be hidden by it.
+std::vector<fs::path> Sandbox::Shown(const SandboxSpec& spec) const {
+  std::vector<fs::path> paths = spec.read_only;
+  paths.push_back(fs::path(inside_).parent_path());
+  std::sort(paths.begin(), paths.end());
+  paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
+  return paths;
 }
 
 // The arguments of bubblewrap.
@@ -255,11 +268,12 @@ void Sandbox::AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) cons
   }
   argv.insert(argv.end(), {bwrap_, "--die-with-parent", "--new-session", "--cap-drop", "ALL"});
   if (entry_ == Entry::kInside) {
-    argv.insert(argv.end(), {"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"});
+    for (const char* power : {"CAP_SETUID", "CAP_SETGID", "CAP_SYS_ADMIN"}) {
+      argv.insert(argv.end(), {"--cap-add", power});
+    }
   } else {
     // Root could not hand itself to a namespace below, so everybody is an ordinary user inside.
     argv.insert(argv.end(), {"--unshare-user", "--uid", "1000", "--gid", "1000"});
-    if (!spec.makes_namespaces && forbids_namespaces_) argv.emplace_back("--disable-userns");
   }
   // bubblewrap's own first process would be neither frozen nor filtered.
   if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
@@ -267,14 +281,12 @@ void Sandbox::AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) cons
   if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
   if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
   if (with("mount-namespace")) {
-    SandboxSpec shown = spec;
-    shown.read_only.push_back(fs::path(inside_).parent_path());
-    BindSystem(shown, devices_, &argv);
+    BindSystem(spec.tmp_bytes, Shown(spec), devices_, &argv);
   } else {
     argv.insert(argv.end(), {"--dev-bind", "/", "/"});
   }
   for (const auto& [fd, path] : spec.files) {
-    argv.insert(argv.end(), {"--file", std::to_string(fd), path});
+    argv.insert(argv.end(), {"--dir", fs::path(path).parent_path().string(), "--file", std::to_string(fd), path});
     options->inherit.push_back(fd);
   }
   if (with("mount-namespace")) {

@@ -19,6 +19,9 @@
 
 namespace kb {
 
+// Of `paths` those under /tmp, a line each: what must stay visible where a process gets a /tmp of its own.
+std::string BelowTmp(const std::vector<std::filesystem::path>& paths);
+
 enum class Isolation {
   kNamespaces,
   kProcess,  // a process of its own, landlock, seccomp and rlimits; only by an explicit flag
@@ -29,12 +32,12 @@ struct SandboxSpec {
   std::vector<std::string> argv;
   std::vector<std::string> environment;            // beside PATH, HOME, LANG and TMPDIR
   std::vector<std::filesystem::path> read_only;    // visible under their own paths
-  std::vector<std::pair<int, std::string>> files;  // contents of a descriptor, put at a path under /tmp
+  std::vector<std::pair<int, std::string>> files;  // contents of a descriptor, put at a path
   std::vector<int> inherit;
   int stdout_fd = -1, stderr_fd = -1;
   uint64_t tmp_bytes = uint64_t{512} << 20;
-  bool makes_namespaces = true;  // whether what runs inside may; below namespaces it has every capability
-  nlohmann::json confinement;    // what is started gives up these powers first; null: it does so itself
+  bool own_scratch = false;    // holds a candidate's code, so its /tmp may hold few files
+  nlohmann::json confinement;  // what is started gives up these powers first; null: it does so itself
 };
 
 class Sandbox {
@@ -75,6 +78,7 @@ class Sandbox {
   Sandbox(const Installation& installation, Isolation isolation, Without without, const std::string& gpu);
   Status Try(Entry entry, const std::string& bwrap);
   void AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) const;
+  std::vector<std::filesystem::path> Shown(const SandboxSpec& spec) const;
   std::string keeper_, inside_, bwrap_;  // programs
   Isolation isolation_;
   Entry entry_ = Entry::kAsWeAre;
@@ -82,7 +86,6 @@ class Sandbox {
   Without without_;                   // what was asked to be missing
   Without missing_;                   // that, and what this device cannot have
   std::vector<std::string> devices_;  // files under /dev
-  bool forbids_namespaces_ = true;    // bubblewrap can, since 0.8
 };
 
 }  // namespace kb
