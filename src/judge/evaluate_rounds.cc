@@ -116,7 +116,8 @@ class Course {
   Course(const Protocol& protocol, Rounds* rounds, Planner* planner, Evaluation* evaluation)
       : protocol_(protocol), rounds_(rounds), planner_(planner), evaluation_(evaluation) {}
 
-  // How many on natural inputs counted.
+  // How many counted, and how many of them on natural inputs.
+  int counted() const { return counted_; }
   int natural() const { return natural_; }
 
   // Runs rounds until one counts. In place of void ones come others; if disturbances do not go away, they count.
@@ -142,6 +143,7 @@ class Course {
         }
         AdmitVoidRounds(voids_ < most_voids && !slow, evaluation_);
       }
+      ++counted_;
       natural_ += plan.distribution == "natural";
       return std::optional<Finding>();
     }
@@ -175,7 +177,7 @@ class Course {
   Rounds* rounds_;
   Planner* planner_;
   Evaluation* evaluation_;
-  int natural_ = 0, voids_ = 0, slower_ = 0;  // the last of them in a row
+  int counted_ = 0, natural_ = 0, voids_ = 0, slower_ = 0;  // the last of them in a row
 };
 
 // Rounds before any is timed: of each fixed seed, as many more as are asked for, and where none will be timed, more
@@ -274,10 +276,9 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   const Quiet quiet(this);
   Course course(protocol, rounds, &planner, evaluation);
   bool surely_slow = false;
+  const int least = std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
   for (const int check : protocol.round_checks) {
-    const bool first = check == protocol.round_checks.front();
-    const int target = first ? std::max(check, protocol.correct_trials - protocol.warmup_rounds) : check;
-    while (course.natural() < target) {
+    while (course.counted() < check || course.natural() < least) {
       KB_ASSIGN_OR_RETURN(finding, course.Next());
       if (finding) return finding;
     }

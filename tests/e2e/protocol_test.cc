@@ -132,11 +132,12 @@ TEST_F(ProtocolTest, QuickLooksNoFurtherAtWhatIsSurelySlow) {
   const std::string path = Write("slow.cpp", "#include <unistd.h>\n" + slow);
   // On a busy machine up to ten disturbed rounds count too.
   for (const auto& [flags, least, most, note] :
-       {std::tuple(Arguments{}, 5, 15, "surely_slow: "), {{"--slow-below", "0"}, 20, 30, "wide_interval: "}}) {
+       {std::tuple(Arguments{}, 5, 15, "surely_slow: "), {{"--slow-below", "0"}, 7, 30, "wide_interval: "}}) {
     const Ended ended = Judge("quick", {path}, flags);
     EXPECT_EQ(ended.code, 0) << ended;
     const json evaluation = ended.Of("slow.cpp");
     EXPECT_THAT(evaluation["rounds"].get<int>(), AllOf(testing::Ge(least), testing::Le(most))) << evaluation["notes"];
+    EXPECT_GE(evaluation["samples"].size(), note == std::string("wide_interval: ") ? 20u : 5u);
     EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith(note)));
   }
 }
@@ -163,9 +164,7 @@ int kb_forward(const kb_call* call) {  // right for all that get_inputs() ever d
     natural += sample["distribution"] == "natural" && sample["void"].is_null();
   }
   EXPECT_GE(distributions.size(), 3u);  // two of four may be met in the warm-up
-  if (!Disturbed(evaluation)) {
-    EXPECT_THAT(evaluation["protocol_keys"]["round_checks"].get<std::vector<int>>(), Contains(natural));
-  }
+  EXPECT_GE(natural, 10);
   // However soon it ends, one may conclude from what it saw.
   const json shortest = Judge("strict", {Right()}, {"--round-checks", "10"}).Of("right.cpp");
   const auto stressed = [](const json& sample) {

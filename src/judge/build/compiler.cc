@@ -92,7 +92,7 @@ std::string ShellCommand(const std::vector<std::string>& words) {
 
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
-  KB_ASSIGN_OR_RETURN(const Fd output, MemoryFile("output", ""));
+  KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
   KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", ""));  // tells a sandbox that failed from a compiler that did
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", kSourcesShown);
   const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{} && cat {} >/proc/self/fd/{}", began.get(),
@@ -112,7 +112,6 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   SpawnOptions wrapped = sandbox.Wrap(spec);
   for (const Fd& door : doors) wrapped.join.push_back(door.get());
   KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(std::move(wrapped), job.limits.timeout, size_t{4} << 20));
-  if (group) group->AwaitReturned(std::chrono::seconds(10));
   Compiled compiled;
   compiled.seconds = static_cast<double>(NowNs() - start) / 1e9;
   compiled.timed_out = done.timed_out;
@@ -127,6 +126,8 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   } else if (!done.timed_out && compiled.log.empty()) {
     compiled.log = "the compiler ended with " + done.status.Describe();
   }
+  output.Reset();  // memory of the group's
+  if (group) group->AwaitReturned();
   return compiled;
 }
 

@@ -21,7 +21,6 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStartTimeout{30'000};
-constexpr milliseconds kReturnTimeout{10'000};
 
 bool Readable(int fd, milliseconds timeout) {
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
@@ -188,7 +187,7 @@ RunnerProcess::End RunnerProcess::Finish() {
   end.out_of_memory = group_ && group_->RanOutOfMemory();
   if (launcher_ && pidfd_.valid()) launcher_->Wait(milliseconds(2'000));
   launcher_.reset();
-  if (group_) group_->AwaitReturned(kReturnTimeout);
+  if (group_) group_->AwaitReturned();
   end.output = Output();
   end_ = end;
   return end;

@@ -131,7 +131,7 @@ std::vector<Fd> Cgroup::Doors() const {
   return doors;
 }
 
-bool Cgroup::AwaitReturned(std::chrono::milliseconds timeout) const {
+bool Cgroup::AwaitReturned() const {
   constexpr int64_t kNothing = 1 << 20;  // what the kernel keeps at hand for a group
   const auto held = [&] {
     std::ifstream statistics(directories_.front() / "memory.stat");
@@ -143,7 +143,7 @@ bool Cgroup::AwaitReturned(std::chrono::milliseconds timeout) const {
     }
     return bytes;
   };
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (;;) {
     std::ifstream processes(directories_.front() / "cgroup.procs");
     if (pid_t pid = 0; !(processes >> pid) && held() <= kNothing) return true;

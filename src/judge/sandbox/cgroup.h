@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -38,8 +37,8 @@ class Cgroup {
   // For SpawnOptions::join: a child that is in the group before it does anything. Empty if that cannot be.
   std::vector<Fd> Doors() const;
   // Waits until no process is in it and what they held of memory, and in files that were memory, has come back: the
-  // kernel goes on tearing down for a while after processes count as gone. False after the timeout.
-  bool AwaitReturned(std::chrono::milliseconds timeout) const;
+  // kernel goes on tearing down for a while after processes count as gone. False after ten seconds.
+  bool AwaitReturned() const;
   // Whether the kernel has killed something in it for want of memory.
   bool RanOutOfMemory() const;
 
