@@ -21,13 +21,13 @@ struct Range {
 
 Result<std::optional<uid_t>> CandidateUser() {
   if (geteuid() != 0) return std::nullopt;
-  const uid_t wanted = kFirst + static_cast<uid_t>(getpid()) % kCount;
+  const uid_t wanted = kFirst + 2 * (static_cast<uid_t>(getpid()) % (kCount / 2));
   std::ifstream map("/proc/self/uid_map");
   bool possible = false;
   for (Range range; map >> range.inside >> range.outside >> range.count;) {
     if (range.inside == 0 && range.outside != 0)
       return std::nullopt;  // root of a user namespace, somebody else outside
-    possible |= wanted >= range.inside && wanted - range.inside < range.count;
+    possible |= wanted >= range.inside && wanted + 1 - range.inside < range.count;
   }
   if (possible) return wanted;
   return Fail(ErrorCode::kUnavailable,

@@ -10,8 +10,8 @@
 
 namespace kb {
 
-// Nothing: this process is not the machine's root, so candidates run as its own user. Otherwise the id of a user that
-// nobody is. An error where this process, root of a container, has no id but root's.
+// Nothing: this process is not the machine's root, so candidates run as its own user. Otherwise the first of two ids
+// of users that nobody is. An error where this process, root of a container, has no id but root's.
 Result<std::optional<uid_t>> CandidateUser();
 
 }  // namespace kb

@@ -233,7 +233,8 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   const auto add = [&](std::initializer_list<std::string> words) {
     options.argv.insert(options.argv.end(), words.begin(), words.end());
   };
-  const std::string user = std::to_string(user_);
+  // Where a GPU's driver needs them to see each other's processes, a candidate must not be the zygote's user.
+  const std::string user = std::to_string(user_ + (entry_ == Entry::kInside && spec.own_scratch ? 1 : 0));
   add({keeper_});
   if (entry_ == Entry::kBefore) add({inside_, "--user", user});
   if (isolation_ == Isolation::kNamespaces) AddNamespaces(spec, &options);
