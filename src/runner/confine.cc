@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -64,7 +65,9 @@ Status SetLimits(const Limits& limits) {
                  {RLIMIT_MSGQUEUE, 0},
                  {RLIMIT_NOFILE, kMostDescriptors}};
   for (const auto& [resource, limit] : rlimits) {
-    const rlimit both{limit, limit};
+    rlimit given{};
+    getrlimit(resource, &given);
+    const rlimit both{std::min(limit, given.rlim_max), std::min(limit, given.rlim_max)};
     if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
   }
   return {};

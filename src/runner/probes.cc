@@ -151,7 +151,7 @@ std::vector<Probe> FileProbes(const json& outside) {
       {"mount-namespace", "writing into the system", [] { return Opens("/usr/kb-probe", O_WRONLY | O_CREAT); }},
       {"mount-namespace", "writing into /", [] { return Opens("/kb-probe", O_WRONLY | O_CREAT); }},
       {"mount-namespace", "filling the disk through /tmp", [=] { return Holds("/tmp", tmp + (8 << 20), 8 << 20); }},
-      {"mount-namespace", "a hundred thousand files in /tmp", [] { return MakesFiles("/tmp", 100'000); }},
+      {"mount-namespace", "twenty thousand files in /tmp", [] { return MakesFiles("/tmp", 20'000); }},
       {"mount-namespace", "filling memory through /dev/shm",
        [=] { return Holds("/dev/shm", tmp + (8 << 20), 8 << 20); }},
       {"user", "opening a setting of the machine", [] { return Opens("/proc/sys/vm/drop_caches", O_WRONLY); }},

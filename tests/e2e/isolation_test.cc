@@ -46,7 +46,7 @@ TEST_F(IsolationTest, WhatEachBarrierHolds) {
   };
   const Case cases[] = {
       {{"mount-namespace", "user"},
-       {"reading a file of the user", "filling the disk through /tmp", "a hundred thousand files in /tmp",
+       {"reading a file of the user", "filling the disk through /tmp", "twenty thousand files in /tmp",
         "filling memory through /dev/shm"}},
       {{"mount-namespace", "landlock", "user"}, {"writing into the system", "writing into /"}},
       {{"pid-namespace", "seccomp", "landlock", "user"}, {"a signal to the engine"}},
