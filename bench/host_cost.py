@@ -56,7 +56,9 @@ def serve(kind, files, warm, requests, answers):
     arena = output_arena.OutputArena(library) if "pool" in kind else None
     if "confine" in kind:
         devices = [f"/dev/{name}" for name in os.listdir("/dev") if name.startswith("nvidia")]
-        limits = {"memory_bytes": 1 << 40, "file_bytes": 1 << 30, "readable": [], "without": [], "devices": devices, "programs": False}
+        writable = [*devices, "/tmp", "/dev/shm", "/dev/null", "/proc/self/task"]
+        limits = {"memory_bytes": 1 << 40, "file_bytes": 1 << 30, "scratch": "/tmp", "readable": [], "writable": writable,
+                  "without": [], "gpu": True, "programs": False, "sockets": True}
         said = runner_library.confine(library, {"confinement": limits}) or library.kbr_open_gpu()
         if said:
             raise SystemExit(f"{'+'.join(kind)}: {said}")

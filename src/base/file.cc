@@ -60,11 +60,8 @@ Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
 
 Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& parent) {
   const char* set = std::getenv("TMPDIR");
-  std::string pattern = fmt::format("{}/{}.XXXXXX",
-                                    !parent.empty()          ? parent
-                                    : set != nullptr && *set ? set
-                                                             : "/tmp",
-                                    prefix);
+  const std::string otherwise = set != nullptr && *set != '\0' ? set : "/tmp";
+  std::string pattern = fmt::format("{}/{}.XXXXXX", parent.empty() ? otherwise : parent, prefix);
   if (::mkdtemp(pattern.data()) == nullptr) {
     return Fail(ErrorCode::kUnavailable,
                 fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR", pattern,

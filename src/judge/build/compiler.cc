@@ -18,7 +18,6 @@
 namespace kb {
 namespace {
 
-const std::string kSourcesShown = "/kernelbench-sources/";              // as the sandbox shows them
 constexpr const char* kSystemPrefixes[] = {"/usr/", "/bin/", "/opt/"};  // see sandbox.cc
 
 std::string ShellQuote(const std::string& word) {
@@ -51,6 +50,7 @@ Result<std::string> ReadBack(int fd, uint64_t limit) {
 
 // The sources as files: where the sandbox shows them, or, without namespaces, in a directory of their own.
 struct Workspace {
+  std::string shown;  // where the sandbox shows them
   nlohmann::json confinement;
   std::vector<Fd> fds;
   std::vector<std::pair<int, std::string>> files;
@@ -59,6 +59,9 @@ struct Workspace {
 
 Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   Workspace workspace;
+  // Without a mount namespace the root is the machine's.
+  workspace.shown =
+      sandbox.without().contains("mount-namespace") ? "/tmp/kernelbench-sources/" : "/kernelbench-sources/";
   workspace.confinement = sandbox.Confinement(job.limits.memory_bytes);
   workspace.confinement["programs"] = true;
   workspace.confinement["file_bytes"] = job.limits.output_bytes;
@@ -69,7 +72,7 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
       continue;
     }
     KB_ASSIGN_OR_RETURN(Fd fd, MemoryFile(name.c_str(), contents));
-    workspace.files.emplace_back(fd.get(), kSourcesShown + name);
+    workspace.files.emplace_back(fd.get(), workspace.shown + name);
     workspace.fds.push_back(std::move(fd));
   }
   return workspace;
@@ -94,7 +97,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
   KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", ""));  // tells a sandbox that failed from a compiler that did
-  const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", kSourcesShown);
+  const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
   const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{} && cat {} >/proc/self/fd/{}", began.get(),
                                          fetch, ShellCommand(job.argv), ShellQuote(job.output), output.get());
   SandboxSpec spec;

@@ -13,7 +13,7 @@ Planner::Planner(const Protocol& protocol, const json& problem, std::function<ui
       random_(std::move(random)),
       weight_sets_(static_cast<int>(problem.at("weight_seeds").size())) {
   if (protocol.comparison != "anchored" || protocol.stress_every == 0) return;
-  const size_t most = static_cast<size_t>(protocol.round_checks.front()) / 2;
+  const size_t most = std::max<size_t>(1, static_cast<size_t>(protocol.round_checks.front()) / 2);
   for (const json& name : problem.at("distributions")) {
     if (stress_.size() < most) stress_.push_back(name);
   }

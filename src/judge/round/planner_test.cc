@@ -66,7 +66,7 @@ TEST(Planner, EachDistributionIsMetSoon) {
 }
 
 TEST(Planner, FewRoundsHaveFewDistributions) {
-  for (const auto& [first_check, names] : {std::pair(5, 2u), std::pair(8, 4u), std::pair(10, 4u)}) {
+  for (const auto& [first_check, names] : {std::pair(1, 1u), std::pair(5, 2u), std::pair(8, 4u), std::pair(10, 4u)}) {
     const Protocol protocol = Anchored(first_check);
     EXPECT_EQ(Planner(protocol, kProblem, std::mt19937_64(1)).Distributions().size(), 1 + names);
   }

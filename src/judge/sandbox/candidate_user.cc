@@ -25,15 +25,13 @@ Result<std::optional<uid_t>> CandidateUser() {
   std::ifstream map("/proc/self/uid_map");
   bool possible = false;
   for (Range range; map >> range.inside >> range.outside >> range.count;) {
-    if (range.inside == 0 && range.outside != 0)
-      return std::nullopt;  // root of a user namespace, somebody else outside
+    if (range.inside == 0 && range.outside != 0) return std::nullopt;  // outside this namespace it is somebody else
     possible |= wanted >= range.inside && wanted + 1 - range.inside < range.count;
   }
   if (possible) return wanted;
   return Fail(ErrorCode::kUnavailable,
               "candidates may not run as the machine's root, and this user namespace has no other user; start "
-              "kernelbench as an "
-              "ordinary user, or map user ids 61184 to 65519 into the namespace");
+              "kernelbench as an ordinary user, or map user ids 61184 to 65519 into the namespace");
 }
 
 }  // namespace kb

@@ -39,7 +39,7 @@ void Show(const char* how, const fs::path& path, std::vector<std::string>* argv)
   argv->insert(argv->end(), {how, path.string(), path.string()});
 }
 
-// A read-only system, what `spec` names, and a private bounded /tmp.
+// A read-only system, `paths`, and a private bounded /tmp.
 void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const std::vector<std::string>& devices,
                 std::vector<std::string>* argv) {
   std::error_code ignored;
