@@ -90,10 +90,11 @@ def construct(spec, seed):
 
 
 class Runner:
-    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places."""
+    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places. `built`: descriptors of
+    the finished extensions in the order of spec["extensions"], and of what the first call compiled, if anything."""
 
-    def __init__(self, spec, library, doorbell, segments, arena):
-        self.spec, self.device, self.arena = spec, spec["device"], arena
+    def __init__(self, spec, library, doorbell, segments, arena, built):
+        self.spec, self.device, self.arena, self.built = spec, spec["device"], arena, built
         inputs, outputs, parameters = segments
         self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
         self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
@@ -115,6 +116,11 @@ class Runner:
         return self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device), self.timed))
 
     def load(self):
+        """From here on the candidate's own: what was built of it, too, is not looked at before."""
+        wanted = self.spec["extensions"]
+        extensions.serve_finished(wanted, self.built[:len(wanted)])
+        if self.spec["compiled"]:
+            first_call.adopt(self.built[-1])
         self.model_class = load_class(self.spec["source"])
 
     def prepare(self, seed):
@@ -296,16 +302,12 @@ def serve(library, own, engine):
     if message is None:  # the engine is gone
         return 0
     spec, fds = message
-    built = fds[4:]
-    extensions.serve_finished(spec["extensions"], built[:len(spec["extensions"])])
-    if spec["compiled"]:
-        first_call.adopt(built[-1])
     doorbell = library.kbr_map(fds[0])
     segments = [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in (fds[1:2] if spec["reference"] else fds[1:4])]
     if spec["reference"]:  # trusted, and its outputs are nobody else's (reference_session.py)
         memory = torch.empty(spec["arena_bytes"], dtype=torch.uint8, device="cuda")
         segments += [memory.data_ptr()] * 2
-    runner = Runner(spec, library, doorbell, segments, arena)
+    runner = Runner(spec, library, doorbell, segments, arena, fds[4:])
     if arena:
         arena.open(segments[1], spec["arena_bytes"], runner.outputs, spec["output_turns"])
     runner.mailbox.write_fine()

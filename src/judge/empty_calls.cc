@@ -5,22 +5,35 @@
 #include "judge/stats/stats.h"
 
 namespace kb {
+namespace {
+
+constexpr size_t kAgreeing = 3;
+
+}  // namespace
 
 double ScatterUs(const std::vector<double>& us) { return 1.4826 * MedianAbsoluteDeviation(us); }
 
-Result<std::vector<double>> EmptyCalls(OffsetCalls calls, int series, const std::function<Result<double>(bool)>& call) {
-  std::vector<double> best;
-  for (int made = 0; made < series && (best.empty() || ScatterUs(best) > kScatteredUs); ++made) {
-    std::vector<double> us;
-    for (int i = 0; i < calls.settling + calls.counted; ++i) {
-      const bool counts = i >= calls.settling;
-      KB_ASSIGN_OR_RETURN(const double took, call(counts));
-      if (counts) us.push_back(took);
+Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double agree_us,
+                                                      const std::function<Result<double>(bool)>& call) {
+  for (int i = 0; i < calls.settling; ++i) KB_RETURN_IF_ERROR(call(false));
+  std::vector<double> us, medians;
+  for (int series = 0; series < kMostDisturbedSeries; ++series) {
+    std::vector<double> latest;
+    for (int i = 0; i < calls.in_series; ++i) {
+      KB_ASSIGN_OR_RETURN(const double took, call(true));
+      latest.push_back(took);
     }
-    if (best.empty() || ScatterUs(us) < ScatterUs(best)) best = std::move(us);
+    us.insert(us.end(), latest.begin(), latest.end());
+    medians.push_back(Median(latest));
+    if (medians.size() < kAgreeing) continue;
+    const auto last = medians.end() - kAgreeing;
+    const auto [least, most] = std::minmax_element(last, medians.end());
+    if (*most - *least > agree_us) continue;
+    us.erase(us.begin(), us.end() - static_cast<std::ptrdiff_t>(kAgreeing) * calls.in_series);
+    std::sort(us.begin(), us.end());
+    return us;
   }
-  std::sort(best.begin(), best.end());
-  return best;
+  return std::nullopt;
 }
 
 }  // namespace kb

@@ -2,29 +2,32 @@
 #define JUDGE_EMPTY_CALLS_H_
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/result.h"
 
 namespace kb {
 
-// How many empty calls make an offset, and how many before them only settle the runner.
+// An offset rests on three series of empty calls in a row whose medians agree. Calls scatter by a few us, on a GPU now
+// and then by 190 (bench/results/aa_cuda.md), and while the kernel tears down what somebody left by far more.
 struct OffsetCalls {
-  int settling, counted;
+  int settling;   // before the first series: calls that do not count, for a GPU's first ones take longer
+  int in_series;  // calls of one series
 };
-inline constexpr OffsetCalls kOfShortCalls = {5, 11};  // on a GPU, of the candidate's runner and of the reference's
+inline constexpr OffsetCalls kOfShortCalls = {5, 4};  // on a GPU, of the candidate's runner and of the reference's
+inline constexpr double kAgreeUs = 25;
 
-// An offset rests on a series of empty calls. On a GPU they mostly scatter by 2 to 8 us, now and then by 190
-// (bench/results/aa_cuda.md), and intervals of calls shorter than that then say nothing. Such a series is made again.
-inline constexpr double kScatteredUs = 25;
-inline constexpr int kMostSeries = 3;
+// On a machine where so many series of calls were disturbed nothing is timed.
+inline constexpr int kMostDisturbedSeries = 10;
 
 // 1.4826 times the median absolute deviation: a normal distribution's standard deviation.
 double ScatterUs(const std::vector<double>& us);
 
-// The counted calls' times in us, sorted, of the first of at most `series` series that scatters by no more than
-// kScatteredUs, or of the least scattered one. `call` is told whether it counts; its first error is returned.
-Result<std::vector<double>> EmptyCalls(OffsetCalls calls, int series, const std::function<Result<double>(bool)>& call);
+// The times in us, sorted, of the first three series in a row whose medians lie within `agree_us`; nothing if there are
+// none among the first kMostDisturbedSeries. `call` is told whether it counts; its first error is returned.
+Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double agree_us,
+                                                      const std::function<Result<double>(bool)>& call);
 
 }  // namespace kb
 

@@ -16,8 +16,8 @@ class Script {
     counted_ += counts;
     return us_[made_++];
   }
-  Result<std::vector<double>> Series(OffsetCalls calls, int series) {
-    return EmptyCalls(calls, series, [this](bool counts) { return (*this)(counts); });
+  Result<std::optional<std::vector<double>>> Of(OffsetCalls calls) {
+    return EmptyCalls(calls, kAgreeUs, [this](bool counts) { return (*this)(counts); });
   }
   size_t made() const { return made_; }
   int counted() const { return counted_; }
@@ -29,39 +29,47 @@ class Script {
 };
 
 TEST(EmptyCallsTest, ThoseThatSettleDoNotCount) {
-  Script calls({3000, 900, 832, 828, 830, 7});
-  EXPECT_THAT(*calls.Series({2, 3}, 3), ElementsAre(828, 830, 832));
-  EXPECT_EQ(calls.made(), 5);
-  EXPECT_EQ(calls.counted(), 3);
+  Script calls({3000, 900, 832, 828, 830, 831, 829, 833, 7});
+  EXPECT_THAT(**calls.Of({2, 2}), ElementsAre(828, 829, 830, 831, 832, 833));
+  EXPECT_EQ(calls.made(), 8);
+  EXPECT_EQ(calls.counted(), 6);
 }
 
-TEST(EmptyCallsTest, AScatteredSeriesIsMadeAgain) {
-  Script calls({1, 640, 830, 1020, 1, 830, 829, 834, 7});
-  EXPECT_THAT(*calls.Series({1, 3}, 3), ElementsAre(829, 830, 834));
+TEST(EmptyCallsTest, ThreeSeriesInARowMustAgree) {
+  Script calls({830, 1630, 831, 832, 1020, 833, 829, 834, 7});
+  EXPECT_THAT(**calls.Of({0, 1}), ElementsAre(829, 833, 834));
   EXPECT_EQ(calls.made(), 8);
 }
 
-TEST(EmptyCallsTest, OneCallThatTookLongIsNoScatteredSeries) {
-  Script calls({830, 829, 834, 2830, 831});
-  EXPECT_THAT(*calls.Series({0, 5}, 3), ElementsAre(829, 830, 831, 834, 2830));
+TEST(EmptyCallsTest, AgreeingIsWithinTheBound) {
+  Script agreeing({30, 30 + kAgreeUs, 31}), apart({30, 30.1 + kAgreeUs, 31});
+  EXPECT_TRUE(*agreeing.Of({0, 1}));
+  EXPECT_FALSE(apart.Of({0, 1}));  // it asks for a fourth series
 }
 
-TEST(EmptyCallsTest, OfScatteredSeriesTheLeastScatteredCounts) {
-  Script calls({600, 830, 1060, 770, 830, 890, 700, 830, 960, 830, 830, 830});
-  EXPECT_THAT(*calls.Series({0, 3}, 3), ElementsAre(770, 830, 890));
-  EXPECT_EQ(calls.made(), 9);
+TEST(EmptyCallsTest, OneCallThatTookLongDisturbsNoSeries) {
+  Script calls({830, 2829, 834, 830, 831, 829, 832, 833, 835});
+  EXPECT_THAT(**calls.Of({0, 3}), ElementsAre(829, 830, 830, 831, 832, 833, 834, 835, 2829));
 }
 
-TEST(EmptyCallsTest, OneSeriesIsNotMadeAgain) {
-  Script calls({640, 830, 1020, 830, 830, 830});
-  EXPECT_THAT(*calls.Series({0, 3}, 1), ElementsAre(640, 830, 1020));
+TEST(EmptyCallsTest, WhereTenSeriesWereDisturbedThereIsNothing) {
+  std::vector<double> us;
+  for (int i = 0; i < kMostDisturbedSeries; ++i) us.push_back(i % 2 == 0 ? 830 : 1830);
+  us.push_back(7);
+  Script calls(us);
+  const auto found = calls.Of({0, 1});
+  ASSERT_TRUE(found);
+  EXPECT_FALSE(*found);
+  EXPECT_EQ(calls.made(), kMostDisturbedSeries);
 }
 
 TEST(EmptyCallsTest, ACallThatFailsEndsThem) {
-  Script calls({640, 830});
-  const auto series = calls.Series({0, 3}, 3);
-  ASSERT_FALSE(series);
-  EXPECT_EQ(series.error().message, "the runner is gone");
+  Script settling({}), counted({640, 830});
+  for (Script* calls : {&settling, &counted}) {
+    const auto found = calls->Of({1, 3});
+    ASSERT_FALSE(found);
+    EXPECT_EQ(found.error().message, "the runner is gone");
+  }
 }
 
 }  // namespace

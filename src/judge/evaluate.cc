@@ -15,21 +15,19 @@
 #include "judge/problem/metadata.h"
 #include "judge/problem/problem_index.h"
 #include "judge/static/candidate_check.h"
+#include "judge/void_rounds.h"
 
 namespace kb {
 namespace {
 
 using nlohmann::json;
 
-// How many empty calls make an offset, and how many before them only settle the runner, whose first ones on a GPU take
-// longer than calls of rounds will (bench/results/aa_cuda.md). There an offset is longer than many kernels. Where the
-// reference has a process of its own, events are held against it however long a call is; elsewhere it matters as little
-// for long ones as on the CPU, and a native candidate's, without an interpreter, is steady.
-constexpr OffsetCalls kOnCpu = {0, 5}, kOfLongCalls = {1, 5}, kOfLongNative = {1, 3};
+// On a GPU the offset is longer than many kernels. It matters as little for long ones as on the CPU, unless events are
+// held against it (where the reference has a process of its own).
+constexpr OffsetCalls kOnCpu = {0, 3}, kOfLongCalls = {1, 2};
 constexpr double kLongCallUs = 2000;
 constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
 constexpr int kUndisturbedPatience = 14;
-constexpr double kReadyTimeoutS = 60;  // a GPU runner loads its libraries first
 
 Evaluation Begin(const Request& request, const EvaluatorOptions& options, const Sandbox& sandbox) {
   Evaluation evaluation;
@@ -107,12 +105,6 @@ std::string BaselineKey(const Request& request, const json& problem, bool own_pr
                                  : "native");
 }
 
-OffsetCalls OffsetCallsFor(const Request& request, const Evaluation& evaluation) {
-  if (evaluation.device == "cpu") return kOnCpu;
-  if (request.protocol.measure && evaluation.undisturbed_us < kLongCallUs) return kOfShortCalls;
-  return evaluation.own_process || request.candidate.kind == CandidateKind::kModule ? kOfLongCalls : kOfLongNative;
-}
-
 double Total(const StepTimes& times) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
@@ -154,6 +146,12 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
     return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
                   "a trusted process died twice under this candidate: " + evaluation.error().message);
   }
+}
+
+Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
+  if (!MeasureBaseline(request.problem, request.size, request.protocol)) return tl::make_unexpected(error);
+  return Reject(Begin(request, options_, sandbox_), Verdict::kCrashed,
+                "the engine failed in every attempt at this candidate, while it judges others: " + error.message);
 }
 
 Status Evaluator::CanTime(const Protocol& protocol) const {
@@ -218,7 +216,8 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   if (!built.log.empty()) evaluation.evidence["compiler_output"] = built.log;
   if (!built.ok) {
     return Reject(std::move(evaluation), Verdict::kBuildFailed,
-                  built.timed_out ? fmt::format("the build did not end within {} s", request.protocol.build_timeout_s)
+                  built.timed_out ? fmt::format("the build did not end within {} s (build_timeout_s)",
+                                                request.protocol.build_timeout_s)
                                   : "the compiler refused it; evidence.compiler_output holds all it said");
   }
 
@@ -250,7 +249,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
   // From here on nothing in the runner is trusted.
   candidate_loaded_ = true;
-  KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(request, problem, &rounds, &evaluation));
+  KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(problem, &rounds, &evaluation));
   if (!finding) {
     auto ran = RunRounds(request, problem, &rounds, &evaluation);
     if (ran) {
@@ -266,12 +265,17 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
     KB_RETURN_IF_ERROR(FindAuthorship(request, problem, built, &rounds, &evaluation));
   }
 
-  // The verdict.
+  // The verdict, and the times of a candidate that is right.
   evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
   if (finding) evaluation.reason = finding->reason;
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
-  step = NowNs();
   runner->Kill();
+  if (!finding && evaluation.Timed()) {
+    runner->Finish();
+    KB_RETURN_IF_ERROR(MeasureUndisturbedAgain(request, problem, &rounds, &evaluation));
+    if (evaluation.Timed()) ConcludeTimes(problem, &evaluation);
+  }
+  step = NowNs();
   KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
   if (finding) {
     const RunnerProcess::End end = runner->Finish();
@@ -349,34 +353,58 @@ Result<bool> Evaluator::MeasureUndisturbed(const Request& request, const json& p
   if (!request.protocol.measure) return false;
   std::optional<Quiet> quiet;
   if (options_.device == "cpu") quiet.emplace(this);
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
   const std::string baseline = BaselineKey(request, problem, evaluation->own_process);
-  undisturbed_.Begin(baseline);
   bool skipped = false;
-  for (int call = 0; !undisturbed_.Enough(); ++call) {
-    if (!quiet && call == kUndisturbedPatience) {  // is it others?
+  KB_ASSIGN_OR_RETURN(const auto figure, UndisturbedFigure(baseline, rounds, &quiet, &skipped, evaluation));
+  evaluation->brief = undisturbed_.Reused();
+  if (!figure) return skipped;
+  evaluation->undisturbed = *figure;
+  KB_RETURN_IF_ERROR(MeasureOtherInputs(request, problem, &slower_inputs_[baseline], &quiet, rounds, evaluation));
+  return skipped;
+}
+
+// The quicker counts: what was left behind by whatever ran before, builds too, may have disturbed the first figure, and
+// nothing makes one shorter.
+Status Evaluator::MeasureUndisturbedAgain(const Request& request, const json& problem, Rounds* rounds,
+                                          Evaluation* evaluation) {
+  std::optional<Quiet> quiet(this);
+  bool skipped = false;
+  const std::string baseline = BaselineKey(request, problem, evaluation->own_process);
+  KB_ASSIGN_OR_RETURN(const auto figure, UndisturbedFigure(baseline, rounds, &quiet, &skipped, evaluation));
+  if (figure && figure->us < evaluation->undisturbed.us) CountWith(*figure, evaluation);
+  return {};
+}
+
+Result<std::optional<Undisturbed::Figure>> Evaluator::UndisturbedFigure(const std::string& baseline, Rounds* rounds,
+                                                                        std::optional<Quiet>* quiet, bool* skipped,
+                                                                        Evaluation* evaluation) {
+  KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
+  undisturbed_.Begin(baseline);
+  for (int call = 0, disturbed = 0; !undisturbed_.Enough(); ++call) {
+    if (!*quiet && call == kUndisturbedPatience) {  // is it others?
       AwaitDeath(&evaluation->engine_us);
-      quiet.emplace(this);
+      quiet->emplace(this);
       undisturbed_.Forget();
       call = 0;
     }
     KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
     const bool used = alone.at("gap_us") > 0;
-    if (used && !quiet) {
-      skipped = true;
+    if (used && !*quiet) {
+      *skipped = true;
       continue;
     }
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
+    if (LostToOtherLoad(alone.at("waited_us"), alone.at("us"), evaluation->protocol)) {
+      if (++disturbed == kMostDisturbedSeries * Undisturbed::kSeries) {
+        evaluation->MachineBusy();
+        return std::nullopt;
+      }
+      continue;
+    }
     undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
   }
-  const Undisturbed::Figure figure = undisturbed_.Median();
-  evaluation->undisturbed_us = figure.us;
-  evaluation->undisturbed_launch_us = figure.launch_us;
-  evaluation->undisturbed_spread = figure.spread;
-  evaluation->brief = undisturbed_.Reused();
-  KB_RETURN_IF_ERROR(MeasureOtherInputs(request, problem, &slower_inputs_[baseline], &quiet, rounds, evaluation));
-  return skipped;
+  return undisturbed_.Median();
 }
 
 // What an empty call costs in this runner, before it holds a candidate, from flushed caches too. Runners that start
@@ -386,20 +414,26 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
   std::optional<Quiet> quiet(this);
   KB_RETURN_IF_ERROR(EmptyCall(rounds, evaluation));  // waits for the runner to be ready
   const bool gpu = options_.device != "cpu";
-  const bool exact = request.protocol.measure && (evaluation->own_process || evaluation->undisturbed_us < kLongCallUs);
+  const bool short_calls = evaluation->undisturbed.us < kLongCallUs;
+  const bool exact = evaluation->Timed() && (!gpu || evaluation->own_process || short_calls);
   if (gpu && !exact && !watch) quiet.reset();
-  const OffsetCalls calls = OffsetCallsFor(request, *evaluation);
+  const OffsetCalls calls = !gpu ? kOnCpu : request.protocol.measure && short_calls ? kOfShortCalls : kOfLongCalls;
   const auto call = [&](bool counts) -> Result<double> {
     KB_ASSIGN_OR_RETURN(const Empty empty, EmptyCall(rounds, evaluation));
     // A runner of ours that was stopped in the middle of starting may still have had work on the device at first, too.
     evaluation->device_shared |= counts && empty.used && quiet;
     return empty.us;
   };
-  KB_ASSIGN_OR_RETURN(const std::vector<double> offset, EmptyCalls(calls, gpu && exact ? kMostSeries : 1, call));
+  const double agree_us = std::max(kAgreeUs, request.protocol.half_width * evaluation->undisturbed.us);
+  KB_ASSIGN_OR_RETURN(const auto offset, EmptyCalls(calls, exact ? agree_us : INFINITY, call));
+  if (!offset) {
+    evaluation->MachineBusy();
+    return {};
+  }
   // On a CPU other load makes some calls longer, and nothing makes one shorter. A GPU's calls err either way, as the
   // candidate's do, whose median counts.
-  evaluation->offset_us = offset[offset.size() / (gpu ? 2 : 4)];
-  evaluation->offset_spread_us = ScatterUs(offset);
+  evaluation->offset_us = (*offset)[offset->size() / (gpu ? 2 : 4)];
+  evaluation->offset_spread_us = ScatterUs(*offset);
   return {};
 }
 
@@ -407,7 +441,7 @@ Result<Evaluator::Empty> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evalua
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
   evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
-  KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0, kReadyTimeoutS));
+  KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0));
   const auto* told = std::get_if<Rounds::Answer>(&answer);
   if (told == nullptr) {
     return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
@@ -432,12 +466,10 @@ Result<Finding> Evaluator::LeftNoMemory(const Error& error) {
                  "", nullptr};
 }
 
-Result<std::optional<Finding>> Evaluator::Load(const Request& request, const json& problem, Rounds* rounds,
-                                               Evaluation* evaluation) {
-  KB_ASSIGN_OR_RETURN(auto loaded, rounds->Ring(CallKind::kLoad, 0, request.protocol.load_timeout_s));
+Result<std::optional<Finding>> Evaluator::Load(const json& problem, Rounds* rounds, Evaluation* evaluation) {
+  KB_ASSIGN_OR_RETURN(auto loaded, rounds->Ring(CallKind::kLoad, 0));
   if (auto* finding = std::get_if<Finding>(&loaded)) return std::optional<Finding>(std::move(*finding));
-  KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.at("weight_seeds").at(0),
-                                                  request.protocol.load_timeout_s));
+  KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.at("weight_seeds").at(0)));
   if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional<Finding>(std::move(*finding));
   const auto& answer = std::get<Rounds::Answer>(prepared);
   evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;

@@ -79,6 +79,10 @@ class Evaluator {
   // meanwhile, and stopped while rounds are timed.
   Result<Evaluation> Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead = {});
 
+  // The verdict on a candidate under which this engine failed again and again, with this error, and under others not:
+  // if the problem's reference runs here by itself, the candidate is the cause. Else the error.
+  Result<Evaluation> Charge(const Request& request, const Error& error);
+
   // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
   Result<nlohmann::json> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
 
@@ -179,6 +183,13 @@ class Evaluator {
   // Whether something used the device meanwhile that may have been a runner of ours.
   Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                   Evaluation* evaluation);
+  // The same once the runner is gone.
+  Status MeasureUndisturbedAgain(const Request& request, const nlohmann::json& problem, Rounds* rounds,
+                                 Evaluation* evaluation);
+  // Of calls on fresh natural inputs; nothing on a busy machine.
+  Result<std::optional<Undisturbed::Figure>> UndisturbedFigure(const std::string& baseline, Rounds* rounds,
+                                                               std::optional<Quiet>* quiet, bool* skipped,
+                                                               Evaluation* evaluation);
   // How much longer the baseline takes on the other inputs that rounds will have. `known`: what evaluations with this
   // baseline found before, which stays so.
   Status MeasureOtherInputs(const Request& request, const nlohmann::json& problem, std::map<std::string, double>* known,
@@ -191,12 +202,13 @@ class Evaluator {
     bool used;
   };
   Result<Empty> EmptyCall(Rounds* rounds, Evaluation* evaluation);
-  Result<std::optional<Finding>> Load(const Request& request, const nlohmann::json& problem, Rounds* rounds,
-                                      Evaluation* evaluation);
+  Result<std::optional<Finding>> Load(const nlohmann::json& problem, Rounds* rounds, Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
   nlohmann::json Planned(nlohmann::json problem) const;
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);
+  // Speedup, interval and what is to be told of them.
+  static void ConcludeTimes(const nlohmann::json& problem, Evaluation* evaluation);
   // How far off a wrong candidate is on inputs of the other distributions, too.
   Status CompareElsewhere(const Request& request, const nlohmann::json& problem, const Finding& found, Rounds* rounds,
                           Evaluation* evaluation);

@@ -57,7 +57,7 @@ void ApplyPolicy(const std::string& why, Evaluation* evaluation) {
   const std::string refusal = fmt::format("authorship: {} is not accepted under this protocol", name);
   evaluation->notes.push_back(refusal);
   evaluation->reason = fmt::format("{} (only {})", refusal, fmt::join(accepted, ", "));
-  evaluation->speedup.reset();
+  evaluation->no_speedup = "authorship";
 }
 
 }  // namespace

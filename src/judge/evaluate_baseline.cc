@@ -101,7 +101,9 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, loaded, &times));
   Evaluation offset;
   if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(protocol, &rounds, &offset));
-  const auto calls = TimeCalls(protocol, &*device_, &rounds);
+  const auto calls = offset.no_speedup.empty()
+                         ? TimeCalls(protocol, &*device_, &rounds)
+                         : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
   if (!calls) {
     if (device_->alive())
       (void)device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60));  // for the next problem

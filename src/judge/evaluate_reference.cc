@@ -73,9 +73,15 @@ Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* round
       KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
       return empty.at("us").get<double>() - empty.at("event_us").get<double>();
     };
-    KB_ASSIGN_OR_RETURN(reference_->offsets, EmptyCalls(kOfShortCalls, kMostSeries, call));
+    KB_ASSIGN_OR_RETURN(auto offsets, EmptyCalls(kOfShortCalls, kAgreeUs, call));
+    if (!offsets) evaluation->MachineBusy();
+    reference_->offsets = std::move(offsets).value_or(std::vector<double>());
   }
   evaluation->own_process = true;
+  if (reference_->offsets.empty()) {
+    rounds->UseReference(0);
+    return {};
+  }
   evaluation->reference_spread_us = ScatterUs(reference_->offsets);
   evaluation->reference_offset_us = Median(reference_->offsets);
   rounds->UseReference(evaluation->reference_offset_us);

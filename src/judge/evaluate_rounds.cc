@@ -51,11 +51,11 @@ void AddTimingMismatch(Evaluation* evaluation) {
       event_us, clock_us));
 }
 
-void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluation) {
+void AddTimingNotes(const json& problem, Evaluation* evaluation) {
   const Speedup& speedup = *evaluation->speedup;
   const Protocol& protocol = evaluation->protocol;
   const double statistical = speedup.half_width;
-  if (surely_slow) {
+  if (evaluation->surely_slow) {
     evaluation->notes.push_back(fmt::format("surely_slow: below {}x after {} rounds; it was not measured further",
                                             protocol.slow_below, speedup.rounds));
   } else if (statistical > protocol.half_width) {
@@ -92,12 +92,11 @@ void AddTimingNotes(const json& problem, bool surely_slow, Evaluation* evaluatio
 }
 
 // One planned round; a finding ends the evaluation.
-Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPlan& plan, Rounds* rounds,
-                                        Evaluation* evaluation) {
+Result<std::optional<Finding>> RunRound(const RoundPlan& plan, Rounds* rounds, Evaluation* evaluation) {
   const int current_weights = evaluation->rounds.empty() ? 0 : evaluation->rounds.back().plan.weights;
   if (plan.weights != current_weights) {
     KB_ASSIGN_OR_RETURN(const uint64_t seed, rounds->SetWeights(plan.weights));
-    KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed, protocol.load_timeout_s));
+    KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, seed));
     if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional(std::move(*finding));
   }
   KB_ASSIGN_OR_RETURN(auto outcome, rounds->Run(plan));
@@ -105,7 +104,7 @@ Result<std::optional<Finding>> RunRound(const Protocol& protocol, const RoundPla
   Round round = std::get<Round>(std::move(outcome));
   if (round.own_anchor) evaluation->AddNote(kOwnAnchor);
   evaluation->AddError(plan.distribution, round.worst);
-  round.void_reason = protocol.measure ? VoidReason(round, *evaluation) : "";
+  round.void_reason = evaluation->Timed() ? VoidReason(round, *evaluation) : "";
   evaluation->rounds.push_back(std::move(round));
   return std::optional<Finding>();
 }
@@ -125,7 +124,7 @@ class Course {
     const int most_voids = std::max(10, protocol_.round_checks.front());
     for (;;) {
       const RoundPlan plan = planner_->Next(true);
-      KB_ASSIGN_OR_RETURN(auto finding, RunRound(protocol_, plan, rounds_, evaluation_));
+      KB_ASSIGN_OR_RETURN(auto finding, RunRound(plan, rounds_, evaluation_));
       if (finding) return finding;
       const std::string& reason = evaluation_->rounds.back().void_reason;
       slower_ = reason == kBaselineSlower && evaluation_->device != "cpu" ? slower_ + 1 : 0;
@@ -186,13 +185,13 @@ Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, 
                                       Evaluation* evaluation) {
   std::optional<Finding> finding;
   for (const int64_t seed : protocol.input_seeds) {
-    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner->Seeded(seed), rounds, evaluation));
+    KB_ASSIGN_OR_RETURN(finding, RunRound(planner->Seeded(seed), rounds, evaluation));
     if (finding) return finding;
   }
   const int least =
-      protocol.measure ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
-  for (int i = 0; i < least || (!protocol.measure && !planner->AllMet()); ++i) {
-    KB_ASSIGN_OR_RETURN(finding, RunRound(protocol, planner->Next(false), rounds, evaluation));
+      evaluation->Timed() ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
+  for (int i = 0; i < least || (!evaluation->Timed() && !planner->AllMet()); ++i) {
+    KB_ASSIGN_OR_RETURN(finding, RunRound(planner->Next(false), rounds, evaluation));
     if (finding) return finding;
     if (i == 0 && protocol.repeat_bitwise) {
       KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());
@@ -271,11 +270,10 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
   const Protocol& protocol = request.protocol;
   Planner planner(protocol, Planned(problem), RandomBits);
   KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, WarmUp(protocol, rounds, &planner, evaluation));
-  if (finding || !protocol.measure) return finding;
+  if (finding || !evaluation->Timed()) return finding;
 
   const Quiet quiet(this);
   Course course(protocol, rounds, &planner, evaluation);
-  bool surely_slow = false;
   const int least = std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
   for (const int check : protocol.round_checks) {
     while (course.counted() < check || course.natural() < least) {
@@ -285,21 +283,24 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
     const Speedup so_far = EstimateFor(*evaluation, "natural");
     if (so_far.half_width <= protocol.half_width) break;
     const double high = so_far.high * ColdRunnerFactor(*evaluation, so_far.candidate_us);
-    surely_slow = high < protocol.slow_below && check != protocol.round_checks.back();
-    if (surely_slow) break;
+    evaluation->surely_slow = high < protocol.slow_below && check != protocol.round_checks.back();
+    if (evaluation->surely_slow) break;
   }
   while (!course.Settled()) {
     KB_ASSIGN_OR_RETURN(finding, course.Next());
     if (finding) return finding;
   }
+  return finding;
+}
+
+void Evaluator::ConcludeTimes(const json& problem, Evaluation* evaluation) {
   ChooseHeadline(evaluation);
   HedgeAgainstSlowerMachine(evaluation);
   HedgeAgainstHiddenLaunches(evaluation);
   HedgeAgainstLeftOutCopy(problem, evaluation);
   HedgeAgainstColdRunner(evaluation);
-  AddTimingNotes(problem, surely_slow, evaluation);
-  if (protocol.TimedByEvents()) TimeByEvents(evaluation);
-  return finding;
+  AddTimingNotes(problem, evaluation);
+  if (evaluation->protocol.TimedByEvents()) TimeByEvents(evaluation);
 }
 
 // A wrong candidate is called once on each of the other distributions that rounds of this protocol have, until it does

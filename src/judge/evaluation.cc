@@ -46,6 +46,13 @@ void Evaluation::AddNote(const std::string& note) {
   if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
 }
 
+void Evaluation::MachineBusy() {
+  no_speedup = "machine_busy";
+  AddNote(
+      "machine_busy: other programs disturbed what is measured before and after the rounds; there is no speedup. End "
+      "them and judge it again");
+}
+
 double Evaluation::CandidateUs(const Round& round) const {
   const double clock_us = ClockUs(round);
   if (!own_process) return clock_us;
@@ -74,7 +81,7 @@ double Evaluation::ClockUs(const Round& round) const {
 
 double Evaluation::UndisturbedUs(const Round& round) const {
   const auto slower = slower_inputs.find(round.plan.distribution);
-  return undisturbed_us * (slower == slower_inputs.end() ? 1 : slower->second);
+  return undisturbed.us * (slower == slower_inputs.end() ? 1 : slower->second);
 }
 
 json Evaluation::ToJson() const {
@@ -100,7 +107,7 @@ json Evaluation::ToJson() const {
               {"mismatch", mismatch},
               {"errors", errors},
               {"baseline", protocol.baseline},
-              {"undisturbed_baseline_us", Positive(undisturbed_us)},
+              {"undisturbed_baseline_us", Positive(undisturbed.us)},
               {"reference_process", own_process ? "own" : "device"},
               {"offset_us", Positive(offset_us)},
               {"prepare_us", Positive(prepare_us)},
@@ -110,7 +117,9 @@ json Evaluation::ToJson() const {
               {"evidence", evidence},
               {"authorship", authorship},
               {"engine_us", engine_us}};
-  const bool measured = verdict == Verdict::kCorrect && speedup.has_value();
+  const bool correct = verdict == Verdict::kCorrect, measured = correct && speedup && no_speedup.empty();
+  const std::string why = protocol.measure ? no_speedup : "not_measured";
+  out["no_speedup"] = correct && !measured ? json(why) : json(nullptr);
   const double cap = protocol.speedup_cap > 0 ? protocol.speedup_cap : INFINITY;
   out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
   out["speedup_interval"] =

@@ -11,6 +11,7 @@
 #include "judge/protocol/protocol.h"
 #include "judge/round/round.h"
 #include "judge/stats/stats.h"
+#include "judge/undisturbed.h"
 #include "judge/verdict/verdict.h"
 
 namespace kb {
@@ -36,13 +37,14 @@ struct Evaluation {
   nlohmann::json errors = nlohmann::json::object();
   nlohmann::json evidence = nlohmann::json::object();
 
-  // Measured before loading: the undisturbed baseline and how far its calls scatter, the offset likewise.
-  double undisturbed_us = 0, undisturbed_spread = 0;  // the second relative
-  double undisturbed_launch_us = 0;                   // see Round::baseline_launch_us
+  // Why a correct candidate has no speedup though one was to be measured: "machine_busy" or "authorship".
+  std::string no_speedup;
+  // Measured before loading and once the runner is gone, of which the quicker counts.
+  Undisturbed::Figure undisturbed;
   // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
   std::map<std::string, double> slower_inputs;
-  double offset_us = 0, offset_spread_us = 0;
-  bool own_process = false;  // the reference ran in a process of its own (GPU), as the candidate does
+  double offset_us = 0, offset_spread_us = 0;  // measured before loading
+  bool own_process = false;                    // the reference ran in a process of its own (GPU), as the candidate does
   // Its offset, then, and how far that scatters. Empty calls are alike on both sides: by what the two offsets differ
   // one of them is wrong.
   double reference_offset_us = 0, reference_spread_us = 0;
@@ -51,6 +53,7 @@ struct Evaluation {
   bool started_early = false;  // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
   std::vector<Round> rounds;
+  bool surely_slow = false;        // rounds ended early, for all of the interval lay below `slow_below`
   std::optional<Speedup> speedup;  // of the headline distribution
   std::string headline = "natural";
   nlohmann::json figures = nlohmann::json::object();  // bytes and flops of the problem (speed_of_light.h)
@@ -75,6 +78,11 @@ struct Evaluation {
 
   // Keeps the largest.
   void AddError(const std::string& distribution, const nlohmann::json& over_allowed);
+
+  // Whether a speedup is still to be had.
+  bool Timed() const { return protocol.measure && no_speedup.empty(); }
+  // Other programs disturbed whatever was to tell what the baseline or an empty call takes: there is no speedup.
+  void MachineBusy();
 
   // Once, however often it is said.
   void AddNote(const std::string& note);

@@ -65,15 +65,15 @@ double LaunchFloor(const Evaluation& evaluation, const std::string& distribution
     launch_us.push_back(round.baseline_launch_us);
     baseline_us.push_back(round.baseline_us);
   }
-  const double time_us = baseline_us.empty() ? evaluation.undisturbed_us : Median(baseline_us);
-  const double host_us = launch_us.empty() ? evaluation.undisturbed_launch_us : Median(launch_us);
+  const double time_us = baseline_us.empty() ? evaluation.undisturbed.us : Median(baseline_us);
+  const double host_us = launch_us.empty() ? evaluation.undisturbed.launch_us : Median(launch_us);
   return time_us > 0 ? std::min(1.0, kHostsDiffer * host_us / time_us) : 0;
 }
 
 double FloorOf(const Evaluation& evaluation, const std::string& distribution) {
   if (evaluation.device == "cpu") return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
-  const double hidden_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed_us);
-  if (evaluation.own_process && evaluation.undisturbed_launch_us < hidden_us) return kDeviceBoundFloor;
+  const double hidden_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed.us);
+  if (evaluation.own_process && evaluation.undisturbed.launch_us < hidden_us) return kDeviceBoundFloor;
   return std::max(kCudaFloor, LaunchFloor(evaluation, distribution));
 }
 

@@ -17,7 +17,7 @@ Evaluation OfModule(double other_us) {
   Evaluation evaluation;
   evaluation.device = "cpu";
   evaluation.candidate = {{"kind", "module"}};
-  evaluation.undisturbed_us = 1'000;
+  evaluation.undisturbed.us = 1'000;
   evaluation.slower_inputs["centred"] = other_us / 1'000;
   return evaluation;
 }
@@ -89,13 +89,13 @@ TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
   evaluation.device = "cuda";
   evaluation.candidate = {{"kind", "module"}};
   evaluation.own_process = true;
-  evaluation.undisturbed_us = 450;
-  evaluation.undisturbed_launch_us = 500;
+  evaluation.undisturbed.us = 450;
+  evaluation.undisturbed.launch_us = 500;
   AddRounds(10, "natural", 450, 450, &evaluation);
   AddRounds(10, "centred", 900, 900, &evaluation);
   for (Round& round : evaluation.rounds) round.baseline_launch_us = 1'300;
   EXPECT_DOUBLE_EQ(FloorOf(evaluation, "natural"), 0.005) << "launches that hide";
-  evaluation.undisturbed_launch_us = 1'300;
+  evaluation.undisturbed.launch_us = 1'300;
   EXPECT_DOUBLE_EQ(FloorOf(evaluation, "natural"), 0.05 * 1'300 / 450);
   EXPECT_DOUBLE_EQ(FloorOf(evaluation, "centred"), 0.05 * 1'300 / 900);
   evaluation.own_process = false;

@@ -12,7 +12,7 @@ Evaluation Even() {
   Evaluation evaluation;
   evaluation.device = "cuda";
   evaluation.candidate = {{"kind", "native"}};
-  evaluation.undisturbed_us = 1'000;
+  evaluation.undisturbed.us = 1'000;
   Speedup speedup;
   speedup.speedup = 1;
   speedup.low = 0.95;

@@ -10,7 +10,7 @@
 namespace kb {
 namespace {
 
-constexpr size_t kCalls = 6, kKept = 4;
+constexpr size_t kAsked = Undisturbed::kSeries, kKept = 4, kCalls = kKept + kAsked;
 
 void KeepLast(size_t count, std::vector<double>* values) {
   if (values->size() > count) values->erase(values->begin(), values->end() - static_cast<std::ptrdiff_t>(count));
@@ -30,7 +30,6 @@ void Undisturbed::Add(double us, double launch_us) {
   us_.push_back(us);
   launch_us_.push_back(launch_us);
   ++fresh_;
-  constexpr size_t kAsked = kCalls - kKept;
   if (fresh_ != kAsked || us_.size() == kAsked) return;
   const std::span<const double> all(us_);
   const double before = kb::Median(all.first(all.size() - kAsked)), now = kb::Median(all.last(kAsked));

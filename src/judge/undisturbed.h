@@ -14,6 +14,8 @@ namespace kb {
 // machine is as quick as it was.
 class Undisturbed {
  public:
+  static constexpr int kSeries = 2;  // new calls that each evaluation makes at least
+
   // `agreement`: relative.
   explicit Undisturbed(double agreement) : agreement_(agreement) {}
 

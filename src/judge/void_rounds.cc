@@ -34,8 +34,8 @@ bool IsSlower(const Round& round, const Evaluation& evaluation, double slack) {
 double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
   constexpr double kRestUs = 100;  // of a call on the host, after the last launch
   const double undisturbed_us = evaluation.UndisturbedUs(round);
-  const double hidden_us = std::max(0.0, undisturbed_us - evaluation.undisturbed_launch_us - kRestUs);
-  const double later_us = round.baseline_launch_us - evaluation.undisturbed_launch_us - hidden_us;
+  const double hidden_us = std::max(0.0, undisturbed_us - evaluation.undisturbed.launch_us - kRestUs);
+  const double later_us = round.baseline_launch_us - evaluation.undisturbed.launch_us - hidden_us;
   return later_us > undisturbed_us ? 0 : std::max(0.0, later_us);
 }
 
@@ -46,8 +46,8 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
     return "other load during the candidate";
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
-  if (evaluation.undisturbed_us <= 0) return "";
-  if (IsSlower(round, evaluation, std::max(Slack(evaluation), 4 * evaluation.undisturbed_spread)))
+  if (evaluation.undisturbed.us <= 0) return "";
+  if (IsSlower(round, evaluation, std::max(Slack(evaluation), 4 * evaluation.undisturbed.spread)))
     return kBaselineSlower;
   return "";
 }
@@ -105,13 +105,24 @@ bool SlowThroughout(const Evaluation& evaluation) {
     if (!round.plan.scored) continue;
     if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
     if (round.plan.distribution != "natural") continue;
-    const double baseline_us = std::max(round.baseline_us, evaluation.undisturbed_us);
+    const double baseline_us = std::max(round.baseline_us, evaluation.undisturbed.us);
     if (baseline_us >= limit * evaluation.CandidateUs(round)) return false;
     ++rounds;
     one_not_void |= round.void_reason.empty();
     beyond_doubt &= kBeyondDoubt * baseline_us < limit * evaluation.CandidateUs(round);
   }
   return (one_not_void || beyond_doubt) && rounds >= evaluation.protocol.round_checks.front();
+}
+
+void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation) {
+  evaluation->undisturbed = quicker;
+  int left = 0;
+  for (Round& round : evaluation->rounds) {
+    if (round.void_reason.empty() && !round.admitted) round.void_reason = VoidReason(round, *evaluation);
+    if (round.disturbed_us > 0) round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
+    left += evaluation->InHeadline(round) && round.plan.scored && round.void_reason.empty();
+  }
+  if (left < evaluation->protocol.round_checks.front()) AdmitVoidRounds(true, evaluation);
 }
 
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {

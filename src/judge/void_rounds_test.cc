@@ -16,8 +16,8 @@ using testing::IsEmpty;
 Evaluation Measured(double undisturbed_us, double launch_us) {
   Evaluation evaluation;
   evaluation.device = "cuda";
-  evaluation.undisturbed_us = undisturbed_us;
-  evaluation.undisturbed_launch_us = launch_us;
+  evaluation.undisturbed.us = undisturbed_us;
+  evaluation.undisturbed.launch_us = launch_us;
   return evaluation;
 }
 
@@ -91,7 +91,7 @@ TEST(VoidRounds, AMachineThatIsSlowForAWhileIsNoPropertyOfInputs) {
   int calls = 0;
   const auto slow = [](bool, int call) { return 400 + call % 3; };
   EXPECT_NEAR(TimesAsLong("centred", evaluation, Calls(slow, &calls)).value().times, 1, 0.01);
-  evaluation.undisturbed_spread = 0.5;
+  evaluation.undisturbed.spread = 0.5;
   EXPECT_NEAR(TimesAsLong("centred", evaluation, Calls([](bool natural, int) { return natural ? 170 : 270; }, &calls))
                   .value()
                   .times,

@@ -94,7 +94,9 @@ void Scheduler::Serve(Device* device) {
     const bool any = (overlaps || device->window.empty()) && Refill(device);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
-      if (!any && queue_.size() == 0) changed_.wait_for(lock, kPoll);
+      if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
+      lock.unlock();
+      if (!any) EndFailed(device);
       continue;
     }
     if (!overlaps) {
@@ -106,6 +108,7 @@ void Scheduler::Serve(Device* device) {
     End({prepared.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
   }
   device->window.clear();
+  EndFailed(device);
 }
 
 Request Scheduler::RequestOf(const Prepared& prepared) {
@@ -182,7 +185,21 @@ void Scheduler::Judge(Device* device, const Prepared& prepared) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  End(std::move(end));
+  const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
+  device->judged |= end.evaluation.has_value();
+  if (failed) {
+    device->failed.emplace_back(request, std::move(end));
+  } else {
+    End(std::move(end));
+  }
+  if (device->judged) EndFailed(device);
+}
+
+void Scheduler::EndFailed(Device* device) {
+  for (auto& [request, end] : std::exchange(device->failed, {})) {
+    if (device->judged) end.evaluation = device->evaluator->Charge(request, end.evaluation.error());
+    End(std::move(end));
+  }
 }
 
 void Scheduler::End(TaskEnd end) {

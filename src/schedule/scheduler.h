@@ -18,8 +18,9 @@
 
 namespace kb {
 
-// How one task ended. An error says nothing about the candidate: the engine or this machine failed in every attempt,
-// the request could not be judged at all (kUsage, kUnavailable), or it was interrupted (kInterrupted).
+// How one task ended. An error says nothing about the candidate: the engine or this machine failed in every attempt at
+// this task and at all others, the request could not be judged at all (kUsage, kUnavailable), or it was interrupted
+// (kInterrupted).
 struct TaskEnd {
   int64_t id = 0;
   std::string device;
@@ -68,7 +69,9 @@ class Scheduler {
     int index = 0;
     std::string name;
     std::unique_ptr<Evaluator> evaluator;
-    std::deque<Prepared> window;  // begun, being built, next to be judged
+    std::deque<Prepared> window;                      // begun, being built, next to be judged
+    bool judged = false;                              // some task, without an error
+    std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed in every attempt, while none was
     std::thread thread;
   };
 
@@ -78,6 +81,8 @@ class Scheduler {
   bool Refill(Device* device);
   std::optional<Prepared> TakeReady(Device* device);
   void Judge(Device* device, const Prepared& prepared);
+  // One under which an engine failed again and again that judges others is itself the cause.
+  void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const;
 

@@ -35,7 +35,8 @@ Result<Fd> MemoryFile(const char* name, std::string_view contents) {
   return fd;
 }
 
-Result<std::string> ReadBack(int fd, uint64_t limit) {
+// Nothing if it is longer than that: what the compiler started may have written past its limit.
+Result<std::optional<std::string>> ReadBack(int fd, uint64_t limit) {
   std::string contents;
   char buffer[1 << 16];
   for (off_t at = 0;;) {
@@ -44,7 +45,7 @@ Result<std::string> ReadBack(int fd, uint64_t limit) {
     if (got == 0) return contents;
     contents.append(buffer, static_cast<size_t>(got));
     at += got;
-    if (contents.size() > limit) return Fail(ErrorCode::kEngine, "the compiler's output exceeds its own limit");
+    if (contents.size() > limit) return std::nullopt;
   }
 }
 
@@ -125,7 +126,12 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
     return Fail(ErrorCode::kUnavailable, "the sandbox of a compiler did not start: " + done.output.substr(0, 300));
   }
   if (compiled.ok) {
-    KB_ASSIGN_OR_RETURN(compiled.output, ReadBack(output.get(), job.limits.output_bytes));
+    KB_ASSIGN_OR_RETURN(auto written, ReadBack(output.get(), job.limits.output_bytes));
+    compiled.ok = written.has_value();
+    compiled.output = std::move(written).value_or("");
+    if (!compiled.ok)
+      compiled.log +=
+          fmt::format("more than the {} MB that one file of a build may have\n", job.limits.output_bytes >> 20);
   } else if (!done.timed_out && compiled.log.empty()) {
     compiled.log = "the compiler ended with " + done.status.Describe();
   }

@@ -20,8 +20,18 @@ const json& Field(const json& object, const char* name) {
   return found == object.end() ? kNull : *found;
 }
 
-bool IsListOfTexts(const json& list) {
-  return list.is_array() && std::all_of(list.begin(), list.end(), [](const json& item) { return item.is_string(); });
+// A word of a command ends at a NUL, and what comes behind it would be lost.
+bool IsText(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().find('\0') == std::string::npos;
+}
+
+bool IsListOfTexts(const json& list) { return list.is_array() && std::all_of(list.begin(), list.end(), IsText); }
+
+// As extensions.key() makes it. Files are named after it.
+bool IsKey(const json& value) {
+  if (!value.is_string()) return false;
+  const auto& key = value.get_ref<const std::string&>();
+  return key.size() == 64 && key.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
 bool IsIdentifier(const json& value) {
@@ -31,7 +41,7 @@ bool IsIdentifier(const json& value) {
 }
 
 bool IsUsable(const json& request) {
-  if (!request.is_object() || !Field(request, "key").is_string() || !IsIdentifier(Field(request, "name"))) return false;
+  if (!request.is_object() || !IsKey(Field(request, "key")) || !IsIdentifier(Field(request, "name"))) return false;
   const json& functions = Field(request, "functions");
   if (!functions.is_object() ||
       !std::all_of(functions.begin(), functions.end(), [](const json& text) { return text.is_primitive(); })) {

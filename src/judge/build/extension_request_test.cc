@@ -8,9 +8,11 @@ namespace {
 
 using nlohmann::json;
 
+const std::string kKey(64, 'a');
+
 json Request() {
   return {{"name", "one"},
-          {"key", "k"},
+          {"key", kKey},
           {"cpp", {"int f();"}},
           {"cuda", json::array()},
           {"functions", {{"f", "f"}}},
@@ -29,20 +31,33 @@ TEST(ReadCapture, TakesWhatTheBuilderReadsAndNothingElse) {
   request["more"] = "anything";
   const auto read = ReadCapture(json{{"extensions", {request, 5, request}}}.dump());
   ASSERT_EQ(read.size(), 2u);
-  EXPECT_EQ(read[0].key, "k");
+  EXPECT_EQ(read[0].key, kKey);
   EXPECT_EQ(read[0].description.at("functions"), json({{"f", "f"}}));
   EXPECT_FALSE(read[0].description.contains("more"));
 }
 
 TEST(ReadCapture, RefusesFieldsOfAnotherForm) {
   ASSERT_EQ(Accepted(Request()), 1u);
-  const std::pair<const char*, json> wrong[] = {{"key", 5},          {"key", nullptr},
-                                                {"name", ""},        {"name", "a;b"},
-                                                {"name", 5},         {"functions", {"f"}},
-                                                {"cpp", "int f();"}, {"functions", {{"f", {{"g", 1}}}}},
-                                                {"cflags", {1}},     {"include_paths", {}},
-                                                {"ldflags", {{}}},   {"error_handling", "yes"},
-                                                {"cuda", json(1.5)}, {"cflags", {std::string(kMaxFlagBytes, 'x')}}};
+  const std::pair<const char*, json> wrong[] = {{"key", 5},
+                                                {"key", nullptr},
+                                                {"name", ""},
+                                                {"name", "a;b"},
+                                                {"name", 5},
+                                                {"functions", {"f"}},
+                                                {"cpp", "int f();"},
+                                                {"functions", {{"f", {{"g", 1}}}}},
+                                                {"cflags", {1}},
+                                                {"include_paths", {}},
+                                                {"ldflags", {{}}},
+                                                {"error_handling", "yes"},
+                                                {"cuda", json(1.5)},
+                                                {"cflags", {std::string(kMaxFlagBytes, 'x')}},
+                                                {"key", "a"},
+                                                {"key", "../" + kKey.substr(3)},
+                                                {"key", kKey + "a"},
+                                                {"key", std::string(64, 'A')},
+                                                {"cpp", {std::string("a\0b", 3)}},
+                                                {"cflags", {std::string("-g\0x", 4)}}};
   for (const auto& [field, value] : wrong) {
     json request = Request();
     request[field] = value;

@@ -73,6 +73,7 @@ const std::vector<Entry>& Entries() {
       {{"build_timeout_s", "limit of one build"}, &Protocol::build_timeout_s},
       {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
       {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
+      {{"evaluation_timeout_s", "limit of a candidate's loading and calls together"}, &Protocol::evaluation_timeout_s},
       {{"reference_timeout_s", "limit of one call of the reference"}, &Protocol::reference_timeout_s},
       {{"memory_gb", "private memory of a runner, or of each program of a build"}, &Protocol::memory_gb},
   };
@@ -277,6 +278,7 @@ Status Protocol::Validate() const {
       {"build_timeout_s", build_timeout_s, kSmallest, kLongest},
       {"load_timeout_s", load_timeout_s, kSmallest, kLongest},
       {"call_timeout_s", call_timeout_s, kSmallest, kLongest},
+      {"evaluation_timeout_s", evaluation_timeout_s, kSmallest, kLongest},
       {"reference_timeout_s", reference_timeout_s, kSmallest, kLongest},
       {"memory_gb", memory_gb, kSmallest, kLongest},
   };

@@ -69,6 +69,7 @@ struct Protocol {
   double build_timeout_s = 180;
   double load_timeout_s = 60;
   double call_timeout_s = 30;
+  double evaluation_timeout_s = 600;  // of the candidate's loading and calls together
   double reference_timeout_s = 120;
   double memory_gb = 8;  // private memory of a runner, or of each program of a build
 

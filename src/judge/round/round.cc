@@ -13,6 +13,8 @@ namespace {
 
 using nlohmann::json;
 
+constexpr double kReadyTimeoutS = 60;  // a GPU runner loads its libraries before it answers an empty call
+constexpr double kLeastS = 0.1;
 constexpr double kStepTimeout = 120;  // of the engine's own steps, which take milliseconds
 
 Finding Incorrect(json mismatch, const RoundPlan& plan) {
@@ -41,6 +43,8 @@ Finding Incorrect(json mismatch, const RoundPlan& plan) {
   return finding;
 }
 
+bool IsLoading(CallKind kind) { return kind == CallKind::kLoad || kind == CallKind::kPrepare; }
+
 void AddBaseline(const json& baseline, Round* round) {
   round->baseline_us = baseline.at("us");
   round->baseline_clock_us = baseline.value("clock_us", round->baseline_us);
@@ -57,12 +61,12 @@ json LargerError(const json& a, const json& b) {
   return !b.is_number() || b.get<double>() > a.get<double>() ? b : a;
 }
 
-std::optional<Finding> FindingOf(const json& answer, CallKind kind, double timeout_s) {
+std::optional<Finding> FindingOf(const json& answer, CallKind kind, const std::string& limit) {
   const std::string end = answer.at("end");
-  const bool loading = kind == CallKind::kLoad || kind == CallKind::kPrepare;
+  const bool loading = IsLoading(kind);
   const char* what = loading ? "loading" : "a call";
   if (end == "timed_out") {
-    return Finding{Verdict::kTimedOut, fmt::format("{} did not end within {} s", what, timeout_s), "", nullptr};
+    return Finding{Verdict::kTimedOut, fmt::format("{} did not end within {}", what, limit), "", nullptr};
   }
   if (end == "died") {
     return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
@@ -126,13 +130,27 @@ Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
   return reply;
 }
 
+Rounds::Allowed Rounds::Allow(CallKind kind) const {
+  const bool loading = IsLoading(kind);
+  Allowed allowed{loading                      ? protocol_.load_timeout_s
+                  : kind == CallKind::kEmpty   ? kReadyTimeoutS
+                  : kind == CallKind::kProfile ? 2 * protocol_.call_timeout_s  // stops and tracing slow it down
+                                               : protocol_.call_timeout_s,
+                  ""};
+  allowed.limit = fmt::format("{} s ({})", allowed.seconds, loading ? "load_timeout_s" : "call_timeout_s");
+  const double left_s = protocol_.evaluation_timeout_s - spent_s_;
+  if (kind == CallKind::kEmpty || left_s >= allowed.seconds) return allowed;
+  return {std::max(left_s, kLeastS),
+          fmt::format("the {} s that loading and all calls may take together (evaluation_timeout_s)",
+                      protocol_.evaluation_timeout_s)};
+}
+
 // A runner that ran while it was stopped may have seen its inputs, or a busy machine had not quite stopped it. It gains
 // nothing by it, for it gets other inputs; one that does so again and again is no accident. One that came too early may
 // have met the last call's inputs, because others had work on the device: that says nothing of it, and it happens a few
 // times in a row at most, for then its inputs are in place before (session.cc).
 Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
-                                                           const std::function<Result<uint64_t>()>& prepare,
-                                                           double timeout_s) {
+                                                           const std::function<Result<uint64_t>()>& prepare) {
   constexpr int kMostRanFrozen = 4, kMostTooEarly = 8;
   const char* step = kind == CallKind::kForward   ? "call"
                      : kind == CallKind::kEmpty   ? "offset"
@@ -141,16 +159,20 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
   double gap_us = 0;
   for (int ran_frozen = 0, too_early = 0;;) {
     KB_ASSIGN_OR_RETURN(const uint64_t argument, prepare());
-    const json request = {
-        {"op", "call"}, {"kind", static_cast<int>(kind)}, {"argument", argument}, {"timeout_us", timeout_s * 1e6}};
-    KB_ASSIGN_OR_RETURN(const json answer, Step(step, request, timeout_s + kStepTimeout));
+    const Allowed allowed = Allow(kind);
+    const json request = {{"op", "call"},
+                          {"kind", static_cast<int>(kind)},
+                          {"argument", argument},
+                          {"timeout_us", allowed.seconds * 1e6}};
+    KB_ASSIGN_OR_RETURN(const json answer, Step(step, request, allowed.seconds + kStepTimeout));
+    if (kind != CallKind::kEmpty) spent_s_ += answer.at("us").get<double>() / 1e6;
     gap_us = std::max(gap_us, answer.at("gap_us").get<double>());
     if (answer.at("end") == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
     if (answer.at("end") == "too_early") {
       if (++too_early <= kMostTooEarly) continue;
       return Fail(ErrorCode::kEngine, "others have the device whenever the candidate is called; end what else uses it");
     }
-    if (auto finding = FindingOf(answer, kind, timeout_s)) return *finding;
+    if (auto finding = FindingOf(answer, kind, allowed.limit)) return *finding;
     Answer told{answer.at("us"), answer.at("report")};
     told.report["waited_us"] = answer.at("waited_us");
     told.report["gap_us"] = gap_us;
@@ -207,7 +229,7 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
     return seed;
   };
   // 3 and 4. Candidate: go, done, secret positions; then the runner is frozen again.
-  KB_ASSIGN_OR_RETURN(const auto answered, Ring(CallKind::kForward, prepare, protocol_.call_timeout_s));
+  KB_ASSIGN_OR_RETURN(const auto answered, Ring(CallKind::kForward, prepare));
   if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
@@ -258,7 +280,7 @@ Result<std::optional<Finding>> Rounds::Repeat() {
     KB_RETURN_IF_ERROR(Present("repeat"));
     return rng_seed_;
   };
-  KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, prepare, protocol_.call_timeout_s));
+  KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, prepare));
   if (auto* finding = std::get_if<Finding>(&answered)) return std::optional(std::move(*finding));
   KB_ASSIGN_OR_RETURN(const json same, Step("repeat", {{"op", "outputs_equal_kept"}}, kStepTimeout));
   if (same.at("equal")) return std::optional<Finding>();
@@ -278,12 +300,12 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
     KB_RETURN_IF_ERROR(Present("profile"));
     return rng_seed_;
   };
-  return Ring(CallKind::kProfile, prepare, 2 * protocol_.call_timeout_s);
+  return Ring(CallKind::kProfile, prepare);
 }
 
 Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
   if (fresh) KB_RETURN_IF_ERROR(DrawForProfile());
-  const double timeout_s = 2 * protocol_.call_timeout_s;  // stops slow it down
+  const double timeout_s = Allow(CallKind::kProfile).seconds;
   return Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
               timeout_s + kStepTimeout);
 }

@@ -30,7 +30,8 @@ struct Finding {
 nlohmann::json LargerError(const nlohmann::json& a, const nlohmann::json& b);
 
 // What the device's answer to a call (see kbd_call in device/c_api.h) says about the candidate; nothing if it is fine.
-std::optional<Finding> FindingOf(const nlohmann::json& answer, CallKind kind, double timeout_s);
+// `limit`: the time that it had, in words.
+std::optional<Finding> FindingOf(const nlohmann::json& answer, CallKind kind, const std::string& limit);
 
 struct RoundPlan {
   int index = 0;
@@ -79,9 +80,8 @@ class Rounds {
     double us = 0;
     nlohmann::json report;
   };
-  Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument, double timeout_s) {
-    return Ring(
-        kind, [argument] { return argument; }, timeout_s);
+  Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument) {
+    return Ring(kind, [argument] { return argument; });
   }
 
   // The reference is called in a process of its own, whose empty call takes so much longer than its events say.
@@ -111,8 +111,14 @@ class Rounds {
 
  private:
   // `prepare` presents the call's inputs and gives its argument; again for each attempt.
-  Result<std::variant<Answer, Finding>> Ring(CallKind kind, const std::function<Result<uint64_t>()>& prepare,
-                                             double timeout_s);
+  Result<std::variant<Answer, Finding>> Ring(CallKind kind, const std::function<Result<uint64_t>()>& prepare);
+  // What a call may take: the limit of its kind, or what the candidate's loading and calls have left of
+  // `evaluation_timeout_s`.
+  struct Allowed {
+    double seconds;
+    std::string limit;  // which one that is, in words
+  };
+  Allowed Allow(CallKind kind) const;
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
   Status Present(const char* step, bool in_place = false);
   Status DrawForProfile();
@@ -125,6 +131,7 @@ class Rounds {
   const Protocol& protocol_;
   StepTimes* times_;
   uint64_t rng_seed_ = 0;  // of the last draw
+  double spent_s_ = 0;     // by the candidate, loading and in calls
   std::optional<double> reference_offset_us_;
 };
 
