@@ -12,6 +12,8 @@ struct ScoreRow {
   std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
   // `protocol` names its changed keys too: "quick, precision=fp16".
   std::string torch;  // the version; empty, like device_name, for candidates that were rejected by their text
+  // Of a correct one: why no speedup of it counts, as a sentence; empty if there is no such reason.
+  std::string reason;
   std::optional<int64_t> sample;
   std::optional<double> speedup, low, high, baseline_us, candidate_us;
 };

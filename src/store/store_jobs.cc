@@ -81,6 +81,7 @@ ScoreRow ReadScoreRow(SQLite::Statement& query, const NamesOf& runs, const Names
   for (std::optional<double>* value : {&row.speedup, &row.low, &row.high, &row.baseline_us, &row.candidate_us}) {
     if (!query.getColumn(++column).isNull()) *value = query.getColumn(column).getDouble();
   }
+  row.reason = query.getColumn(++column).getString();
   return row;
 }
 
@@ -271,7 +272,8 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
         "SELECT run_id, device_id, id, created, model, problem, size, device, iif(rules = '', protocol, rules), "
         "baseline, "
         "candidate_path, "
-        "candidate_sha256, verdict, sample, speedup, low, high, baseline_us, candidate_us FROM evaluations "
+        "candidate_sha256, verdict, sample, speedup, low, high, baseline_us, candidate_us, "
+        "iif(verdict = 'correct', reason, '') FROM evaluations "
         "WHERE (?1 = '' OR problem = ?1) AND (?2 = '' OR verdict = ?2) "
         "AND (?3 = '' OR run_id = (SELECT id FROM runs WHERE name = ?3)) ORDER BY sequence");
     query.bind(1, filter.problem);

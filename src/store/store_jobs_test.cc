@@ -125,6 +125,20 @@ TEST_F(JobsTest, ScoresTellChangedRulesApart) {
   EXPECT_EQ(rows[1].protocol, "quick, precision=fp16");
 }
 
+TEST_F(JobsTest, ScoresSayWhyASpeedupDoesNotCount) {
+  Store store = Open();
+  json refused = RunEvaluation("a", 0), wrong = RunEvaluation("b", 1);
+  refused["reason"] = "authorship: library is not accepted under this protocol";
+  wrong["verdict"] = "incorrect";
+  wrong["reason"] = "one element is wrong";
+  ASSERT_TRUE(store.Add(refused));
+  ASSERT_TRUE(store.Add(wrong));
+  const auto rows = store.Scores().value();
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0].reason, refused["reason"]);
+  EXPECT_EQ(rows[1].reason, "");
+}
+
 TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   Store store = Open();
   ASSERT_TRUE(store.Add(RunEvaluation("a", 0)));
