@@ -7,6 +7,7 @@
 #include "cli/score_flags.h"
 #include "report/score_compare.h"
 #include "report/score_formats.h"
+#include "report/text.h"
 
 namespace kb::cli {
 namespace {
@@ -18,6 +19,7 @@ struct Flags {
   std::string a, b, by = "model";
   std::vector<double> thresholds = {0, 1};
   size_t most = 20;
+  bool ranges = false;
 };
 
 // Both names are there; a run is one model's, or else its samples of a problem would not be alike.
@@ -43,6 +45,27 @@ Status CheckNames(const Flags& flags, const std::vector<ScoreGroup>& groups) {
   return {};
 }
 
+// What differs is not known where a verdict or a time is missing, and to lack one must help nobody.
+Status CheckComplete(const Flags& flags, const CompareSheet& sheet) {
+  int64_t missing_a = 0, missing_b = 0;
+  const MissingSample* first = nullptr;
+  for (const SettingComparison& setting : sheet.settings) {
+    missing_a += setting.range.missing_a;
+    missing_b += setting.range.missing_b;
+    for (const std::vector<MissingSample>* missing : {&setting.missing_a, &setting.missing_b}) {
+      if (first == nullptr && !missing->empty()) first = &missing->front();
+    }
+  }
+  if (flags.ranges || first == nullptr) return {};
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format(
+          "{} of {}'s and {} of {}'s candidates have no verdict or no time, such as {}. `kernelbench "
+          "run` judges what has no verdict, with --again also what has no time; `kernelbench score` names all. Or give "
+          "--ranges, for what holds if they fail and if they pass",
+          missing_a, ModelLabel(flags.a), missing_b, ModelLabel(flags.b), OneLine(first->label(), 200)));
+}
+
 Status Compare(const Flags& flags) {
   KB_ASSIGN_OR_RETURN(const std::string format, FormatOf(flags.common, kFormats));
   KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(flags.common));
@@ -63,6 +86,7 @@ Status Compare(const Flags& flags) {
                             "and baseline: `kernelbench score` shows what each was judged on",
                             flags.a, flags.b));
   }
+  KB_RETURN_IF_ERROR(CheckComplete(flags, sheet));
   const auto write = format == "json" ? CompareJson : format == "markdown" ? CompareMarkdown : CompareTerminal;
   return WriteOutput(flags.common, write(sheet));
 }
@@ -83,6 +107,8 @@ void AddCompare(CLI::App* app, int* exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 1e9));
+  command->add_flag("--ranges", flags->ranges,
+                    "where verdicts or times are missing, compare as if they fail and as if they pass");
   command->add_option("--most", flags->most, "how many problems that differ to list")->capture_default_str();
   command->callback([flags, exit_code] {
     const Status done = Compare(*flags);

@@ -92,13 +92,22 @@ Status CheckRuns(const ScoreFlags& flags, const std::vector<std::string>& there)
   return {};
 }
 
-Result<std::vector<RunJob>> JobsWithoutVerdict(const Store& store, const std::vector<std::string>& runs) {
+// Why the job has no verdict.
+std::string WhyOf(const Job& job) {
+  if (job.state == "failed") return job.error.empty() ? "the engine failed" : job.error;
+  const std::string before = job.error.empty() ? "" : fmt::format(" (its last attempt: {})", job.error);
+  if (job.state == "queued") return "it is queued" + before;
+  return (OwnerLives(job.owner) ? "it is being judged" : "it was interrupted") + before;
+}
+
+// All jobs of the runs that have some without a verdict.
+Result<std::vector<RunJob>> JobsOfOpenRuns(const Store& store, const std::vector<std::string>& runs) {
+  const auto done = [](const Job& job) { return job.state == "done"; };
   std::vector<RunJob> jobs;
   for (const std::string& run : runs) {
-    for (const char* state : {"failed", "queued", "running"}) {
-      KB_ASSIGN_OR_RETURN(const std::vector<Job> some, store.Jobs(run, state));
-      for (const Job& job : some) jobs.push_back({run, job});
-    }
+    KB_ASSIGN_OR_RETURN(const std::vector<Job> some, store.Jobs(run));
+    if (std::all_of(some.begin(), some.end(), done)) continue;
+    for (const Job& job : some) jobs.push_back({run, job, done(job) ? "" : WhyOf(job)});
   }
   return jobs;
 }
@@ -116,7 +125,9 @@ Status ApplyAudits(const Store& store, const std::vector<std::string>& runs, std
   for (ScoreRow& row : *rows) {
     const auto found = passed.find(row.id);
     const bool confirmed = found != passed.end() ? found->second : row.speedup.value_or(0) <= 1;
-    if (!confirmed) row.speedup = row.low = row.high = std::nullopt;
+    if (confirmed) continue;
+    row.speedup = row.low = row.high = std::nullopt;
+    row.reason = "no audit confirms its speedup";
   }
   return {};
 }
@@ -159,14 +170,21 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   StoreFilter rows;
   if (flags.runs.size() == 1) rows.run = flags.runs[0];
   KB_ASSIGN_OR_RETURN(input.rows, store.Scores(rows));
-  KB_ASSIGN_OR_RETURN(input.jobs, JobsWithoutVerdict(store, flags.runs.empty() ? runs : flags.runs));
+  KB_ASSIGN_OR_RETURN(input.jobs, JobsOfOpenRuns(store, flags.runs.empty() ? runs : flags.runs));
   if (flags.audited) KB_RETURN_IF_ERROR(ApplyAudits(store, runs, &input.rows));
+  const std::vector<ScoreRow> missing = RowsWithoutVerdict(input.jobs, input.rows);
+  input.rows.insert(input.rows.end(), missing.begin(), missing.end());
   const auto wanted = [&](const auto& item) {
     return Wanted(flags.models, item.model) && (flags.protocol.empty() || item.protocol == flags.protocol) &&
            (flags.size.empty() || item.size == flags.size) && filter.Takes(item.problem);
   };
   // A candidate rejected by its text names no device, only the kind it was meant for: it follows its group.
+  // So does one without a verdict, unless it is meant for another kind.
+  const auto other_kind = [&](const std::string& device) {
+    return (flags.device == "cpu" || flags.device == "cuda") && device != flags.device;
+  };
   const auto on_device = [&](const ScoreRow& row) {
+    if (row.verdict.empty() && other_kind(row.device)) return false;
     return flags.device.empty() || row.device == flags.device || row.device_name == flags.device ||
            row.device_name.empty();
   };
@@ -174,8 +192,7 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
                 [&](const ScoreRow& row) { return !wanted(row) || !on_device(row) || !Wanted(flags.runs, row.run); });
   // A job names its device's kind only.
   std::erase_if(input.jobs, [&](const RunJob& job) {
-    const bool other_kind = (flags.device == "cpu" || flags.device == "cuda") && job.job.device != flags.device;
-    return other_kind || !wanted(job.job);
+    return job.job.state == "done" || other_kind(job.job.device) || !wanted(job.job);
   });
   return input;
 }

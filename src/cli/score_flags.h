@@ -29,7 +29,7 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
 
 struct ScoreInput {
   std::vector<ScoreRow> rows;
-  std::vector<RunJob> jobs;  // without a verdict
+  std::vector<RunJob> jobs;  // without a verdict; `rows` hold them too
   ProblemTable problems;
 };
 

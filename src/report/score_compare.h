@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "report/score_groups.h"
-#include "score/compare.h"
+#include "report/score_missing.h"
+#include "score/compare_range.h"
 
 namespace kb {
 
@@ -15,7 +16,8 @@ struct SettingComparison {
   Setting setting;
   int64_t samples_a = 0, samples_b = 0;
   std::vector<std::string> torch_a, torch_b;
-  Comparison comparison;
+  ComparisonRange range;
+  std::vector<MissingSample> missing_a, missing_b;  // of problems in common
 };
 
 struct CompareSheet {

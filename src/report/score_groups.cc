@@ -32,9 +32,12 @@ void AddRow(Filling* filling, const ScoreRow& row) {
   AddOnce(&filling->group.torch, row.torch);
 }
 
-Setting SettingOf(const ScoreRow& row) { return {row.device, row.device_name, row.protocol, row.size, row.baseline}; }
-
-bool Newer(const ScoreRow* a, const ScoreRow* b) { return a->created >= b->created; }
+// Of the same sample. Without a verdict of its own a text has the one that it got before.
+bool Newer(const ScoreRow* a, const ScoreRow* b) {
+  if (a->verdict.empty() == b->verdict.empty()) return a->created >= b->created;
+  const bool same_text = a->sha256 == b->sha256 && !a->sha256.empty();
+  return same_text == b->verdict.empty();
+}
 
 // The rows of one problem in the order in which they were stored -> the newest of each sample, in order.
 SampleRows NewestOfEach(const SampleRows& rows, const std::vector<std::string>& runs) {
@@ -133,7 +136,13 @@ std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemT
   return groups;
 }
 
-Outcome OutcomeOf(const ScoreRow& row) { return {row.problem, row.verdict == "correct", row.speedup}; }
+Setting SettingOf(const ScoreRow& row) { return {row.device, row.device_name, row.protocol, row.size, row.baseline}; }
+
+Outcome OutcomeOf(const ScoreRow& row) {
+  Outcome outcome{row.problem, row.verdict == "correct", row.speedup};
+  outcome.missing = row.verdict.empty() || (outcome.correct && !Measured(outcome) && row.reason.empty());
+  return outcome;
+}
 
 std::vector<Outcome> ScoredOutcomes(const ScoreGroup& group) {
   std::vector<Outcome> outcomes;

@@ -27,6 +27,8 @@ struct Setting {
   std::string label() const;  // "NVIDIA H200 (cuda) · kernelbench · standard · against eager"
 };
 
+Setting SettingOf(const ScoreRow& row);
+
 struct ProblemSamples {
   std::string problem;
   ProblemFacts facts;  // of a problem that the table does not know: level and family "other"
@@ -46,10 +48,14 @@ enum class GroupBy { kModel, kRun };
 // counts, also where several runs judged the same text as the same sample of a model. Samples are in the order of their
 // numbers, those of the earlier run first; candidates without a number follow, one sample for each path.
 //
+// A row without a verdict (score_missing.h) is a sample too, unless its text has a verdict as that sample. It is newer
+// than verdicts of other texts.
+//
 // A candidate that was rejected by its text was near no device, so that its evaluation names none: it counts on every
 // device on which its run judged others under the same protocol, size and baseline.
 std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemTable& problems, GroupBy by);
 
+// Missing: without a verdict, or correct and without a time although its speedup would count.
 Outcome OutcomeOf(const ScoreRow& row);
 
 // All samples of the problems that count for scores.

@@ -49,14 +49,10 @@ std::vector<std::string> ThresholdTitles(const ScoreOptions& options) {
 
 std::string ScoreCells(const Score& score) {
   std::string html;
-  for (const CurvePoint& point : score.curve) {
-    html += Small(FormatShare(point.fast, false),
-                  point.fast.total > 0 ? FormatBounds(WilsonInterval(point.fast)) : std::string());
-  }
-  const auto& interval = score.geometric_interval;
-  html += Small(FormatSpeedup(score.geometric), interval ? FormatInterval(interval->low, interval->high) : "");
-  for (const auto& value : {score.geometric_faster, score.geometric_or_one, score.mean, score.median})
-    html += Small(FormatSpeedup(value), "");
+  for (size_t i = 0; i < score.curve.size(); ++i) html += Small(ShareText(score, i), ShareIntervalText(score, i));
+  html += Small(MeanText(score, &Figures::geometric), MeanIntervalText(score));
+  for (const auto mean : {&Figures::geometric_faster, &Figures::geometric_or_one, &Figures::mean, &Figures::median})
+    html += Small(MeanText(score, mean), "");
   return html;
 }
 
@@ -68,6 +64,10 @@ std::string Facts(const ModelScores& model) {
   const std::string facts =
       Problems(model.all) + ", " + CountText(model.samples) + (model.samples == 1 ? " sample" : " samples");
   return model.runs.empty() ? facts : facts + "; " + EscapeHtml(fmt::format("{}", fmt::join(model.runs, ", ")));
+}
+
+bool AnyMissing(const Models& models) {
+  return std::any_of(models.begin(), models.end(), [](const ModelScores* model) { return !model->missing.empty(); });
 }
 
 std::string ScoresCard(const Models& models, const ScoreOptions& options) {
@@ -86,9 +86,14 @@ std::string ScoresCard(const Models& models, const ScoreOptions& options) {
       options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : std::string();
   return Card("Scores",
               fmt::format("Of all problems that count, each with {}. Geometric mean, mean and median are over the "
-                          "correct ones, except where an incorrect one counts as 1×.{} In brackets: 95% confidence.",
-                          RepresentedBy(options), cap),
+                          "correct ones, except where an incorrect one counts as 1×.{} In brackets: 95% confidence.{}",
+                          RepresentedBy(options), cap, EscapeHtml(RangeNote(AnyMissing(models)))),
               Table(Heading({"Model"}, titles), rows, "dense"));
+}
+
+std::string CountRange(const Heatmap::Cell& cell) {
+  const std::string low = std::to_string(cell.count);
+  return cell.if_all_pass ? FormatRange(low, std::to_string(cell.if_all_pass->count)) : low;
 }
 
 std::string HeatCard(const char* title, const Heatmap& map) {
@@ -97,7 +102,7 @@ std::string HeatCard(const char* title, const Heatmap& map) {
     rows += "<tr>" + ModelCell(map.rows[i].model, i, "");
     for (const auto& cell : map.rows[i].cells) {
       rows += cell ? fmt::format("<td class='cell' style='--v:{:.3f}'>{}<br><small>{} of {}</small></td>", cell->value,
-                                 FormatPercent(cell->value), cell->count, cell->total)
+                                 ShareText(*cell, cell->if_all_pass), CountRange(*cell), cell->total)
                    : "<td class='num'>–</td>";
     }
     rows += "</tr>";
@@ -108,6 +113,10 @@ std::string HeatCard(const char* title, const Heatmap& map) {
               Table(Heading({"Model"}, titles), rows, "heat"));
 }
 
+std::string LowEndNote(const Models& models) {
+  return AnyMissing(models) ? " Drawn is the low end of each range: all that lack a verdict or a time fail." : "";
+}
+
 std::string CurvesCard(const Models& models) {
   std::vector<Curve> curves;
   for (const ModelScores* model : models) curves.push_back({ModelLabel(model->model), model->outcomes});
@@ -115,7 +124,7 @@ std::string CurvesCard(const Models& models) {
       "fast<sub>p</sub>",
       "The share of problems solved correctly and more than p times as fast as the baseline; at p = 0, correctly "
       "at any speed." +
-          std::string(models.size() == 1 ? " Shaded: 95% confidence (Wilson)." : ""),
+          std::string(models.size() == 1 ? " Shaded: 95% confidence (Wilson)." : "") + LowEndNote(models),
       "<div class='scroll'><div class='mid'>" + FastPPlot(curves) + "</div></div>");
 }
 
@@ -137,7 +146,7 @@ std::string SamplesCards(const Models& models, const ScoreOptions& options) {
     if (!several) continue;
     html += Card(p == 0 ? "pass@k" : "fast<sub>1</sub> of the best of k",
                  "The chance that one of k samples of a problem is correct" + std::string(p == 0 ? "" : " and faster") +
-                     ", unbiased. Bars: 95% confidence (bootstrap over problems).",
+                     ", unbiased. Bars: 95% confidence (bootstrap over problems)." + LowEndNote(models),
                  "<div class='scroll'><div class='mid'>" + SamplesOfKPlot(curves) + "</div></div>");
   }
   return html;
@@ -203,6 +212,23 @@ std::string UnscoredCard(const Models& models) {
                   "</div></details>");
 }
 
+std::string MissingCard(const Models& models) {
+  std::string rows;
+  for (const ModelScores* model : models) {
+    for (const MissingSample& each : model->missing) {
+      const std::string candidate = each.sample ? fmt::format("sample {}", *each.sample) : each.path;
+      rows += "<tr>";
+      for (const std::string& cell : {ModelLabel(model->model), each.problem, candidate, each.run,
+                                      std::string(each.id.empty() ? "verdict" : "time"), OneLine(each.reason, 300)})
+        rows += "<td>" + EscapeHtml(cell) + "</td>";
+      rows += "</tr>";
+    }
+  }
+  if (rows.empty()) return "";
+  return Card("Without a verdict or a time", "Candidates that make ranges of the scores, and why.",
+              Table("<th>Model</th><th>Problem</th><th>Candidate</th><th>Run</th><th>Lacks</th><th>Reason</th>", rows));
+}
+
 std::string EngineCard(const std::vector<EngineTrouble>& engine) {
   std::string rows;
   for (const EngineTrouble& each : engine) {
@@ -215,13 +241,10 @@ std::string EngineCard(const std::vector<EngineTrouble>& engine) {
         EscapeHtml(each.device + ", " + each.protocol + ", " + each.size), each.failed, each.unfinished, errors);
   }
   if (rows.empty()) return "";
-  return Card(
-      "Jobs without a verdict",
-      "The engine or the machine failed, or the run is not finished. They say nothing about candidates and count "
-      "for no score.",
-      Table("<th>Run</th><th>Model</th><th>Setting</th><th class='num'>failed</th><th class='num'>not "
-            "finished</th><th>Errors</th>",
-            rows));
+  return Card("Jobs without a verdict", "The engine or the machine failed, or the run is not finished.",
+              Table("<th>Run</th><th>Model</th><th>Setting</th><th class='num'>failed</th><th class='num'>not "
+                    "finished</th><th>Errors</th>",
+                    rows));
 }
 
 std::string SettingSection(const Setting& setting, const ScoreSheet& sheet) {
@@ -246,7 +269,7 @@ std::string SettingSection(const Setting& setting, const ScoreSheet& sheet) {
   html += ScoresCard(models, sheet.options) + heat("By level", &ModelScores::levels);
   html += "<div class='halves'>" + CurvesCard(models) + SamplesCards(models, sheet.options) + "</div>";
   return html + heat("By operator family", &ModelScores::families) + FunnelCard(models) + FailuresCard(models) +
-         UnscoredCard(models);
+         MissingCard(models) + UnscoredCard(models);
 }
 
 }  // namespace

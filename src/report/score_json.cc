@@ -25,19 +25,27 @@ Json ShareJson(double p, const Proportion& share) {
           {"interval", share.total ? Pair(WilsonInterval(share)) : Json()}};
 }
 
-Json Object(const Score& score) {
+Json Object(const Figures& figures) {
   Json curve = Json::array();
-  for (const CurvePoint& point : score.curve) curve.push_back(ShareJson(point.p, point.fast));
-  return {{"problems", score.problems},
-          {"correct", score.correct.count},
-          {"measured", score.measured},
+  for (const CurvePoint& point : figures.curve) curve.push_back(ShareJson(point.p, point.fast));
+  return {{"correct", figures.correct.count},
+          {"measured", figures.measured},
           {"fast_p", std::move(curve)},
-          {"geometric_mean", OrNull(score.geometric)},
-          {"geometric_mean_interval", Pair(score.geometric_interval)},
-          {"geometric_mean_faster", OrNull(score.geometric_faster)},
-          {"geometric_mean_incorrect_as_1", OrNull(score.geometric_or_one)},
-          {"mean", OrNull(score.mean)},
-          {"median", OrNull(score.median)}};
+          {"geometric_mean", OrNull(figures.geometric)},
+          {"geometric_mean_interval", Pair(figures.geometric_interval)},
+          {"geometric_mean_faster", OrNull(figures.geometric_faster)},
+          {"geometric_mean_incorrect_as_1", OrNull(figures.geometric_or_one)},
+          {"mean", OrNull(figures.mean)},
+          {"median", OrNull(figures.median)}};
+}
+
+Json Object(const Score& score) {
+  Json object = {{"problems", score.problems}};
+  object.update(Object(static_cast<const Figures&>(score)));
+  if (!score.if_all_pass) return object;
+  object["missing"] = score.missing;
+  object["if_all_pass"] = Object(*score.if_all_pass);
+  return object;
 }
 
 Json Object(const std::vector<Slice>& slices) {
@@ -53,13 +61,15 @@ Json Object(const AtK& at_k, const std::vector<double>& thresholds) {
   }
   return {{"k", at_k.k},
           {"fast_p", std::move(fast)},
-          {"best_speedup_incorrect_as_1", at_k.best.value},
-          {"best_speedup_interval", Pair(at_k.best.interval)}};
+          {"best_speedup_incorrect_as_1", at_k.best ? Json(at_k.best->value) : Json()},
+          {"best_speedup_interval", at_k.best ? Pair(at_k.best->interval) : Json()}};
 }
 
 Json Object(const ModelScores& scores, const ScoreOptions& options) {
   Json at_k = Json::array(), unscored = Json::array();
   for (const AtK& each : scores.at_k) at_k.push_back(Object(each, options.thresholds));
+  for (size_t i = 0; i < scores.at_k_if_all_pass.size(); ++i)
+    at_k[i]["if_all_pass"] = Object(scores.at_k_if_all_pass[i], options.thresholds);
   for (const UnscoredProblem& each : scores.unscored)
     unscored.push_back({{"problem", each.problem}, {"reason", each.reason}, {"samples", each.samples}});
   Json verdicts = Json::object();
@@ -108,34 +118,70 @@ Json Object(const EngineTrouble& trouble) {
 
 std::string Number(std::optional<double> value) { return value ? fmt::format("{}", *value) : ""; }
 
+// What `figures` has of a score, each after a comma.
+void AppendFigures(std::string* csv, const Figures& figures) {
+  for (const CurvePoint& point : figures.curve) {
+    const Bounds bounds = WilsonInterval(point.fast);
+    const bool any = point.fast.total > 0;
+    for (const double value : {point.fast.value, bounds.low, bounds.high})
+      *csv += "," + Number(any ? std::optional(value) : std::nullopt);
+  }
+  const auto& interval = figures.geometric_interval;
+  for (const auto& value : {figures.geometric, interval ? std::optional(interval->low) : std::nullopt,
+                            interval ? std::optional(interval->high) : std::nullopt, figures.geometric_faster,
+                            figures.geometric_or_one, figures.mean, figures.median}) {
+    *csv += "," + Number(value);
+  }
+}
+
+std::string FigureNames(const ScoreOptions& options, const std::string& suffix) {
+  std::string names;
+  for (const double p : options.thresholds)
+    names += fmt::format(",fast_{0}{1},fast_{0}_low{1},fast_{0}_high{1}", p, suffix);
+  for (const char* name : {"geometric_mean", "geometric_mean_low", "geometric_mean_high", "geometric_mean_faster",
+                           "geometric_mean_incorrect_as_1", "mean", "median"})
+    names += fmt::format(",{}{}", name, suffix);
+  return names;
+}
+
 void AppendLine(std::string* csv, const ModelScores& model, const std::string& part, const std::string& name,
-                const Score& score) {
+                const Score& score, bool ranges) {
   const Setting& setting = model.setting;
   for (const std::string& text : {model.model, setting.device, setting.device_name, setting.protocol, setting.size,
                                   setting.baseline, part, name}) {
     *csv += CsvField(text) + ",";
   }
   *csv += fmt::format("{},{},{}", score.problems, score.correct.count, score.measured);
-  for (const CurvePoint& point : score.curve) {
-    const Bounds bounds = WilsonInterval(point.fast);
-    const bool any = point.fast.total > 0;
-    for (const double value : {point.fast.value, bounds.low, bounds.high})
-      *csv += "," + Number(any ? std::optional(value) : std::nullopt);
-  }
-  const auto& interval = score.geometric_interval;
-  for (const auto& value : {score.geometric, interval ? std::optional(interval->low) : std::nullopt,
-                            interval ? std::optional(interval->high) : std::nullopt, score.geometric_faster,
-                            score.geometric_or_one, score.mean, score.median}) {
-    *csv += "," + Number(value);
+  AppendFigures(csv, score);
+  if (ranges) {
+    *csv += fmt::format(",{}", score.missing);
+    AppendFigures(csv, score.if_all_pass ? *score.if_all_pass : static_cast<const Figures&>(score));
   }
   *csv += "\r\n";
 }
 
 }  // namespace
 
+nlohmann::ordered_json MissingJson(const std::vector<MissingSample>& missing) {
+  Json list = Json::array();
+  for (const MissingSample& each : missing) {
+    list.push_back({{"problem", each.problem},
+                    {"sample", each.sample ? Json(*each.sample) : Json()},
+                    {"run", each.run},
+                    {"candidate", each.path},
+                    {"lacks", each.id.empty() ? "verdict" : "time"},
+                    {"evaluation", each.id.empty() ? Json() : Json(each.id)},
+                    {"reason", each.reason}});
+  }
+  return list;
+}
+
 std::string ScoreJson(const ScoreSheet& sheet) {
   Json models = Json::array(), engine = Json::array();
-  for (const ModelScores& model : sheet.models) models.push_back(Object(model, sheet.options));
+  for (const ModelScores& model : sheet.models) {
+    models.push_back(Object(model, sheet.options));
+    if (!model.missing.empty()) models.back()["missing"] = MissingJson(model.missing);
+  }
   for (const EngineTrouble& trouble : sheet.engine) engine.push_back(Object(trouble));
   const Json whole = {
       {"schema", 1},
@@ -151,15 +197,15 @@ std::string ScoreJson(const ScoreSheet& sheet) {
 
 std::string ScoreCsv(const ScoreSheet& sheet) {
   std::string csv = "model,device,device_name,protocol,size,baseline,part,name,problems,correct,measured";
-  for (const double p : sheet.options.thresholds) csv += fmt::format(",fast_{0},fast_{0}_low,fast_{0}_high", p);
-  csv +=
-      ",geometric_mean,geometric_mean_low,geometric_mean_high,geometric_mean_faster,geometric_mean_incorrect_as_1,"
-      "mean,median\r\n";
+  csv += FigureNames(sheet.options, "");
+  const bool ranges = AnyMissing(sheet);
+  if (ranges) csv += ",missing" + FigureNames(sheet.options, "_if_all_pass");
+  csv += "\r\n";
   for (const ModelScores& model : sheet.models) {
-    AppendLine(&csv, model, "all", "", model.all);
-    AppendLine(&csv, model, "without_metr", "", model.without_metr);
-    for (const Slice& slice : model.levels) AppendLine(&csv, model, "level", slice.name, slice.score);
-    for (const Slice& slice : model.families) AppendLine(&csv, model, "family", slice.name, slice.score);
+    AppendLine(&csv, model, "all", "", model.all, ranges);
+    AppendLine(&csv, model, "without_metr", "", model.without_metr, ranges);
+    for (const Slice& slice : model.levels) AppendLine(&csv, model, "level", slice.name, slice.score, ranges);
+    for (const Slice& slice : model.families) AppendLine(&csv, model, "family", slice.name, slice.score, ranges);
   }
   return csv;
 }

@@ -10,35 +10,31 @@ namespace kb {
 namespace {
 
 Score MakeScore(const std::vector<Outcome>& outcomes, const ScoreOptions& options) {
-  Score score;
-  score.problems = static_cast<int64_t>(outcomes.size());
-  score.correct = FastP(outcomes, 0);
-  score.fast_1 = FastP(outcomes, 1);
-  score.curve = FastPCurve(outcomes, options.thresholds);
-  const std::vector<Outcome> capped = options.cap ? Capped(outcomes, *options.cap) : outcomes;
-  score.measured = static_cast<int64_t>(CorrectSpeedups(capped).size());
-  score.geometric = GeometricMean(capped);
-  score.geometric_interval = GeometricMeanInterval(capped);
-  score.geometric_faster = GeometricMeanFaster(capped);
-  score.geometric_or_one = GeometricMeanOrOne(capped);
-  score.mean = MeanSpeedup(capped);
-  score.median = MedianSpeedup(capped);
-  return score;
+  FigureRange range = FigureRangeOf(outcomes, options.thresholds, options.cap);
+  return {std::move(range.if_all_fail), static_cast<int64_t>(outcomes.size()), range.missing,
+          std::move(range.if_all_pass)};
 }
 
-// The best of the first k samples.
+// The best of the first k samples, which any missing one of them may better.
 Outcome Represent(const ProblemSamples& problem, size_t k) {
   Outcome best = OutcomeOf(*problem.samples[0]);
+  bool missing = best.missing;
   for (size_t i = 1; i < std::min(k, problem.samples.size()); ++i) {
     const Outcome other = OutcomeOf(*problem.samples[i]);
+    missing = missing || other.missing;
     const auto rank = [](const Outcome& o) { return std::pair(o.correct, Measured(o) ? *o.speedup : 0); };
     if (rank(other) > rank(best)) best = other;
   }
+  best.missing = missing;
   return best;
 }
 
 void CountVerdicts(const ProblemSamples& problem, ModelScores* scores) {
   for (const ScoreRow* row : problem.samples) {
+    if (row->verdict.empty()) {
+      ++scores->funnel.generated;
+      continue;
+    }
     const VerdictKind& kind = FindVerdict(row->verdict);
     auto& verdicts = scores->verdicts;
     const auto found =
@@ -108,14 +104,23 @@ ModelScores ScoreModel(const ScoreGroup& group, const ScoreOptions& options) {
   scores.levels = Slices(levels, options);
   scores.families = Slices(families, options);
   const std::vector<Outcome> samples = ScoredOutcomes(group);
-  scores.at_k =
-      ScoresAtK(samples, options.ks.empty() ? SampleCounts(samples) : options.ks, options.thresholds, options.cap);
+  const std::vector<int64_t> ks = options.ks.empty() ? SampleCounts(samples) : options.ks;
+  scores.at_k = ScoresAtK(samples, ks, options.thresholds, options.cap);
+  scores.missing = MissingSamples(group);
+  if (!scores.missing.empty())
+    scores.at_k_if_all_pass = ScoresAtK(IfAllPass(samples), ks, options.thresholds, options.cap);
   return scores;
+}
+
+Heatmap::Cell CellOf(const Score& score) {
+  Heatmap::Cell cell{score.fast_1, {}};
+  if (score.if_all_pass) cell.if_all_pass = score.if_all_pass->fast_1;
+  return cell;
 }
 
 std::vector<EngineTrouble> EngineTroubles(std::span<const RunJob> jobs) {
   std::map<std::tuple<std::string, std::string, std::string, std::string, std::string>, EngineTrouble> troubles;
-  for (const auto& [run, job] : jobs) {
+  for (const auto& [run, job, why] : jobs) {
     if (job.state == "done") continue;
     EngineTrouble& trouble = troubles[{run, job.model, job.device, job.protocol, job.size}];
     trouble.run = run;
@@ -165,7 +170,7 @@ std::vector<Heatmap> Heatmaps(const ScoreSheet& sheet, std::vector<Slice> ModelS
       row.cells.resize(map.parts.size());
       for (const Slice& slice : model.*slices) {
         const auto column = std::find(map.parts.begin(), map.parts.end(), slice.name) - map.parts.begin();
-        row.cells[static_cast<size_t>(column)] = slice.score.fast_1;
+        row.cells[static_cast<size_t>(column)] = CellOf(slice.score);
       }
     }
   }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "report/score_groups.h"
+#include "report/score_missing.h"
+#include "score/figures.h"
 #include "score/samples.h"
-#include "store/job.h"
 
 namespace kb {
 
@@ -22,13 +22,10 @@ struct ScoreOptions {
   std::optional<double> cap;  // on each speedup, for means
 };
 
-// Over problems, each counting once.
-struct Score {
-  int64_t problems = 0, measured = 0;
-  Proportion correct, fast_1;
-  std::vector<CurvePoint> curve;
-  std::optional<double> geometric, geometric_faster, geometric_or_one, mean, median;
-  std::optional<Bounds> geometric_interval;
+// Over problems, each counting once. Its own figures are what they are if all missing ones fail.
+struct Score : Figures {
+  int64_t problems = 0, missing = 0;
+  std::optional<Figures> if_all_pass;  // absent where nothing is missing
 };
 
 struct Slice {
@@ -52,24 +49,20 @@ struct ModelScores {
   std::vector<std::string> runs, torch;
   int64_t samples = 0, fewest_samples = 0, most_samples = 0;  // of scored problems; fewest and most of a problem
   Score all, without_metr;
-  std::vector<Slice> levels, families;  // in natural order, "other" last
-  std::vector<AtK> at_k;
+  std::vector<Slice> levels, families;      // in natural order, "other" last
+  std::vector<AtK> at_k, at_k_if_all_pass;  // the second one is empty where nothing is missing
+  std::vector<MissingSample> missing;
   std::vector<std::pair<std::string, int64_t>> verdicts;  // those that occur, in the order of VerdictKinds()
   Funnel funnel;
   std::vector<UnscoredProblem> unscored;
   std::vector<Outcome> outcomes;  // those that `all` is about
 };
 
-// Jobs of a run that have no verdict. They say nothing about candidates and count for no score.
+// Jobs of a run that have no verdict.
 struct EngineTrouble {
   std::string run, model, device, protocol, size;
   int64_t failed = 0, unfinished = 0;
   std::map<std::string, int64_t> errors;  // of the failed ones, with how often
-};
-
-struct RunJob {
-  std::string run;
-  Job job;
 };
 
 struct ScoreSheet {
@@ -78,6 +71,7 @@ struct ScoreSheet {
   std::vector<EngineTrouble> engine;
 };
 
+// `rows` hold those of RowsWithoutVerdict(); `jobs` are only counted.
 ScoreSheet MakeScoreSheet(std::span<const ScoreRow> rows, std::span<const RunJob> jobs, const ProblemTable& problems,
                           const ScoreOptions& options);
 
@@ -85,9 +79,12 @@ ScoreSheet MakeScoreSheet(std::span<const ScoreRow> rows, std::span<const RunJob
 struct Heatmap {
   Setting setting;
   std::vector<std::string> parts;
+  struct Cell : Proportion {
+    std::optional<Proportion> if_all_pass;
+  };
   struct Row {
     std::string model;
-    std::vector<std::optional<Proportion>> cells;  // one a part
+    std::vector<std::optional<Cell>> cells;  // one a part
   };
   std::vector<Row> rows;
 };

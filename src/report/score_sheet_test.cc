@@ -167,9 +167,123 @@ TEST(ScoreSheetTest, FailuresOfTheEngineAreApart) {
   EXPECT_EQ(sheet.engine[0].failed, 2);
   EXPECT_EQ(sheet.engine[0].unfinished, 1);
   EXPECT_EQ(sheet.engine[0].errors.at("no device"), 1);
-  EXPECT_EQ(sheet.models[0].all.problems, 1) << "and count for no score";
+  EXPECT_EQ(sheet.models[0].all.problems, 1) << "candidates without a verdict count by their rows";
   EXPECT_THAT(ScoreTerminal(sheet), HasSubstr("2 failed, 1 not finished"));
   EXPECT_THAT(ScoreHtml(sheet), HasSubstr("1× killed"));
+}
+
+RunJob FailedJob(const std::string& problem, int sample) {
+  RunJob failed{"r", {}, "the GPU fell off the bus"};
+  failed.job.model = "m";
+  failed.job.problem = problem;
+  failed.job.device = "cuda";
+  failed.job.protocol = "kernelbench";
+  failed.job.size = "standard";
+  failed.job.sample = sample;
+  failed.job.path = "failed.py";
+  failed.job.sha256 = "its text";
+  failed.job.state = "failed";
+  return failed;
+}
+
+// The rows and those of the jobs.
+std::vector<ScoreRow> WithMissing(std::vector<ScoreRow> rows, const std::vector<RunJob>& jobs) {
+  const std::vector<ScoreRow> missing = RowsWithoutVerdict(jobs, rows);
+  rows.insert(rows.end(), missing.begin(), missing.end());
+  return rows;
+}
+
+TEST(ScoreMissingTest, AJobIsMissingWhereItsRunWasJudged) {
+  RunJob done = FailedJob("1/1", 0), failed = FailedJob("1/2", 0);
+  done.job.state = "done";
+  done.job.protocol = failed.job.protocol = "kernelbench, precision=fp16, p=1.50";  // as it was given
+  std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("1/10", 0, 2.0), Row("1/10", 0, 2.0)};
+  done.job.evaluation_id = rows[0].id;
+  rows[0].protocol = "kernelbench, p=1.5, precision=fp16";  // as it was understood
+  rows[1].run = "other";
+  rows[2].model = "n";
+  const auto of = [&](const std::vector<RunJob>& jobs) {
+    std::vector<std::string> labels;
+    for (const ScoreRow& row : RowsWithoutVerdict(jobs, rows)) labels.push_back(SettingOf(row).label());
+    return labels;
+  };
+  EXPECT_THAT(of({done}), ElementsAre());
+  EXPECT_THAT(of({done, failed}), ElementsAre(SettingOf(rows[0]).label())) << "as the run's done jobs tell";
+  EXPECT_THAT(of({FailedJob("1/2", 0)}), ElementsAre(SettingOf(rows[1]).label())) << "as its model elsewhere";
+  RunJob strict = FailedJob("1/2", 0);
+  strict.job.protocol = "strict";
+  EXPECT_THAT(of({strict}), ElementsAre("cuda · strict · standard · against –")) << "nothing was judged by these rules";
+  rows.push_back(Row("1/10", 1, 2.0));
+  rows.back().device_name = "Other GPU";
+  rows.push_back(Row("1/10", 2, 2.0));
+  EXPECT_EQ(of({FailedJob("1/2", 0)}).size(), 2u) << "on either device";
+  rows[3].device_name = "";
+  EXPECT_EQ(of({FailedJob("1/2", 0)}).size(), 1u) << "what was rejected by its text tells no device";
+}
+
+TEST(ScoreMissingTest, ATextKeepsItsVerdict) {
+  const std::vector<ScoreRow> judged = {Row("1/1", 0, 2.0)};
+  const auto speedups = [&](const RunJob& job) {
+    const std::vector<ScoreRow> rows = WithMissing(judged, {job});
+    std::vector<std::optional<double>> found;
+    const auto groups = GroupRows(rows, kProblems, GroupBy::kModel);
+    for (const ProblemSamples& problem : groups.at(0).problems) {
+      for (const ScoreRow* row : problem.samples) found.push_back(row->speedup);
+    }
+    return found;
+  };
+  RunJob again = FailedJob("1/1", 0);
+  EXPECT_THAT(speedups(again), ElementsAre(std::nullopt)) << "another text, which is the newest";
+  again.job.sha256 = judged[0].sha256;
+  EXPECT_THAT(speedups(again), ElementsAre(2.0));
+  again.run = "other";
+  EXPECT_THAT(speedups(again), ElementsAre(2.0)) << "the same text as the same sample";
+  again.job.sample = 1;
+  EXPECT_THAT(speedups(again), ElementsAre(2.0, std::nullopt));
+}
+
+// An engine that fails at will must improve nothing.
+TEST(ScoreMissingTest, AFailedJobNeverImprovesAScore) {
+  const std::vector<ScoreRow> solved = {Row("1/1", 0, 2.0), Row("1/2", 0, 3.0)};
+  std::vector<ScoreRow> wrong = solved;
+  wrong.push_back(Row("1/10", 0, {}, "incorrect"));
+  const ModelScores failed = Sheet(WithMissing(solved, {FailedJob("1/10", 0)})).models.at(0);
+  const ModelScores known = Sheet(wrong).models.at(0);
+  EXPECT_EQ(failed.all.problems, 3);
+  EXPECT_EQ(failed.all.fast_1.value, known.all.fast_1.value);
+  EXPECT_EQ(failed.all.geometric_or_one, known.all.geometric_or_one);
+  EXPECT_EQ(failed.all.if_all_pass->fast_1.value, 1);
+  EXPECT_EQ(failed.at_k[0].fast[0].value, known.at_k[0].fast[0].value);
+  EXPECT_EQ(failed.at_k_if_all_pass[0].fast[0].value, 1);
+  EXPECT_FALSE(known.all.if_all_pass);
+  EXPECT_TRUE(known.at_k_if_all_pass.empty());
+  EXPECT_FALSE(failed.families[0].score.if_all_pass) << "the loss is whole";
+  EXPECT_TRUE(failed.families[1].score.if_all_pass);
+}
+
+TEST(ScoreMissingTest, WhatIsMissingIsNamed) {
+  std::vector<ScoreRow> rows = {Row("1/1", 0, {}), Row("1/2", 0, {}), Row("1/10", 0, 2.0)};
+  rows[0].protocol = rows[1].protocol = rows[2].protocol = "quick";
+  rows[1].reason = "authorship: library is not accepted under this protocol";
+  std::vector<RunJob> jobs = {FailedJob("2/1", 3), FailedJob("2/2", 0)};
+  for (RunJob& each : jobs) each.job.protocol = "quick";
+  const ModelScores scores = Sheet(WithMissing(rows, jobs)).models.at(0);
+  ASSERT_EQ(scores.missing.size(), 2u) << "an unscored problem and a speedup that does not count lack nothing";
+  EXPECT_EQ(scores.missing[0].label(),
+            "1/1 sample 0, run r: correct, but no time: evaluation " + rows[0].id + " measured none");
+  EXPECT_EQ(scores.missing[1].label(), "2/1 sample 3, run r: no verdict: the GPU fell off the bus");
+  EXPECT_EQ(scores.all.missing, 2);
+}
+
+TEST(ScoreSheetTest, WithKAnySampleThatIsMissingMayBeTheBest) {
+  const std::vector<ScoreRow> rows = WithMissing({Row("1/1", 0, 1.5)}, {FailedJob("1/1", 1)});
+  EXPECT_FALSE(Sheet(rows).models[0].all.if_all_pass) << "the first sample counts, and is known";
+  ScoreOptions two;
+  two.ks = {2};
+  const Score score = Sheet(rows, two).models[0].all;
+  EXPECT_DOUBLE_EQ(*score.geometric, 1.5);
+  EXPECT_EQ(score.curve.back().fast.count, 0);
+  EXPECT_EQ(score.if_all_pass->curve.back().fast.count, 1);
 }
 
 TEST(ScoreSheetTest, HeatmapHasACellOnlyWhereThereAreProblems) {
@@ -215,6 +329,75 @@ TEST(ScoreFormatsTest, JsonSaysNullForWhatWasNotMeasured) {
   const json none = json::parse(ScoreJson(Sheet({Row("2/2", 0, 1.0)})));
   EXPECT_EQ(none["models"][0]["all"]["fast_p"][0]["value"], nullptr) << "of no problem there is no share";
   EXPECT_TRUE(json::parse(ScoreJson(Sheet({})))["models"].empty());
+}
+
+TEST(ScoreFormatsTest, EveryFormatShowsRanges) {
+  const std::vector<RunJob> jobs = {FailedJob("2/1", 0)};
+  const ScoreSheet sheet =
+      MakeScoreSheet(WithMissing({Row("1/1", 0, 2.0), Row("1/10", 0, 0.5)}, jobs), jobs, kProblems, {});
+  const char kMissing[] = "2/1 sample 0, run r: no verdict: the GPU fell off the bus";
+  for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet)})
+    EXPECT_THAT(text, testing::AllOf(HasSubstr("33.3% to 66.7%"), HasSubstr("1.000× to ?"), HasSubstr(kMissing),
+                                     HasSubstr("is an end without a bound")));
+  const std::string html = ScoreHtml(sheet);
+  EXPECT_THAT(html, testing::AllOf(HasSubstr("33.3% to 66.7%"), HasSubstr("1.000× to ?"), HasSubstr("0 to 1 of 1"),
+                                   HasSubstr("Without a verdict or a time"), HasSubstr("low end of each range")));
+  const std::string csv = ScoreCsv(sheet);
+  EXPECT_THAT(csv, testing::AllOf(HasSubstr("mean,median,missing,fast_0_if_all_pass,"),
+                                  HasSubstr(",mean_if_all_pass,median_if_all_pass\r\n")));
+  const json model = json::parse(ScoreJson(sheet))["models"][0];
+  const json& all = model["all"];
+  EXPECT_EQ(all["fast_p"][3]["count"], 1);
+  EXPECT_EQ(all["missing"], 1);
+  EXPECT_EQ(all["if_all_pass"]["fast_p"][3]["count"], 2);
+  EXPECT_EQ(all["if_all_pass"]["geometric_mean"], nullptr);
+  EXPECT_EQ(all["if_all_pass"]["median"], 2.0);
+  EXPECT_FALSE(model["levels"]["level1"].contains("if_all_pass"));
+  EXPECT_EQ(model["of_k_samples"][0]["if_all_pass"]["best_speedup_incorrect_as_1"], nullptr);
+  EXPECT_EQ(model["missing"][0]["lacks"], "verdict");
+}
+
+TEST(ScoreFormatsTest, WithoutAnythingMissingNothingIsARange) {
+  const ScoreSheet sheet = Sheet({Row("1/1", 0, 2.0), Row("1/10", 0, {}, "incorrect")});
+  for (const std::string& text :
+       {ScoreTerminal(sheet), ScoreMarkdown(sheet), ScoreHtml(sheet), ScoreCsv(sheet), ScoreJson(sheet)}) {
+    for (const char* word : {"% to ", "× to ", "missing", "if_all_pass"}) EXPECT_THAT(text, Not(HasSubstr(word)));
+  }
+}
+
+TEST(ScoreFormatsTest, CompareShowsRanges) {
+  std::vector<ScoreRow> rows;
+  std::vector<RunJob> jobs;
+  for (int problem = 0; problem < 40; ++problem) {
+    ScoreRow b = Row(std::to_string(problem), 0, 1.5, problem < 30 ? "incorrect" : "correct");
+    b.model = "n";
+    rows.push_back(b);
+    if (problem < 2) {
+      jobs.push_back(FailedJob(b.problem, 0));
+    } else {
+      rows.push_back(Row(b.problem, 0, 2.0));
+    }
+  }
+  CompareSheet sheet;
+  sheet.a = "m";
+  sheet.b = "n";
+  sheet.thresholds = {0};
+  rows = WithMissing(rows, jobs);
+  CompareGroups(GroupRows(rows, {}, GroupBy::kModel), &sheet);
+  ASSERT_EQ(sheet.settings.size(), 1u);
+  EXPECT_THAT(CompareTerminal(sheet),
+              testing::AllOf(HasSubstr("without a verdict or a time: 2 and 0"), HasSubstr("95% to 100%"),
+                             HasSubstr("+70.0 to +75.0 points"), HasSubstr("m is better"), HasSubstr(" to ?"),
+                             HasSubstr("m: 0 sample 0, run r: no verdict")));
+  EXPECT_THAT(CompareMarkdown(sheet), HasSubstr("| fast\\_0 | 95% to 100% | 25% | +70.0 to +75.0 points |"));
+  const json setting = json::parse(CompareJson(sheet))["settings"][0];
+  EXPECT_EQ(setting["fast_p"][0]["difference_shown"], true);
+  EXPECT_DOUBLE_EQ(setting["lowest"]["fast_p"][0]["difference"], 0.7);
+  EXPECT_DOUBLE_EQ(setting["highest"]["fast_p"][0]["difference"], 0.75);
+  EXPECT_EQ(setting["highest"]["speedup_with_floor"], nullptr);
+  EXPECT_EQ(setting["speedup_with_floor"]["difference_shown"], false) << "one end is not known";
+  EXPECT_EQ(setting["missing_a"].size(), 2u);
+  for (const json& pair : setting["differ_most"]) EXPECT_GE(std::stoi(pair["problem"].get<std::string>()), 2);
 }
 
 TEST(ScoreFormatsTest, EveryFormatStandsNothingToShow) {

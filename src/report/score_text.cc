@@ -15,6 +15,9 @@ namespace {
 constexpr size_t kNameColumns = 40;
 constexpr size_t kLineColumns = 150;
 
+constexpr std::optional<double> Figures::*kMeans[] = {&Figures::geometric, &Figures::geometric_faster,
+                                                      &Figures::geometric_or_one, &Figures::mean, &Figures::median};
+
 std::vector<std::string> ScoreHeading(const ScoreOptions& options) {
   std::vector<std::string> heading = {"", "problems"};
   for (const double p : options.thresholds) heading.push_back(ThresholdName(p));
@@ -24,20 +27,15 @@ std::vector<std::string> ScoreHeading(const ScoreOptions& options) {
 
 std::vector<std::string> ScoreCells(const std::string& name, const Score& score) {
   std::vector<std::string> cells = {OneLine(name, kNameColumns), CountText(score.problems)};
-  for (const CurvePoint& point : score.curve) cells.push_back(FormatShare(point.fast, false));
-  for (const auto& value :
-       {score.geometric, score.geometric_faster, score.geometric_or_one, score.mean, score.median}) {
-    cells.push_back(FormatSpeedup(value));
-  }
+  for (size_t i = 0; i < score.curve.size(); ++i) cells.push_back(ShareText(score, i));
+  for (const auto mean : kMeans) cells.push_back(MeanText(score, mean));
   return cells;
 }
 
 std::vector<std::string> IntervalCells(const Score& score) {
   std::vector<std::string> cells = {"", ""};
-  for (const CurvePoint& point : score.curve)
-    cells.push_back(point.fast.total > 0 ? FormatBounds(WilsonInterval(point.fast)) : "");
-  if (score.geometric_interval)
-    cells.push_back(FormatInterval(score.geometric_interval->low, score.geometric_interval->high));
+  for (size_t i = 0; i < score.curve.size(); ++i) cells.push_back(ShareIntervalText(score, i));
+  if (score.geometric_interval) cells.push_back(MeanIntervalText(score));
   return cells;
 }
 
@@ -55,14 +53,14 @@ std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) 
   TextTable table{{{"best of k samples"}}};
   for (const double p : options.thresholds) table.rows[0].push_back(ThresholdName(p));
   table.rows[0].push_back("speedup, incorrect as 1");
-  for (const AtK& at_k : model.at_k) {
-    std::vector<std::string> values = {fmt::format("k = {}", at_k.k)}, intervals = {""};
-    for (const Estimate& share : at_k.fast) {
-      values.push_back(FormatPercent(share.value));
-      intervals.push_back(FormatBounds(share.interval));
+  for (size_t k = 0; k < model.at_k.size(); ++k) {
+    std::vector<std::string> values = {fmt::format("k = {}", model.at_k[k].k)}, intervals = {""};
+    for (size_t i = 0; i < options.thresholds.size(); ++i) {
+      values.push_back(ShareText(model, k, i));
+      intervals.push_back(ShareIntervalText(model, k, i));
     }
-    values.push_back(FormatSpeedup(at_k.best.value));
-    intervals.push_back(FormatInterval(at_k.best.interval.low, at_k.best.interval.high));
+    values.push_back(BestText(model, k));
+    intervals.push_back(BestIntervalText(model, k));
     table.rows.push_back(values);
     table.rows.push_back(intervals);
   }
@@ -83,6 +81,12 @@ std::string FailureLine(const ModelScores& model) {
       line += fmt::format("{}{} {}", line.empty() ? "" : ", ", CountText(count), FindVerdict(verdict).label);
   }
   return line.empty() ? "" : "  failures   " + line + "\n";
+}
+
+std::string MissingLines(const std::vector<MissingSample>& missing) {
+  std::string lines;
+  for (const std::string& label : MissingLabels(missing)) lines += "  missing    " + label + "\n";
+  return lines;
 }
 
 std::string UnscoredLines(const ModelScores& model) {
@@ -108,7 +112,7 @@ std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
     out += fmt::format(", {} a problem", CountText(model.most_samples));
   }
   return out + "\n" + ScoreTable(model, options) + SamplesTable(model, options) + "\n" + FunnelLine(model) +
-         FailureLine(model) + UnscoredLines(model) + "\n";
+         FailureLine(model) + MissingLines(model.missing) + UnscoredLines(model) + "\n";
 }
 
 std::string HeatmapText(const Heatmap& map) {
@@ -116,7 +120,7 @@ std::string HeatmapText(const Heatmap& map) {
   for (const std::string& level : map.parts) table.rows[0].push_back(level);
   for (const Heatmap::Row& row : map.rows) {
     std::vector<std::string> cells = {OneLine(ModelLabel(row.model), kNameColumns)};
-    for (const auto& cell : row.cells) cells.push_back(cell ? FormatShare(*cell, false) : kDash);
+    for (const auto& cell : row.cells) cells.push_back(cell ? ShareText(*cell, cell->if_all_pass) : kDash);
     table.rows.push_back(std::move(cells));
   }
   return OneLine(map.setting.label(), kLineColumns) + "\n" + AlignedTable(table, "  ") + "\n";
@@ -132,15 +136,17 @@ std::string EngineText(const std::vector<EngineTrouble>& engine) {
       out += fmt::format("    {} of them: {}\n", CountText(count), OneLine(error, kLineColumns));
   }
   if (out.empty()) return "";
-  return "jobs without a verdict, which say nothing about candidates and count for no score:\n" + out + "\n";
+  return "jobs without a verdict:\n" + out + "\n";
 }
 
-std::string Footer(const ScoreOptions& options) {
+std::string Footer(const ScoreSheet& sheet) {
+  const ScoreOptions& options = sheet.options;
   return fmt::format(
       "A problem counts with {}. Intervals: 95% (Wilson; Student's t on logarithms; of k samples the bootstrap over "
-      "problems).{}\n",
+      "problems).{}{}\n",
       RepresentedBy(options),
-      options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : "");
+      options.cap ? fmt::format(" Means take a speedup above {0:g}× for {0:g}×.", *options.cap) : "",
+      RangeNote(AnyMissing(sheet)));
 }
 
 }  // namespace
@@ -170,7 +176,7 @@ std::string ScoreTerminal(const ScoreSheet& sheet) {
     for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map);
   }
   out += EngineText(sheet.engine);
-  return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet.options));
+  return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet));
 }
 
 std::string ScoreMarkdown(const ScoreSheet& sheet) {
@@ -189,17 +195,24 @@ std::string ScoreMarkdown(const ScoreSheet& sheet) {
                                     setting.baseline,
                                     fmt::format("{}", fmt::join(model.torch, ", ")),
                                     std::to_string(model.all.problems)};
-    for (const CurvePoint& point : model.all.curve) row.push_back(FormatShare(point.fast, true));
-    const auto& interval = model.all.geometric_interval;
-    row.push_back(FormatSpeedup(model.all.geometric) +
-                  (interval ? " " + FormatInterval(interval->low, interval->high) : ""));
-    row.push_back(FormatSpeedup(model.all.geometric_or_one));
+    const auto with_interval = [](const std::string& text, const std::string& interval) {
+      return interval.empty() ? text : text + " " + interval;
+    };
+    for (size_t i = 0; i < model.all.curve.size(); ++i)
+      row.push_back(with_interval(ShareText(model.all, i), ShareIntervalText(model.all, i)));
+    row.push_back(with_interval(MeanText(model.all, &Figures::geometric), MeanIntervalText(model.all)));
+    row.push_back(MeanText(model.all, &Figures::geometric_or_one));
     table.rows.push_back(std::move(row));
   }
   for (const EngineTrouble& trouble : sheet.engine) failed += static_cast<size_t>(trouble.failed);
-  out += MarkdownTable(table) + "\n" + EscapeMarkdown(Footer(sheet.options)) + "\n";
-  if (failed > 0)
-    out += fmt::format("{} jobs have no verdict, because the engine failed; they count nowhere.\n", failed);
+  out += MarkdownTable(table) + "\n" + EscapeMarkdown(Footer(sheet)) + "\n";
+  for (const ModelScores& model : sheet.models) {
+    if (model.missing.empty()) continue;
+    const std::string name = ModelLabel(model.model) + " · " + model.setting.label();
+    out += fmt::format("\n{}, missing:\n\n", EscapeMarkdown(name));
+    for (const std::string& line : MissingLabels(model.missing)) out += "- " + EscapeMarkdown(line) + "\n";
+  }
+  if (failed > 0) out += fmt::format("\n{} jobs have no verdict, because the engine failed.\n", failed);
   return out;
 }
 

@@ -113,11 +113,13 @@ PairedProblem::Side SideOf(const std::vector<const Outcome*>& samples, std::opti
   for (const Outcome* sample : samples) {
     ++side.samples;
     side.correct += sample->correct;
+    side.missing += sample->missing;
     if (Measured(*sample)) {
       const double speedup = std::min(*sample->speedup, cap.value_or(*sample->speedup));
+      side.unbounded |= speedup == kUnbounded;
       measured.push_back(std::log(speedup));
       with_floor.push_back(std::log(std::max(speedup, kSpeedupFloor)));
-    } else if (!sample->correct) {
+    } else if (!sample->correct || sample->missing) {
       with_floor.push_back(std::log(kSpeedupFloor));
     }
   }
@@ -164,20 +166,24 @@ Comparison Compare(std::span<const Outcome> a, std::span<const Outcome> b, const
   if (pairs.empty()) return comparison;
   for (const double p : options.thresholds) comparison.fast.push_back(ContrastShares(pairs, p, options.sign_flip));
   std::vector<double> all_a, all_b, solved_a, solved_b;
+  bool all_bounded = true, solved_bounded = true;
   for (const auto& [name, pair] : pairs) {
     PairedProblem paired{std::string(name), SideOf(pair.a, options.cap), SideOf(pair.b, options.cap)};
+    const bool bounded = !paired.a.unbounded && !paired.b.unbounded;
     if (paired.a.log_mean && paired.b.log_mean) {
+      all_bounded &= bounded;
       all_a.push_back(*paired.a.log_mean);
       all_b.push_back(*paired.b.log_mean);
     }
     if (paired.a.speedup && paired.b.speedup) {
+      solved_bounded &= bounded;
       solved_a.push_back(std::log(*paired.a.speedup));
       solved_b.push_back(std::log(*paired.b.speedup));
     }
     comparison.problems.push_back(std::move(paired));
   }
-  comparison.all = ContrastLogarithms(all_a, all_b, options.sign_flip);
-  comparison.solved = ContrastLogarithms(solved_a, solved_b, options.sign_flip);
+  if (all_bounded) comparison.all = ContrastLogarithms(all_a, all_b, options.sign_flip);
+  if (solved_bounded) comparison.solved = ContrastLogarithms(solved_a, solved_b, options.sign_flip);
   std::stable_sort(comparison.problems.begin(), comparison.problems.end(),
                    [](const PairedProblem& x, const PairedProblem& y) { return Distance(x) > Distance(y); });
   return comparison;

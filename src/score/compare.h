@@ -44,10 +44,11 @@ struct Contrast {
 struct PairedProblem {
   std::string problem;
   struct Side {
-    int64_t samples = 0, correct = 0;
+    int64_t samples = 0, correct = 0, missing = 0;
+    bool unbounded = false;          // a speedup is kUnbounded and there is no cap: the next two say nothing
     std::optional<double> speedup;   // geometric mean over the correct and measured samples
-    std::optional<double> log_mean;  // of max(speedup, kSpeedupFloor), an incorrect sample counting as the floor;
-                                     // correct ones without a time are left out
+    std::optional<double> log_mean;  // of max(speedup, kSpeedupFloor), an incorrect sample counting as the floor, as
+                                     // does a missing one; other correct ones without a time are left out
   } a, b;
 };
 
@@ -63,7 +64,8 @@ struct Comparison {
   // Interval: Bonett and Price (2012), that is mean +- 1.96 standard errors after adding the differences +1 and -1.
   std::vector<Contrast> fast;
   // Ratio of geometric means with the floor, over all problems; and over those that both solved, without a floor. The
-  // logarithms' mean difference, with Student's t. Absent below two problems.
+  // logarithms' mean difference, with Student's t. Absent below two problems, and where a speedup in it is kUnbounded
+  // and there is no cap.
   std::optional<Contrast> all, solved;
   std::vector<PairedProblem> problems;  // by how much they differ in log_mean, the most first
 };

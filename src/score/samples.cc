@@ -26,8 +26,8 @@ int64_t FewestSamples(const Problems& problems) {
 }
 
 // The figures of one problem: for each k the chances of all thresholds, then the expected logarithm of the best.
-std::vector<double> Figures(const std::vector<const Outcome*>& samples, std::span<const int64_t> ks,
-                            std::span<const double> thresholds, std::optional<double> cap) {
+std::vector<double> ProblemFigures(const std::vector<const Outcome*>& samples, std::span<const int64_t> ks,
+                                   std::span<const double> thresholds, std::optional<double> cap) {
   const auto n = static_cast<int64_t>(samples.size());
   std::vector<int64_t> passed;
   for (const double p : thresholds)
@@ -91,8 +91,11 @@ std::vector<AtK> ScoresAtK(std::span<const Outcome> outcomes, std::span<const in
   std::erase_if(ks, [most = FewestSamples(problems)](int64_t k) { return k > most; });
   if (ks.empty()) return {};
   std::vector<std::vector<double>> rows;
-  for (const auto& [name, samples] : problems) rows.push_back(Figures(samples, ks, thresholds, cap));
+  for (const auto& [name, samples] : problems) rows.push_back(ProblemFigures(samples, ks, thresholds, cap));
   const std::vector<Bounds> intervals = BootstrapMeans(rows);
+  const bool unbounded = !cap && std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+    return Measured(outcome) && outcome.speedup == kUnbounded;
+  });
   std::vector<AtK> scores;
   size_t column = 0;
   for (const int64_t k : ks) {
@@ -101,7 +104,10 @@ std::vector<AtK> ScoresAtK(std::span<const Outcome> outcomes, std::span<const in
       score.fast.push_back(MeanOf(rows, column, intervals[column], true));
     const Estimate logarithm = MeanOf(rows, column, intervals[column], false);
     ++column;
-    score.best = {std::exp(logarithm.value), {std::exp(logarithm.interval.low), std::exp(logarithm.interval.high)}};
+    if (!unbounded) {
+      const Bounds& interval = logarithm.interval;
+      score.best = Estimate{std::exp(logarithm.value), {std::exp(interval.low), std::exp(interval.high)}};
+    }
     scores.push_back(std::move(score));
   }
   return scores;

@@ -31,8 +31,9 @@ struct AtK {
   // and with k samples a problem the fast_p of their best.
   std::vector<Estimate> fast;
   // The geometric mean over problems of the best of k speedups, exp(mean of ExpectedBest of the logarithms). A sample
-  // that is incorrect or was not measured counts as 1, as if the baseline ran in its place.
-  Estimate best;
+  // that is incorrect or was not measured counts as 1, as if the baseline ran in its place. Absent where a sample is
+  // kUnbounded and there is no cap.
+  std::optional<Estimate> best;
 };
 
 // For each k in ascending order, leaving out those for which some problem has too few samples. In `best` a speedup

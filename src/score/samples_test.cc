@@ -56,15 +56,15 @@ TEST(SamplesTest, BestOfKByHand) {
   EXPECT_EQ(scores[0].k, 1);
   EXPECT_DOUBLE_EQ(scores[0].fast[0].value, 0.75);
   EXPECT_DOUBLE_EQ(scores[0].fast[1].value, 0.25);
-  EXPECT_DOUBLE_EQ(scores[0].best.value, 1) << "2 by 1/2";
+  EXPECT_DOUBLE_EQ(scores[0].best->value, 1) << "2 by 1/2";
   EXPECT_EQ(scores[1].k, 2);
   EXPECT_DOUBLE_EQ(scores[1].fast[0].value, 1);
   EXPECT_DOUBLE_EQ(scores[1].fast[1].value, 0.5);
-  EXPECT_DOUBLE_EQ(scores[1].best.value, 2) << "4 by 1";
+  EXPECT_DOUBLE_EQ(scores[1].best->value, 2) << "4 by 1";
   EXPECT_EQ(scores[1].fast[0].interval.high, 1);
   EXPECT_NEAR(scores[1].fast[0].interval.low, WilsonInterval({2, 2, 1}).low, 1e-12) << "not [1, 1]";
   const auto capped = ScoresAtK(outcomes, std::vector<int64_t>{2}, std::vector<double>{2}, 1.5);
-  EXPECT_DOUBLE_EQ(capped[0].best.value, std::sqrt(1.5));
+  EXPECT_DOUBLE_EQ(capped[0].best->value, std::sqrt(1.5));
   EXPECT_DOUBLE_EQ(capped[0].fast[0].value, 0.5) << "a cap is for means";
   EXPECT_TRUE(ScoresAtK({}, std::vector<int64_t>{1}, std::vector<double>{0}).empty());
 }

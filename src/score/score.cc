@@ -24,6 +24,18 @@ std::optional<double> GeometricMeanOf(const std::vector<double>& values) {
 
 }  // namespace
 
+int64_t CountMissing(std::span<const Outcome> outcomes) {
+  return std::count_if(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) { return outcome.missing; });
+}
+
+std::vector<Outcome> IfAllPass(std::span<const Outcome> outcomes) {
+  std::vector<Outcome> best(outcomes.begin(), outcomes.end());
+  for (Outcome& outcome : best) {
+    if (outcome.missing) outcome = {std::move(outcome.problem), true, kUnbounded};
+  }
+  return best;
+}
+
 bool Measured(const Outcome& outcome) {
   return outcome.correct && outcome.speedup && std::isfinite(*outcome.speedup) && *outcome.speedup > 0;
 }

@@ -4,6 +4,7 @@
 #define SCORE_SCORE_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,7 +18,19 @@ struct Outcome {
   // Baseline time over candidate time; absent when it was not measured. A value that is not finite and above zero
   // counts as absent, as does that of an incorrect candidate.
   std::optional<double> speedup;
+  // A verdict or a time is missing that could make this correct, and faster than anything. The other members are what
+  // holds if it does not: functions of outcomes do not look at this one, except where they say so.
+  bool missing = false;
 };
+
+// The speedup of what may be as fast as it likes: more than every threshold. No mean may be made of it.
+inline constexpr double kUnbounded = std::numeric_limits<double>::max();
+
+int64_t CountMissing(std::span<const Outcome> outcomes);
+
+// The best that may become of the outcomes: every missing one is correct, with the speedup kUnbounded, and not missing
+// any more. The outcomes themselves are what holds if all missing ones fail.
+std::vector<Outcome> IfAllPass(std::span<const Outcome> outcomes);
 
 // Correct, with a speedup that is a finite number above zero.
 bool Measured(const Outcome& outcome);

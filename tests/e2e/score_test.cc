@@ -43,16 +43,24 @@ class ScoreTest : public EngineTest {
         ASSERT_TRUE(added) << added.error().message;
       }
     }
+    AddFailedJob("1/60");
+  }
+
+  // Of `bad`.
+  void AddFailedJob(const std::string& problem) {
+    auto opened = Store::Open(store());
+    ASSERT_TRUE(opened) << opened.error().message;
     Job job;
     job.model = "bad";
-    job.problem = "1/60";
+    job.problem = problem;
     job.device = "cuda";
     job.protocol = "kernelbench";
     job.size = "standard";
-    ASSERT_TRUE(opened->AddJobs("run-of-bad", std::vector<Job>{job}));
-    const int64_t id = opened->Jobs("run-of-bad")->at(0).id;
-    ASSERT_TRUE(opened->ClaimJob(id, "me").value());
-    ASSERT_TRUE(opened->GiveUpJob(id, "me", "the GPU fell off the bus", false));
+    job.sha256 = "what it wrote then";
+    const auto added = opened->AddJob("run-of-bad", job);
+    ASSERT_TRUE(added) << added.error().message;
+    ASSERT_TRUE(opened->ClaimJob(added->id, "me").value());
+    ASSERT_TRUE(opened->GiveUpJob(added->id, "me", "the GPU fell off the bus", false));
   }
 
   json Score(Arguments arguments) {
@@ -94,7 +102,7 @@ TEST_F(ScoreTest, JsonByHandAndAsDocumented) {
   EXPECT_EQ(bad["model"], "bad");
   EXPECT_EQ(bad["torch"], json::array({"2.9.1"}));
   const int64_t n = bad["all"]["problems"];
-  EXPECT_EQ(n + static_cast<int64_t>(bad["unscored"].size()), 20);
+  EXPECT_EQ(n + static_cast<int64_t>(bad["unscored"].size()), 21) << "the failed one was attempted";
   for (const json& point : bad["all"]["fast_p"]) {
     EXPECT_EQ(point["count"], point["p"] < 0.8 ? bad["all"]["correct"] : json(0)) << "0.8 is not faster than 0.8";
     EXPECT_EQ(point["total"], n);
@@ -146,6 +154,40 @@ TEST_F(ScoreTest, EveryFormat) {
     EXPECT_EQ(Run({"score", "-o", path}).code, 0);
     EXPECT_TRUE(ReadFile(path).value_or("").starts_with(beginning)) << name;
   }
+}
+
+// A candidate that makes the engine fail gains nothing by it.
+TEST_F(ScoreTest, AJobThatFailsMakesARange) {
+  Fill();
+  const json good = Score({"--model", "good"})["models"][0];
+  EXPECT_FALSE(good.contains("missing") || good["all"].contains("if_all_pass")) << "of which all is known";
+  const json before = Score({"--model", "bad"})["models"][0];
+  EXPECT_EQ(before["missing"].size(), 1u);
+  AddFailedJob("1/59");  // which was judged with another text, and was wrong
+  const json sheet = Score({"--model", "bad"});
+  ExpectKeysDocumented(sheet);
+  const json& bad = sheet["models"][0];
+  EXPECT_EQ(bad["all"]["fast_p"], before["all"]["fast_p"]);
+  EXPECT_EQ(bad["all"]["geometric_mean_incorrect_as_1"], before["all"]["geometric_mean_incorrect_as_1"]);
+  EXPECT_EQ(bad["all"]["missing"], 2);
+  EXPECT_EQ(bad["all"]["if_all_pass"]["correct"], bad["all"]["correct"].get<int>() + 2);
+  EXPECT_EQ(bad["all"]["if_all_pass"]["geometric_mean"], nullptr);
+  EXPECT_EQ(bad["missing"][0]["problem"], "1/59");
+  EXPECT_EQ(bad["missing"][0]["reason"], "the GPU fell off the bus");
+  EXPECT_THAT(Run({"score"}).out, HasSubstr("missing    1/59 sample 0, run run-of-bad: no verdict: the GPU fell off"));
+
+  const Ended refused = Run({"compare", "good", "bad"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("0 of good's and 1 of bad's"), HasSubstr("1/59"), HasSubstr("--ranges")));
+  EXPECT_THAT(refused.out, IsEmpty());
+  const Ended ranges = Run({"compare", "good", "bad", "--ranges"});
+  EXPECT_EQ(ranges.code, 0) << ranges;
+  EXPECT_THAT(ranges.out, AllOf(HasSubstr("good is better"), HasSubstr("bad: 1/59 sample 0")));
+  const json compared = Run({"compare", "good", "bad", "--ranges", "--json"}).Lines().at(0);
+  ExpectKeysDocumented(compared);
+  const json& setting = compared["settings"][0];
+  EXPECT_LT(setting["lowest"]["fast_p"][0]["difference"], setting["highest"]["fast_p"][0]["difference"]);
+  EXPECT_EQ(setting["missing_b"].size(), 1u);
 }
 
 TEST_F(ScoreTest, CompareModelsAndRuns) {
