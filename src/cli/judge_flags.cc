@@ -38,6 +38,15 @@ void AddResourceFlags(CLI::App* command, DeviceFlags* flags) {
       ->check(CLI::Range(0.0, 1e6));
 }
 
+void AddBuildFlags(CLI::App* command, BuildFlags* flags) {
+  command
+      ->add_option("--build-memory-gb", flags->memory_gb,
+                   "GB of memory for one build: all its programs and files together")
+      ->envname("KERNELBENCH_BUILD_MEMORY_GB")
+      ->check(CLI::Range(0.1, 1e6))  // with less no compiler starts
+      ->capture_default_str();
+}
+
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
   if (!run) AddEvalFlags(command, flags.get());
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
@@ -48,6 +57,7 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
       ->capture_default_str();
   AddResourceFlags(command, flags.get());
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
+  AddBuildFlags(command, &flags->builds);
   for (const Protocol::Key& key : Protocol::Keys()) {
     const std::string name = key.name;
     command
@@ -70,8 +80,11 @@ EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   options.without = {flags.without.begin(), flags.without.end()};
   options.jobs = flags.jobs;
+  SetBuilds(flags.builds, &options);
   return options;
 }
+
+void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options) { options->build_memory_gb = flags.memory_gb; }
 
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory) {
   KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, flags.protocol));

@@ -14,6 +14,11 @@
 
 namespace kb::cli {
 
+// Of every command that builds.
+struct BuildFlags {
+  double memory_gb = EvaluatorOptions().build_memory_gb;
+};
+
 // Of every command that uses a device.
 struct DeviceFlags {
   std::string device = "cpu";
@@ -25,18 +30,22 @@ struct JudgeFlags : DeviceFlags {
   std::string size = "standard", protocol = "strict", isolation = "namespaces";
   std::map<std::string, std::string> keys;  // of the protocol, set by flags
   int jobs = 0;
+  BuildFlags builds;
   std::vector<std::string> without;
 };
 
 void AddDeviceFlag(CLI::App* command, std::string* device);
 // --threads and --device-memory.
 void AddResourceFlags(CLI::App* command, DeviceFlags* flags);
+// --build-memory-gb.
+void AddBuildFlags(CLI::App* command, BuildFlags* flags);
 // `run`: a command that takes several devices and stores what it judges, and so has neither --device nor --without.
 // `flags` outlives the parser.
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run = false);
 
 EvaluatorOptions OptionsOf(const DeviceFlags& flags);
 EvaluatorOptions OptionsOf(const JudgeFlags& flags);
+void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options);
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory);
 
 }  // namespace kb::cli

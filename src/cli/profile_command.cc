@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
 #include "judge/evaluate.h"
@@ -17,6 +18,7 @@ using nlohmann::json;
 struct ProfileFlags {
   std::string problem, problems, candidate, size = "standard", precision = "fp32";
   int threads = 0;
+  BuildFlags builds;
   bool no_counters = false, json = false, quiet = false;
 };
 
@@ -63,6 +65,7 @@ int Profile(const ProfileFlags& flags) {
   EvaluatorOptions options;
   options.device = "cuda";
   options.threads = flags.threads;
+  SetBuilds(flags.builds, &options);
   options.progress = [&](const std::string& line) { progress.Say(line); };
   const auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
@@ -101,6 +104,7 @@ void AddProfile(CLI::App* app, int* exit_code) {
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
+  AddBuildFlags(command, &flags->builds);
   command->add_flag("--no-counters", flags->no_counters, "do not read the GPU's counters (ncu), which takes seconds");
   command->add_flag("--json", flags->json, "one line of JSON (docs/gpu.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");

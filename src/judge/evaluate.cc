@@ -214,12 +214,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   times["build"] += static_cast<double>(NowNs() - step) / 1e3;
   evaluation.device_info["compiler"] = built.compiler.empty() ? builder_->compiler().version : built.compiler;
   if (!built.log.empty()) evaluation.evidence["compiler_output"] = built.log;
-  if (!built.ok) {
-    return Reject(std::move(evaluation), Verdict::kBuildFailed,
-                  built.timed_out ? fmt::format("the build did not end within {} s (build_timeout_s)",
-                                                request.protocol.build_timeout_s)
-                                  : "the compiler refused it; evidence.compiler_output holds all it said");
-  }
+  if (!built.failure.empty()) return Reject(std::move(evaluation), Verdict::kBuildFailed, built.failure);
 
   // The last candidate's memory must be back before what this one may take is planned. On a GPU with room for both it
   // dies while nothing but kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.

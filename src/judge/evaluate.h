@@ -30,10 +30,13 @@ namespace kb {
 struct EvaluatorOptions {
   std::string device = "cpu";  // or cuda, or cuda:N, the Nth GPU from 0
   Isolation isolation = Isolation::kNamespaces;
-  Without without;                                   // barriers taken away, to prove what they hold
-  int threads = 0;                                   // cores for either side; 0: all that this process may use
-  int jobs = 0;                                      // parallel builds; 0: as many as cores
-  double device_memory_gb = 0;                       // plan with at most this much of the device's; 0: what is free
+  Without without;              // barriers taken away, to prove what they hold
+  int threads = 0;              // cores for either side; 0: all that this process may use
+  int jobs = 0;                 // parallel builds; 0: as many as cores
+  double device_memory_gb = 0;  // plan with at most this much of the device's; 0: what is free
+  // What all programs of a build may take together. One compiler of PyTorch's or CUTLASS's headers takes 2 to 4 GB, and
+  // of an extension two run at the same time.
+  double build_memory_gb = 8;
   std::function<void(const std::string&)> progress;  // one line for people, or empty
 };
 
@@ -104,8 +107,7 @@ class Evaluator {
 
  private:
   struct Built {
-    bool ok = false;
-    bool timed_out = false;
+    std::string failure;  // why there is nothing to load; empty: there is
     std::string log;
     std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file

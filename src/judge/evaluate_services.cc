@@ -33,8 +33,18 @@ std::chrono::milliseconds Seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
 }
 
-CompileLimits LimitsOf(const Protocol& protocol) {
-  return {.timeout = Seconds(protocol.build_timeout_s), .memory_bytes = Gigabytes(protocol.memory_gb)};
+CompileLimits LimitsOf(const Protocol& protocol, const EvaluatorOptions& options) {
+  return {.timeout = Seconds(protocol.build_timeout_s), .memory_bytes = Gigabytes(options.build_memory_gb)};
+}
+
+std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, const EvaluatorOptions& options) {
+  if (result.ok) return "";
+  if (result.timed_out) return fmt::format("the build did not end within {} s", protocol.build_timeout_s);
+  if (result.out_of_memory) {
+    return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
+                       options.build_memory_gb);
+  }
+  return "the compiler refused it; evidence.compiler_output holds all it said";
 }
 
 // The values of a structure made by trees.flatten(), without tensors.
@@ -180,30 +190,32 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
 
 Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& problem) {
   Built built;
-  const CompileLimits limits = LimitsOf(request.protocol);
+  const CompileLimits limits = LimitsOf(request.protocol, options_);
+  const auto add = [&](const BuildResult& result) {
+    built.failure = WhyNotBuilt(result, request.protocol, options_);
+    built.log += result.log;
+    built.compiler = result.compiler;
+  };
   if (request.candidate.kind == CandidateKind::kNative) {
-    if (built.log = RefusedLibraries(request); !built.log.empty()) return built;
-    KB_ASSIGN_OR_RETURN(const BuildResult result,
-                        builder_->BuildNative(request.candidate, GpuFactsOf(device_->info()), limits));
-    Built native{result.ok, result.timed_out, result.log, result.artifact, {}};
-    native.compiler = result.compiler;
-    return native;
+    BuildResult result{.log = RefusedLibraries(request)};
+    if (result.log.empty()) {
+      KB_ASSIGN_OR_RETURN(result, builder_->BuildNative(request.candidate, GpuFactsOf(device_->info()), limits));
+    }
+    add(result);
+    built.kernel = result.artifact;
+    return built;
   }
-  built.ok = true;
   KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem));
   const TorchBuildFacts torch = BuildFactsOf(device_->info());
   for (const ExtensionRequest& extension : wanted) {
     Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
                     extension.description.at("name").get<std::string>()));
     KB_ASSIGN_OR_RETURN(const BuildResult result, builder_->BuildExtension(extension, torch, limits));
-    built.log += result.log;
-    built.ok = result.ok;
-    built.timed_out = result.timed_out;
-    built.compiler = result.compiler;
-    if (!built.ok) break;
+    add(result);
+    if (!result.ok) break;
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
-  if (built.ok && options_.device != "cpu" && CompilesWhenCalled(request.candidate)) {
+  if (built.failure.empty() && options_.device != "cpu" && CompilesWhenCalled(request.candidate)) {
     KB_ASSIGN_OR_RETURN(built.first_call, FirstCall(request, problem));
   }
   return built;
@@ -234,7 +246,7 @@ Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const
 // What cannot be found out here is met again in Evaluate() and reported there.
 std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& request) {
   if (!request.candidate.rejection.empty()) return {};
-  const CompileLimits limits = LimitsOf(request.protocol);
+  const CompileLimits limits = LimitsOf(request.protocol, options_);
   if (request.candidate.kind == CandidateKind::kNative) {
     // For a GPU it must be known which one, so the device process comes first.
     if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) return {};

@@ -67,7 +67,7 @@ Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   KB_ASSIGN_OR_RETURN(Built built, Build(request, problem));
-  if (!built.ok) return std::optional(std::move(built));
+  if (!built.failure.empty()) return std::optional(std::move(built));
   run->spec = CandidateSpec(request, problem);
   run->spec["events"] = false;
   if (request.candidate.kind == CandidateKind::kModule) run->spec["source"] = request.candidate.source;
@@ -102,7 +102,7 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
   ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool), .threads = options_.threads};
   KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
   if (unbuilt) {
-    out["reason"] = unbuilt->timed_out ? "the build did not end in time" : "the compiler refused it";
+    out["reason"] = unbuilt->failure;
     out["output"] = End(unbuilt->log);
     return out;
   }

@@ -232,8 +232,30 @@ TEST_F(CandidateTest, CompilersAreBoundedToo) {
         {"correct", "build_failed"},
         ""},
        {Write("nul.cpp", "#error \xff\xfe not UTF-8\n" + std::string(kReluNative)), failed, "#error"}},
-      {"--build-timeout-s", "5", "--memory-gb", "1"});
+      {"--build-timeout-s", "5", "--build-memory-gb", "1"});
   EXPECT_THAT(ended.err, ::testing::IsEmpty());
+}
+
+TEST_F(CandidateTest, ABuildOutOfMemoryNamesTheLimitAndIsNotKept) {
+  const std::string source = R"(
+#define TEN(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ \
+                 __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
+__attribute__((used)) static const int large[] = {TEN(TEN(TEN(TEN(TEN(TEN(1, ))))))};
+)" + std::string(kReluNative);
+  const Arguments arguments = {
+      "eval",  Write("relu.py", kReluProblem), Write("large.cpp", source), "--protocol", "quick", "--measure", "false",
+      "--json"};
+  const Ended little = Run(arguments, {{"KERNELBENCH_BUILD_MEMORY_GB", "0.15"}});
+  EXPECT_EQ(little.code, 1) << little;
+  const json evaluation = little.Of("large.cpp");
+  EXPECT_EQ(evaluation["verdict"], "build_failed");
+  EXPECT_EQ(evaluation["reason"],
+            "the build ran out of the 0.15 GB of memory that it may have; --build-memory-gb allows more");
+  const Ended enough = Run(arguments);
+  EXPECT_EQ(enough.code, 0) << enough;
+  const Ended wrong = Run(arguments, {{"KERNELBENCH_BUILD_MEMORY_GB", "0"}});
+  EXPECT_EQ(wrong.code, 2) << wrong;
+  EXPECT_THAT(wrong.err, HasSubstr("--build-memory-gb"));
 }
 
 // A listening socket that no candidate may reach.

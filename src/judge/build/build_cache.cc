@@ -61,7 +61,7 @@ std::optional<BuildResult> BuildCache::Find(const std::string& key) const {
 }
 
 Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, std::string_view artifact) const {
-  if (result.timed_out || result.killed) return result;
+  if (!result.conclusive()) return result;
   json entry = {{"ok", result.ok}, {"log", result.log}, {"seconds", result.seconds}, {"compiler", result.compiler}};
   if (result.ok) {
     result.artifact = directory_ / (key + ".so");

@@ -15,12 +15,16 @@ namespace kb {
 struct BuildResult {
   bool ok = false;
   bool timed_out = false;
-  bool killed = false;  // not by its own doing, for all we know
-  std::string log;      // everything the compiler said
+  bool killed = false;         // not by its own doing, for all we know
+  bool out_of_memory = false;  // more might have been enough
+  std::string log;             // everything the compiler said
   double seconds = 0;
   bool cached = false;
   std::string compiler;            // what built it, with its version
   std::filesystem::path artifact;  // the shared object, if ok
+
+  // Whether it ended as it would at any time, on any machine with this compiler.
+  bool conclusive() const { return !timed_out && !killed && !out_of_memory; }
 };
 
 class BuildCache {
@@ -28,7 +32,7 @@ class BuildCache {
   static Result<BuildCache> Open(const std::filesystem::path& directory);
 
   std::optional<BuildResult> Find(const std::string& key) const;
-  // Timeouts are not kept: the machine may only have been busy.
+  // What is not conclusive is not kept: the machine may only have been busy, or the limit of memory small.
   Result<BuildResult> Put(const std::string& key, BuildResult result, std::string_view artifact) const;
   const std::filesystem::path& directory() const { return directory_; }
 

@@ -35,6 +35,8 @@ TEST_F(CacheTest, KeepsSuccessAndFailure) {
 }
 
 TEST_F(CacheTest, WhatEndedTheCompilerIsNotKept) {
+  ASSERT_TRUE(cache_.Put("large", BuildResult{.out_of_memory = true}, ""));
+  EXPECT_FALSE(cache_.Find("large"));
   ASSERT_TRUE(cache_.Put("killed", BuildResult{.killed = true}, ""));
   EXPECT_FALSE(cache_.Find("killed"));
   ASSERT_TRUE(cache_.Put("slow", BuildResult{.timed_out = true}, ""));
@@ -103,6 +105,34 @@ TEST_P(CompileTest, EndlessAndBoundlessCompilersEnd) {
   const auto huge = Run({"sh", "-c", "head -c 5000000 /dev/zero >a.o"}, {.output_bytes = 1 << 20});
   ASSERT_TRUE(huge);
   EXPECT_FALSE(huge->ok);
+}
+
+TEST_P(CompileTest, WhatRunsOutOfMemorySaysSo) {
+  struct Case {
+    const char* name;
+    bool by_group;  // no program by itself has too much
+    std::string script;
+  };
+  const std::string holds_much = "(head -c 100000000 /dev/zero | tail >/dev/null) & ";
+  const Case cases[] = {
+      {"one program", false, "echo 'cc1plus: out of memory allocating 8 bytes'"},
+      {"one program without a name", false, "echo 'virtual memory exhausted: Cannot allocate memory'"},
+      {"several programs", true, holds_much + holds_much + holds_much + "wait"},
+      {"files", true, "head -c 250000000 /dev/zero >a && head -c 250000000 /dev/zero >b"},
+  };
+  for (const Case& each : cases) {
+    if (each.by_group && !CgroupsOffered()) continue;
+    if (each.name == std::string("files") && GetParam() == Isolation::kProcess) continue;  // they are on a disk there
+    const auto built = Run({"bash", "-c", each.script + "; exit 1"},
+                           {.memory_bytes = uint64_t{192} << 20, .output_bytes = uint64_t{256} << 20});
+    ASSERT_TRUE(built) << each.name << ": " << built.error().message;
+    EXPECT_TRUE(built->out_of_memory && !built->killed && !built->ok) << each.name << ": " << built->log;
+  }
+  for (const char* other : {"true", "echo 'a.cpp:1:1: error: out of memory'", "kill -9 $$"}) {
+    const auto built = Run({"bash", "-c", std::string(other) + "; exit 1"});
+    ASSERT_TRUE(built);
+    EXPECT_FALSE(built->ok || built->out_of_memory) << other;
+  }
 }
 
 TEST_P(CompileTest, SeesNoEnvironmentAndInASandboxNoOtherFiles) {

@@ -47,6 +47,7 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
   result.ok = compiled.ok;
   result.killed = compiled.killed;
   result.timed_out = compiled.timed_out;
+  result.out_of_memory = compiled.out_of_memory;
   result.log = compiled.log;
   result.seconds = compiled.seconds;
   if (!result.ok && keep == Keep::kSuccess) return result;
@@ -172,7 +173,7 @@ Result<BuildResult> Builder::BuildCuda(const Candidate& candidate, const GpuBuil
   }
   if (UsesGroupsAlone(candidate.source)) {
     KB_ASSIGN_OR_RETURN(BuildResult built, BuildWithNvcc(candidate, nvcc, gpu, limits, {kGroupsAlone}));
-    if (built.ok || built.killed || built.timed_out) return built;
+    if (built.ok || !built.conclusive()) return built;
   }
   return BuildWithNvcc(candidate, nvcc, gpu, limits, {});
 }

@@ -86,6 +86,27 @@ bool WasKilled(const Completed& done) {
          done.output.find("Killed signal terminated program") != std::string::npos;
 }
 
+// What compilers, assemblers and linkers say at the beginning of a line when they are refused memory. A source may make
+// them say so, too, and gains nothing by it.
+bool SaysOutOfMemory(const std::string& log) {
+  constexpr std::string_view kSaid[] = {"out of memory",
+                                        "virtual memory exhausted",
+                                        "memory exhausted",
+                                        "LLVM ERROR: out of memory",
+                                        "ptxas fatal   : Memory allocation failure",
+                                        "terminate called after throwing an instance of 'std::bad_alloc'"};
+  for (size_t begin = 0; begin < log.size();) {
+    const size_t end = std::min(log.find('\n', begin), log.size());
+    std::string_view line(log.data() + begin, end - begin);
+    begin = end + 1;
+    const size_t word = std::min(line.find(' '), line.size());  // the program's name and a colon, or the first of these
+    const std::string_view rest =
+        word > 0 && word < line.size() && line[word - 1] == ':' ? line.substr(word + 1) : line;
+    if (std::any_of(std::begin(kSaid), std::end(kSaid), [&](auto said) { return rest.starts_with(said); })) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string ShellCommand(const std::vector<std::string>& words) {
@@ -111,7 +132,8 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   spec.own_scratch = true;
   const int64_t start = NowNs();
   // A source's flags may start any program (-wrapper), and any number of them.
-  const auto group = sandbox.without().contains("cgroup") ? std::nullopt : Cgroup::Create(0, kRunnerThreads);
+  const auto group =
+      sandbox.without().contains("cgroup") ? std::nullopt : Cgroup::Create(job.limits.memory_bytes, kRunnerThreads);
   const std::vector<Fd> doors = group ? group->Doors() : std::vector<Fd>();
   SpawnOptions wrapped = sandbox.Wrap(spec);
   for (const Fd& door : doors) wrapped.join.push_back(door.get());
@@ -121,8 +143,10 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   compiled.timed_out = done.timed_out;
   compiled.log = done.output;
   compiled.ok = done.status.ok() && !done.timed_out;
-  compiled.killed = !compiled.ok && !done.timed_out && WasKilled(done);
-  if (!done.timed_out && !compiled.killed && lseek(began.get(), 0, SEEK_END) == 0) {
+  const bool failed = !compiled.ok && !done.timed_out;
+  compiled.out_of_memory = failed && ((group && group->ReachedItsLimit()) || SaysOutOfMemory(done.output));
+  compiled.killed = failed && !compiled.out_of_memory && WasKilled(done);
+  if (failed && !compiled.out_of_memory && !compiled.killed && lseek(began.get(), 0, SEEK_END) == 0) {
     return Fail(ErrorCode::kUnavailable, "the sandbox of a compiler did not start: " + done.output.substr(0, 300));
   }
   if (compiled.ok) {

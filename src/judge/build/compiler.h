@@ -16,6 +16,7 @@ namespace kb {
 
 struct CompileLimits {
   std::chrono::milliseconds timeout{180'000};
+  // Of all its programs and the files that they write together. Where there are no control groups, of each program.
   uint64_t memory_bytes = uint64_t{8} << 30;
   uint64_t output_bytes = uint64_t{64} << 20;
 };
@@ -34,7 +35,8 @@ struct CompileJob {
 struct Compiled {
   bool ok = false;
   bool timed_out = false;
-  bool killed = false;  // the compiler or what it runs in was ended by a signal from outside
+  bool killed = false;         // the compiler or what it runs in was ended by a signal from outside
+  bool out_of_memory = false;  // it failed for want of more than CompileLimits::memory_bytes
   std::string log;
   std::string output;  // contents of the output file
   double seconds = 0;

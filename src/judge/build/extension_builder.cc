@@ -214,7 +214,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
     KB_ASSIGN_OR_RETURN(const fs::path lean, LeanHeaders(cache_.directory()));
     KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean));
     KB_ASSIGN_OR_RETURN(const BuildResult built, CompileCached(key, job, compiler, Keep::kSuccess));
-    if (built.ok || built.timed_out) return built;
+    if (built.ok || built.timed_out || built.out_of_memory) return built;  // the whole takes more of both
   }
   KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, {}));
   return CompileCached(key, job, compiler);

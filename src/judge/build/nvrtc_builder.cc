@@ -103,7 +103,7 @@ Result<std::optional<BuildResult>> Builder::BuildWithNvrtc(const Candidate& cand
   const std::string key = BuildKey(compiler_, Joined(HostFlags(), DeviceFlags(target)), contents);
   const std::string compilers = fmt::format("NVRTC {} with {}", nvcc.release, compiler_.version);
   KB_ASSIGN_OR_RETURN(BuildResult result, CompileCached(key, job, compilers));
-  if (result.ok || result.killed || result.timed_out) return result;
+  if (result.ok || !result.conclusive()) return result;
   return std::nullopt;  // nvcc says what is wrong, and has the last word
 }
 

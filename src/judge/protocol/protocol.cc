@@ -75,7 +75,7 @@ const std::vector<Entry>& Entries() {
       {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
       {{"evaluation_timeout_s", "limit of a candidate's loading and calls together"}, &Protocol::evaluation_timeout_s},
       {{"reference_timeout_s", "limit of one call of the reference"}, &Protocol::reference_timeout_s},
-      {{"memory_gb", "private memory of a runner, or of each program of a build"}, &Protocol::memory_gb},
+      {{"memory_gb", "private memory of a runner"}, &Protocol::memory_gb},
   };
   return entries;
 }

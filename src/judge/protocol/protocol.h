@@ -71,7 +71,7 @@ struct Protocol {
   double call_timeout_s = 30;
   double evaluation_timeout_s = 600;  // of the candidate's loading and calls together
   double reference_timeout_s = 120;
-  double memory_gb = 8;  // private memory of a runner, or of each program of a build
+  double memory_gb = 8;  // private memory of a runner
 
   bool TimedByEvents() const { return timing == "cuda_event" || timing == "do_bench" || timing == "do_bench_impl"; }
   bool AcceptsEveryAuthorship() const;

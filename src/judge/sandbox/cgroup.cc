@@ -100,9 +100,14 @@ std::optional<Cgroup> Cgroup::Create(uint64_t memory_bytes, int threads) {
   const fs::path& memory = group.directories_.front();
   const fs::path& pids = group.directories_.back();
   const char* limit = hierarchy.version2 ? "memory.max" : "memory.limit_in_bytes";
-  if ((memory_bytes > 0 && !Put(memory / limit, std::to_string(memory_bytes))) ||
-      !Put(pids / "pids.max", std::to_string(threads))) {
+  if (!Put(memory / limit, std::to_string(memory_bytes)) || !Put(pids / "pids.max", std::to_string(threads))) {
     return std::nullopt;
+  }
+  // Swap would be memory without a limit; a kernel that does not count it has no such file.
+  if (hierarchy.version2) {
+    Put(memory / "memory.swap.max", "0");
+  } else {
+    Put(memory / "memory.memsw.limit_in_bytes", std::to_string(memory_bytes));
   }
   return group;
 }
@@ -152,15 +157,34 @@ bool Cgroup::AwaitReturned() const {
   }
 }
 
-bool Cgroup::RanOutOfMemory() const {
-  for (const char* file : {"memory.events", "memory.oom_control"}) {
-    std::ifstream events(directories_.front() / file);
-    std::string name;
-    for (int64_t count = 0; events >> name >> count;) {
-      if (name == "oom_kill" && count > 0) return true;
-    }
+namespace {
+
+// The count of that name in a file of lines "name count"; 0 if there is none.
+int64_t CountOf(const fs::path& file, const std::string& wanted) {
+  std::ifstream counts(file);
+  std::string name;
+  for (int64_t count = 0; counts >> name >> count;) {
+    if (name == wanted) return count;
   }
-  return false;
+  return 0;
+}
+
+}  // namespace
+
+bool Cgroup::RanOutOfMemory() const {
+  const fs::path& memory = directories_.front();
+  return CountOf(memory / "memory.events", "oom_kill") > 0 || CountOf(memory / "memory.oom_control", "oom_kill") > 0;
+}
+
+bool Cgroup::ReachedItsLimit() const {
+  if (!RanOutOfMemory()) return false;
+  if (CountOf(directories_.front() / "memory.events", "oom") > 0) return true;
+  // Version 1 counts a failure only if there is no limit of memory and swap together, which is met first.
+  constexpr int64_t kNearly = 1 << 20;
+  int64_t limit = 0, most = 0;
+  std::ifstream(directories_.front() / "memory.limit_in_bytes") >> limit;
+  std::ifstream(directories_.front() / "memory.max_usage_in_bytes") >> most;
+  return limit > 0 && most > limit - kNearly;
 }
 
 }  // namespace kb

@@ -24,7 +24,7 @@ bool CgroupsOffered();
 // next one.
 class Cgroup {
  public:
-  // Nothing where they are not offered. No limit of memory if `memory_bytes` is 0.
+  // Nothing where they are not offered.
   static std::optional<Cgroup> Create(uint64_t memory_bytes, int threads);
   Cgroup(const Cgroup&) = delete;  // owns directories
   Cgroup& operator=(const Cgroup&) = delete;
@@ -39,8 +39,10 @@ class Cgroup {
   // Waits until no process is in it and what they held of memory, and in files that were memory, has come back: the
   // kernel goes on tearing down for a while after processes count as gone. False after ten seconds.
   bool AwaitReturned() const;
-  // Whether the kernel has killed something in it for want of memory.
+  // Whether the kernel has killed something in it for want of memory, this group's or the machine's.
   bool RanOutOfMemory() const;
+  // The same, and this group's own limit was met.
+  bool ReachedItsLimit() const;
 
  private:
   Cgroup() = default;
