@@ -4,10 +4,12 @@
 
 namespace kb {
 
-std::string UtcNow(const char* format) {
-  const std::time_t now = std::time(nullptr);
+int64_t UtcSeconds() { return std::time(nullptr); }
+
+std::string UtcText(int64_t seconds, const char* format) {
+  const std::time_t time = seconds;
   std::tm utc{};
-  gmtime_r(&now, &utc);
+  gmtime_r(&time, &utc);
   char text[64];
   return {text, std::strftime(text, sizeof text, format, &utc)};
 }

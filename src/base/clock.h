@@ -15,8 +15,10 @@ inline int64_t NowNs() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
-// The date and time in UTC, in a format of strftime. Nothing is measured with it.
-std::string UtcNow(const char* format);
+// The date and time in UTC: seconds since 1970, and in a format of strftime. Nothing is measured with it.
+int64_t UtcSeconds();
+std::string UtcText(int64_t seconds, const char* format);
+inline std::string UtcNow(const char* format) { return UtcText(UtcSeconds(), format); }
 inline constexpr char kIso8601[] = "%Y-%m-%dT%H:%M:%SZ";
 
 }  // namespace kb

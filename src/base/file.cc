@@ -64,8 +64,8 @@ Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& pare
   std::string pattern = fmt::format("{}/{}.XXXXXX", parent.empty() ? otherwise : parent, prefix);
   if (::mkdtemp(pattern.data()) == nullptr) {
     return Fail(ErrorCode::kUnavailable,
-                fmt::format("cannot make a temporary directory {}: {}; free space there or set TMPDIR", pattern,
-                            strerror(errno)));
+                fmt::format("cannot make a temporary directory {}: {}{}", pattern, strerror(errno),
+                            parent.empty() ? "; free space there or set TMPDIR" : ""));
   }
   return TempDir(pattern);
 }

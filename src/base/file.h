@@ -29,6 +29,8 @@ class TempDir {
   ~TempDir();
 
   const std::filesystem::path& path() const { return path_; }
+  // It was moved and is temporary no more.
+  void Release() { path_.clear(); }
 
  private:
   explicit TempDir(std::filesystem::path path) : path_(std::move(path)) {}

@@ -38,6 +38,13 @@ void AddResourceFlags(CLI::App* command, DeviceFlags* flags) {
       ->check(CLI::Range(0.0, 1e6));
 }
 
+void AddCacheFlag(CLI::App* command, double* cache_gb) {
+  command->add_option("--cache-gb", *cache_gb, "GB that the build cache may take; 0: no limit")
+      ->envname("KERNELBENCH_CACHE_GB")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+}
+
 void AddBuildFlags(CLI::App* command, BuildFlags* flags) {
   command
       ->add_option("--build-memory-gb", flags->memory_gb,
@@ -45,6 +52,7 @@ void AddBuildFlags(CLI::App* command, BuildFlags* flags) {
       ->envname("KERNELBENCH_BUILD_MEMORY_GB")
       ->check(CLI::Range(0.1, 1e6))  // with less no compiler starts
       ->capture_default_str();
+  AddCacheFlag(command, &flags->cache_gb);
 }
 
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
@@ -84,7 +92,10 @@ EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
   return options;
 }
 
-void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options) { options->build_memory_gb = flags.memory_gb; }
+void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options) {
+  options->build_memory_gb = flags.memory_gb;
+  options->cache_gb = flags.cache_gb;
+}
 
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory) {
   KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, flags.protocol));

@@ -16,7 +16,7 @@ namespace kb::cli {
 
 // Of every command that builds.
 struct BuildFlags {
-  double memory_gb = EvaluatorOptions().build_memory_gb;
+  double memory_gb = EvaluatorOptions().build_memory_gb, cache_gb = EvaluatorOptions().cache_gb;
 };
 
 // Of every command that uses a device.
@@ -37,7 +37,8 @@ struct JudgeFlags : DeviceFlags {
 void AddDeviceFlag(CLI::App* command, std::string* device);
 // --threads and --device-memory.
 void AddResourceFlags(CLI::App* command, DeviceFlags* flags);
-// --build-memory-gb.
+void AddCacheFlag(CLI::App* command, double* cache_gb);
+// --build-memory-gb and --cache-gb.
 void AddBuildFlags(CLI::App* command, BuildFlags* flags);
 // `run`: a command that takes several devices and stores what it judges, and so has neither --device nor --without.
 // `flags` outlives the parser.

@@ -37,6 +37,9 @@ struct EvaluatorOptions {
   // What all programs of a build may take together. One compiler of PyTorch's or CUTLASS's headers takes 2 to 4 GB, and
   // of an extension two run at the same time.
   double build_memory_gb = 8;
+  // What the build cache may take: a hundred thousand native kernels, or twenty precompiled headers of PyTorch. 0: no
+  // limit.
+  double cache_gb = 10;
   std::function<void(const std::string&)> progress;  // one line for people, or empty
 };
 
@@ -112,6 +115,7 @@ class Evaluator {
     std::filesystem::path kernel;                                                         // native
     std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
     std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
+    std::vector<CacheHold> holds;      // of all these files
     std::string compiler;              // what built it; empty: nothing was built
   };
 
@@ -151,7 +155,8 @@ class Evaluator {
   // What every process is told that will hold a candidate, before there is one, and with one.
   nlohmann::json WorkerSpec(double memory_gb) const;
   nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;
-  Result<std::filesystem::path> FirstCall(const Request& request, const nlohmann::json& problem);
+  // Sets `built->first_call`.
+  Status FirstCall(const Request& request, const nlohmann::json& problem, Built* built);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.
   void ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);

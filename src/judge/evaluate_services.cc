@@ -102,7 +102,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
   if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
   for (int i = 0; i < 16; ++i) evaluator->weight_seeds_.push_back(RandomBits() >> 8);
-  KB_ASSIGN_OR_RETURN(Builder builder, Builder::Create(evaluator->installation_, &evaluator->sandbox_));
+  KB_ASSIGN_OR_RETURN(Builder builder,
+                      Builder::Create(evaluator->installation_, &evaluator->sandbox_, Gigabytes(options.cache_gb)));
   evaluator->builder_.emplace(std::move(builder));
   return evaluator;
 }
@@ -195,6 +196,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     built.failure = WhyNotBuilt(result, request.protocol, options_);
     built.log += result.log;
     built.compiler = result.compiler;
+    built.holds.push_back(result.hold);
   };
   if (request.candidate.kind == CandidateKind::kNative) {
     BuildResult result{.log = RefusedLibraries(request)};
@@ -216,12 +218,12 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
   if (built.failure.empty() && options_.device != "cpu" && CompilesWhenCalled(request.candidate)) {
-    KB_ASSIGN_OR_RETURN(built.first_call, FirstCall(request, problem));
+    KB_RETURN_IF_ERROR(FirstCall(request, problem, &built));
   }
   return built;
 }
 
-Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const json& problem) {
+Status Evaluator::FirstCall(const Request& request, const json& problem, Built* built) {
   json spec = CandidateSpec(request, problem);
   spec["confinement"]["programs"] = true;
   spec["source"] = request.candidate.source;
@@ -232,15 +234,20 @@ Result<std::filesystem::path> Evaluator::FirstCall(const Request& request, const
   hasher.Add("kernelbench first call 1").Add(identity.dump()).Add(device_->info().at("torch").get<std::string>());
   hasher.Add(device_->info().at("name").get<std::string>()).Add(python_->executable);
   const std::string key = hasher.Hex();
-  if (const auto found = builder_->cache().Find(key)) return found->artifact;
+  const auto set = [&](const BuildResult& kept) {
+    built->first_call = kept.artifact;
+    built->holds.push_back(kept.hold);
+    return Status();
+  };
+  if (const auto found = builder_->cache().Find(key)) return set(*found);
   Say(fmt::format("{}: first call, which compiles", request.candidate.path.filename().string()));
   KB_ASSIGN_OR_RETURN(const std::string archive,
                       zygote_->FirstCall(spec, Seconds(request.protocol.build_timeout_s), kMostCompiledBytes));
-  if (archive.empty()) return std::filesystem::path();  // the runner will meet what went wrong, and say it
+  if (archive.empty()) return {};  // the runner will meet what went wrong, and say it
   BuildResult result;
   result.ok = true;
   KB_ASSIGN_OR_RETURN(const BuildResult kept, builder_->cache().Put(key, std::move(result), archive));
-  return kept.artifact;
+  return set(kept);
 }
 
 // What cannot be found out here is met again in Evaluate() and reported there.

@@ -79,6 +79,7 @@ Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request
   run->folders = FoldersOf(CudaLibrariesOf(device_->info().at("build").at("libraries")));
   run->kernel = built.kernel;
   run->first_call = built.first_call;
+  run->holds = std::move(built.holds);
   return std::optional<Built>();
 }
 

@@ -119,6 +119,7 @@ void StayOnOwnCore() {
 
 // What a finished build leaves in a cache, beside locks.
 const std::set<std::string> kWhole = {".json", ".so", ".h", ".gch"};
+bool IsWhole(const fs::path& file) { return kWhole.contains(file.extension()) || file.filename() == "used"; }
 
 // Copies the finished builds, by links: a precompiled header is half a gigabyte.
 void CopyCache(const fs::path& from, const fs::path& to) {
@@ -126,7 +127,7 @@ void CopyCache(const fs::path& from, const fs::path& to) {
   fs::create_directories(to);
   for (const auto& entry : fs::recursive_directory_iterator(from, ignored)) {
     const fs::path place = to / fs::relative(entry.path(), from);
-    if (!kWhole.contains(entry.path().extension())) continue;
+    if (entry.is_directory() || !IsWhole(entry.path())) continue;
     fs::create_directories(place.parent_path());
     fs::create_hard_link(entry.path(), place);
   }
@@ -346,8 +347,10 @@ void EngineTest::ExpectNoFilesLeft() const {
   for (const auto& entry : fs::directory_iterator(tmp())) ADD_FAILURE() << "left in TMPDIR: " << entry.path();
   std::error_code ignored;
   for (const auto& entry : fs::recursive_directory_iterator(cache() / "builds", ignored)) {
-    if (entry.is_directory() || entry.path().filename() == "lock") continue;
-    EXPECT_TRUE(kWhole.contains(entry.path().extension())) << "half a build in the cache: " << entry.path();
+    const std::string name = entry.path().filename();
+    const bool half = name.starts_with("new.") || name.starts_with("trash.");
+    const bool good = entry.is_directory() ? !half : IsWhole(name) || entry.path().extension() == ".seen";
+    EXPECT_TRUE(good) << "half a build in the cache: " << entry.path();
   }
 }
 

@@ -24,12 +24,12 @@ std::string Unique() {
   return std::to_string(getpid()) + "_" + std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
-// Files of a directory with what would change if one were written again.
+// Files of a cache with what would change if one were written again, but for those that say when it was read.
 std::map<std::string, std::pair<ino_t, int64_t>> Snapshot(const fs::path& directory) {
   std::map<std::string, std::pair<ino_t, int64_t>> files;
   for (const auto& entry : fs::recursive_directory_iterator(directory)) {
     struct stat info {};
-    if (stat(entry.path().c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
+    if (entry.path().filename() != "used" && stat(entry.path().c_str(), &info) == 0 && S_ISREG(info.st_mode)) {
       files[entry.path()] = {info.st_ino, info.st_mtim.tv_sec * 1'000'000'000 + info.st_mtim.tv_nsec};
     }
   }

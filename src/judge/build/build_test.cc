@@ -1,10 +1,9 @@
-// The cache and the sandboxed compiler, with a real compiler.
+// The sandboxed compiler, with a real compiler.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "judge/build/build_cache.h"
 #include "judge/build/builder.h"
 #include "judge/build/compiler.h"
 #include "judge/sandbox/cgroup.h"
@@ -14,56 +13,6 @@ namespace kb {
 namespace {
 
 using testing::HasSubstr;
-
-class CacheTest : public testing::Test {
- protected:
-  TempDir directory_ = *TempDir::Create("cache-test");
-  BuildCache cache_ = *BuildCache::Open(directory_.path() / "builds");
-};
-
-TEST_F(CacheTest, KeepsSuccessAndFailure) {
-  BuildResult good{.ok = true, .log = "warning: \xff", .seconds = 1.5};
-  ASSERT_TRUE(cache_.Put("good", good, "bytes"));
-  ASSERT_TRUE(cache_.Put("bad", BuildResult{.log = "error"}, ""));
-  const auto found = cache_.Find("good");
-  ASSERT_TRUE(found);
-  EXPECT_TRUE(found->ok && found->cached);
-  EXPECT_EQ(*ReadFile(found->artifact), "bytes");
-  EXPECT_FALSE(cache_.Find("bad")->ok);
-  EXPECT_EQ(cache_.Find("bad")->log, "error");
-  EXPECT_FALSE(cache_.Find("absent"));
-}
-
-TEST_F(CacheTest, WhatEndedTheCompilerIsNotKept) {
-  ASSERT_TRUE(cache_.Put("large", BuildResult{.out_of_memory = true}, ""));
-  EXPECT_FALSE(cache_.Find("large"));
-  ASSERT_TRUE(cache_.Put("killed", BuildResult{.killed = true}, ""));
-  EXPECT_FALSE(cache_.Find("killed"));
-  ASSERT_TRUE(cache_.Put("slow", BuildResult{.timed_out = true}, ""));
-  EXPECT_FALSE(cache_.Find("slow"));
-}
-
-TEST_F(CacheTest, CorruptEntriesAreBuiltAgain) {
-  ASSERT_TRUE(cache_.Put("a", BuildResult{.ok = true}, "right"));
-  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.so", "wrong"));
-  EXPECT_FALSE(cache_.Find("a"));
-  ASSERT_TRUE(cache_.Put("b", BuildResult{.ok = true}, "right"));
-  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "b.json", "{\"ok\": tr"));
-  EXPECT_FALSE(cache_.Find("b"));
-}
-
-TEST_F(CacheTest, EntriesOfAnotherFormAreBuiltAgain) {
-  const std::string good = R"({"ok": false, "log": "error", "seconds": 1.5})";
-  ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.json", good));
-  EXPECT_TRUE(cache_.Find("a"));
-  for (const char* text : {"", "null", "[]", "{}", R"({"ok": 1, "log": "", "seconds": 1})", "\xff\xfe",
-                           R"({"ok": true, "log": ["x"], "seconds": 1})", R"({"ok": false, "log": "", "seconds": "1"})",
-                           R"({"ok": true, "log": "", "seconds": 1, "sha256": 5})"}) {
-    ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.json", text));
-    ASSERT_TRUE(WriteFileAtomic(cache_.directory() / "a.so", "bytes"));
-    EXPECT_FALSE(cache_.Find("a")) << text;
-  }
-}
 
 class CompileTest : public testing::TestWithParam<Isolation> {
  protected:

@@ -28,8 +28,8 @@ std::string GencodeOf(const std::string& capability) {
   return fmt::format("arch=compute_{0},code=sm_{0}", target);
 }
 
-Result<Builder> Builder::Create(const Installation& installation, const Sandbox* sandbox) {
-  KB_ASSIGN_OR_RETURN(BuildCache cache, BuildCache::Open(CacheDirectory() / "builds"));
+Result<Builder> Builder::Create(const Installation& installation, const Sandbox* sandbox, uint64_t cache_bytes) {
+  KB_ASSIGN_OR_RETURN(BuildCache cache, BuildCache::Open(BuildCache::DefaultDirectory(), cache_bytes));
   KB_ASSIGN_OR_RETURN(CompilerIdentity compiler, FindCompiler());
   KB_ASSIGN_OR_RETURN(std::string header, ReadFile(installation.include / "kernelbench" / "kernel.h"));
   return Builder(installation, sandbox, std::move(cache), std::move(compiler), std::move(header));

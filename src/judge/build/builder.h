@@ -51,7 +51,8 @@ std::string GencodeOf(const std::string& capability);
 
 class Builder {
  public:
-  static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox);
+  // `cache_bytes`: what the cache may take; 0: no limit.
+  static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox, uint64_t cache_bytes = 0);
 
   // `gpu` is not used for others than .cu candidates. Those are built with NVRTC where that is certain to mean the same
   // (cuda_split.h), and with nvcc otherwise; what does not compile is always refused in nvcc's words.
@@ -105,10 +106,10 @@ class Builder {
   // `lean`: as lean_headers.h makes it; empty: with all of PyTorch's headers.
   Result<CompileJob> ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,
                                   const CompileLimits& limits, const std::filesystem::path& lean) const;
-  // Directory that holds the precompiled torch/extension.h for these flags; empty if there is none, and none is made.
-  Result<std::filesystem::path> PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
-                                                  const CompileLimits& limits, const std::filesystem::path& lean,
-                                                  bool make) const;
+  // The precompiled torch/extension.h for these flags; nothing if there is none, and none is made.
+  Result<std::optional<CacheEntry>> PrecompiledHeader(const std::vector<std::string>& flags,
+                                                      const TorchBuildFacts& torch, const CompileLimits& limits,
+                                                      const std::filesystem::path& lean, bool make) const;
 
   Installation installation_;
   const Sandbox* sandbox_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "judge/build/build_cache.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -30,6 +31,7 @@ struct CompileJob {
   std::string output;                                        // file name that argv writes
   std::vector<std::filesystem::path> read_only;              // what the compiler may see beside the system
   CompileLimits limits;
+  CacheHold hold;  // of what it reads of the cache
 };
 
 struct Compiled {

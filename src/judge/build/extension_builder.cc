@@ -105,21 +105,23 @@ std::string DeviceSource(const json& request) {
 
 }  // namespace
 
-Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flags, const TorchBuildFacts& torch,
-                                            const CompileLimits& limits, const fs::path& lean, bool make) const {
+Result<std::optional<CacheEntry>> Builder::PrecompiledHeader(const std::vector<std::string>& flags,
+                                                             const TorchBuildFacts& torch, const CompileLimits& limits,
+                                                             const fs::path& lean, bool make) const {
   const std::string key = BuildKey(compiler_, flags, {"precompiled header", torch.version, torch.library_path});
-  const fs::path directory = cache_.directory() / ("pch-" + key.substr(0, 32));
-  const fs::path compiled_header = directory / (std::string(kPrecompiledName) + ".gch");
-  std::error_code error;
-  if (!sandbox_->CheckReadable({cache_.directory()})) return fs::path();
-  if (fs::exists(compiled_header, error)) return directory;
+  const std::string name = "pch-" + key.substr(0, 32), compiled_header = std::string(kPrecompiledName) + ".gch";
+  if (!sandbox_->CheckReadable({cache_.directory()})) return std::nullopt;
+  if (auto held = cache_.Hold(name, compiled_header)) return held;
+  if (!make) return std::nullopt;
   // It takes twice as long as compiling an extension without it, so it is made when flags come a second time.
-  if (!make || fs::create_directories(directory, error)) return fs::path();
+  const fs::path seen = cache_.directory() / (name + ".seen");
+  const Fd first(::open(seen.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (first.valid()) return std::nullopt;
   // Only one process precompiles, and the others do without; the lock goes with its holder, so a killed engine leaves
   // none behind.
-  const Fd lock(::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return fs::path();
-  if (fs::exists(compiled_header, error)) return directory;
+  const Fd lock(::open(seen.c_str(), O_RDWR | O_CLOEXEC));
+  if (!lock.valid() || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  if (auto held = cache_.Hold(name, compiled_header)) return held;
   const std::string header = "#pragma once\n#include <torch/extension.h>\n";
   CompileJob job;
   job.sources = {{kPrecompiledName, header}};
@@ -132,10 +134,8 @@ Result<fs::path> Builder::PrecompiledHeader(const std::vector<std::string>& flag
   job.limits = limits;
   job.limits.output_bytes = uint64_t{1} << 30;
   KB_ASSIGN_OR_RETURN(const Compiled compiled, Compile(*sandbox_, job));
-  if (!compiled.ok) return fs::path();
-  KB_RETURN_IF_ERROR(WriteFileAtomic(directory / kPrecompiledName, header));
-  KB_RETURN_IF_ERROR(WriteFileAtomic(compiled_header, compiled.output));
-  return directory;
+  if (!compiled.ok) return std::nullopt;
+  return cache_.Keep(name, {{compiled_header, compiled.output}, {kPrecompiledName, header}});
 }
 
 Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,
@@ -145,20 +145,21 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
     return lean.empty() ? std::vector<std::string>() : std::vector<std::string>{"-I" + (lean / part).string()};
   };
   const std::vector<std::string> host_flags = Joined(searched_first("host"), parts.host_flags);
-  fs::path precompiled;
+  std::optional<CacheEntry> precompiled;
   if (wanted.at("implicit_headers")) {
     const bool make = parts.device_source.empty();  // nvcc takes longer than the host part anyway
     KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits, lean, make));
   }
   CompileJob job;
-  job.sources = {{"extension.cpp", ExtensionSource(wanted, !precompiled.empty())}};
+  job.sources = {{"extension.cpp", ExtensionSource(wanted, precompiled.has_value())}};
   job.read_only = TorchPaths(torch, compiler_);
   job.read_only.insert(job.read_only.end(), parts.nvcc.paths.begin(), parts.nvcc.paths.end());
   if (!lean.empty()) job.read_only.push_back(lean);
   std::vector<std::string> host = Joined({compiler_.command}, host_flags);
-  if (!precompiled.empty()) {
-    host.push_back("-I" + precompiled.string());
-    job.read_only.push_back(precompiled);
+  if (precompiled) {
+    host.push_back("-I" + precompiled->folder.string());
+    job.read_only.push_back(precompiled->folder);
+    job.hold = precompiled->hold;
   }
   job.output = "extension.so";
   job.limits = limits;
@@ -211,8 +212,8 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   if (auto found = cache_.Find(key)) return *found;
 
   if (MayDoWithLess(wanted) && sandbox_->CheckReadable({cache_.directory()})) {
-    KB_ASSIGN_OR_RETURN(const fs::path lean, LeanHeaders(cache_.directory()));
-    KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean));
+    KB_ASSIGN_OR_RETURN(const CacheEntry lean, LeanHeaders(cache_));
+    KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean.folder));
     KB_ASSIGN_OR_RETURN(const BuildResult built, CompileCached(key, job, compiler, Keep::kSuccess));
     if (built.ok || built.timed_out || built.out_of_memory) return built;  // the whole takes more of both
   }

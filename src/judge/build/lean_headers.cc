@@ -4,13 +4,10 @@
 #include <string>
 #include <string_view>
 
-#include "base/file.h"
 #include "base/hash.h"
 
 namespace kb {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kBindings = "#include <torch/csrc/Exceptions.h>\n#include <torch/csrc/utils/pybind.h>\n";
 
@@ -44,17 +41,12 @@ bool MayDoWithLess(const nlohmann::json& extension) {
          !NamesAny(cuda, kOfTheBindings);
 }
 
-Result<fs::path> LeanHeaders(const fs::path& cache) {
+Result<CacheEntry> LeanHeaders(const BuildCache& cache) {
   const std::string host = Header(kBindings), device = Header("");
-  const fs::path directory = cache / ("lean-" + Sha256(host + device).substr(0, 16));
-  for (const auto& [part, text] : {std::pair("host", host), std::pair("device", device)}) {
-    const fs::path header = directory / part / "torch" / "extension.h";
-    std::error_code error;
-    if (fs::exists(header, error)) continue;
-    fs::create_directories(header.parent_path(), error);
-    KB_RETURN_IF_ERROR(WriteFileAtomic(header, text));
-  }
-  return directory;
+  const std::string name = "lean-" + Sha256(host + device).substr(0, 16);
+  const std::vector<CacheFile> files = {{"host/torch/extension.h", host}, {"device/torch/extension.h", device}};
+  if (auto held = cache.Hold(name, files.front().first)) return *std::move(held);
+  return cache.Keep(name, files);
 }
 
 }  // namespace kb

@@ -4,10 +4,10 @@
 #ifndef JUDGE_BUILD_LEAN_HEADERS_H_
 #define JUDGE_BUILD_LEAN_HEADERS_H_
 
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
+#include "judge/build/build_cache.h"
 
 namespace kb {
 
@@ -15,9 +15,9 @@ namespace kb {
 // whole header has. A wrong guess costs time and nothing else.
 bool MayDoWithLess(const nlohmann::json& extension);
 
-// A directory below `cache` with two to be searched before PyTorch's: host/ for what binds functions to Python, device/
-// for what nvcc compiles. Made if it is not there.
-Result<std::filesystem::path> LeanHeaders(const std::filesystem::path& cache);
+// An entry with two directories to be searched before PyTorch's: host/ for what binds functions to Python, device/ for
+// what nvcc compiles. Made if it is not there.
+Result<CacheEntry> LeanHeaders(const BuildCache& cache);
 
 }  // namespace kb
 

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "judge/build/build_cache.h"
 #include "judge/process/device_process.h"
 #include "judge/sandbox/sandbox.h"
 
@@ -29,6 +30,7 @@ struct ToolRun {
   std::filesystem::path kernel;                   // native; empty: a module, run by `python`
   std::vector<std::filesystem::path> extensions;  // in the order of spec["extensions"]
   std::filesystem::path first_call;               // what a module's first call compiled; empty: nothing
+  std::vector<CacheHold> holds;                   // of these files
   int threads = 1;
   // Whether a second call follows, around which the driver is told to start and stop profiling. The first one then
   // loads what is loaded once, and a module's tensors come from PyTorch's cache; otherwise each is an allocation of its
