@@ -61,6 +61,7 @@ void AddDoctor(CLI::App* app, int* exit_code);
 void AddBaseline(CLI::App* app, int* exit_code);
 void AddModels(CLI::App* app, int* exit_code);
 void AddStore(CLI::App* app, int* exit_code);
+void AddCache(CLI::App* app, int* exit_code);
 
 }  // namespace kb::cli
 

@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
   kb::cli::AddBaseline(&app, &exit_code);
   kb::cli::AddModels(&app, &exit_code);
   kb::cli::AddStore(&app, &exit_code);
+  kb::cli::AddCache(&app, &exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -188,6 +188,11 @@ TEST(TextTest, Numbers) {
   EXPECT_EQ(FormatCount(1048576), "1,048,576");
   EXPECT_EQ(FormatCount(999), "999");
   EXPECT_EQ(FormatCount(-1000), "-1,000");
+  EXPECT_EQ(FormatMemory(0), "0 kB");
+  EXPECT_EQ(FormatMemory(4096), "4 kB");
+  EXPECT_EQ(FormatMemory(1000 << 10), "0.977 MB");
+  EXPECT_EQ(FormatMemory(uint64_t{3} << 29), "1.5 GB");
+  EXPECT_EQ(FormatMemory(uint64_t{2500} << 30), "2500 GB");
   EXPECT_EQ(FormatDate("2024-05-01T10:00:00Z"), "2024-05-01 10:00 UTC");
   EXPECT_EQ(FormatDate("yesterday"), "yesterday");
 }

@@ -205,6 +205,13 @@ std::string FormatCount(double count) {
   return digits;
 }
 
+std::string FormatMemory(uint64_t bytes) {
+  const double kilobytes = static_cast<double>(bytes) / (1 << 10);
+  if (kilobytes < 999.5) return fmt::format("{:.3g} kB", kilobytes);
+  if (kilobytes < 999.5 * (1 << 10)) return fmt::format("{:.3g} MB", kilobytes / (1 << 10));
+  return fmt::format("{:.4g} GB", kilobytes / (1 << 20));
+}
+
 std::string FormatDate(std::string_view iso8601) {
   if (iso8601.size() < 20 || iso8601[10] != 'T' || iso8601.back() != 'Z') return std::string(iso8601);
   return fmt::format("{} {} UTC", iso8601.substr(0, 10), iso8601.substr(11, 5));

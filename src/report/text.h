@@ -3,6 +3,7 @@
 #ifndef REPORT_TEXT_H_
 #define REPORT_TEXT_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ std::string FormatInterval(std::optional<double> low, std::optional<double> high
 std::string FormatTime(std::optional<double> microseconds);                         // "48.3 µs", "2.91 ms", "1.20 s"
 std::string FormatPercent(double share);                                            // "37.5%"
 std::string FormatCount(double count);                                              // "1,048,576"
+std::string FormatMemory(uint64_t bytes);                                           // "1.5 MB", "8 GB", of 2^30 bytes
 inline std::string CountText(int64_t count) { return FormatCount(static_cast<double>(count)); }
 
 // "2024-05-01 10:00 UTC" of "2024-05-01T10:00:00Z"; anything else unchanged.

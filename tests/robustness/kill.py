@@ -216,10 +216,6 @@ class Trial:
         for path in (self.root / "tmp").iterdir():
             self.problems.append(f"left in TMPDIR: {path.name}")
             shutil.rmtree(path, ignore_errors=True)
-        for path in (self.root / "cache").rglob("*"):
-            if path.is_file() and path.suffix not in (".json", ".so"):
-                # Half a file that a killed engine was writing: never used, and swept when it is an hour old.
-                path.unlink()
         if str(self.root) in pathlib.Path("/proc/self/mounts").read_text():
             self.problems.append("a mount is left")
 
@@ -248,6 +244,15 @@ class Trial:
         self.check_store(before + [line["id"] for line in lines], False)
 
 
+    def check_cache(self):
+        """What killed engines were storing is there whole or not at all, and what they left goes."""
+        environment = {**os.environ, "KERNELBENCH_CACHE": str(self.root / "cache")}
+        told = subprocess.run([self.binary, "cache", "clear", "--json"], env=environment, capture_output=True, text=True)
+        left = [path.name for path in (self.root / "cache" / "builds").iterdir()]
+        if told.returncode != 0 or json.loads(told.stdout)["in_use"] or left:
+            self.problems.append(f"the cache cannot be emptied: {told.stdout}{told.stderr} {left}")
+
+
 def reap():
     try:
         while os.waitpid(-1, os.WNOHANG)[0] > 0:
@@ -267,6 +272,7 @@ def run_trials(options, root):
         outcome = trial.run(kind, chance, known)
         if number + 1 == len(kinds):
             trial.check_next(trial.stored)
+            trial.check_cache()
         known = trial.stored
         table[kind, outcome] += 1
         failures += [f"{number} {kind}: {problem}" for problem in trial.problems]
