@@ -180,7 +180,7 @@ class Course {
 };
 
 // Rounds before any is timed: of each fixed seed, as many more as are asked for, and where none will be timed, more
-// until each distribution was met.
+// until each distribution and each weight set was met.
 Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, Planner* planner,
                                       Evaluation* evaluation) {
   std::optional<Finding> finding;
@@ -191,7 +191,9 @@ Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, 
   const int least =
       evaluation->Timed() ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
   for (int i = 0; i < least || (!evaluation->Timed() && !planner->AllMet()); ++i) {
-    KB_ASSIGN_OR_RETURN(finding, RunRound(planner->Next(false), rounds, evaluation));
+    RoundPlan plan = planner->Next(!evaluation->Timed());  // weights change as in timed rounds
+    plan.scored = false;
+    KB_ASSIGN_OR_RETURN(finding, RunRound(plan, rounds, evaluation));
     if (finding) return finding;
     if (i == 0 && protocol.repeat_bitwise) {
       KB_ASSIGN_OR_RETURN(finding, rounds->Repeat());

@@ -55,6 +55,7 @@ RoundPlan Planner::Plan(const std::string& distribution, bool scored) {
   const int share = std::max(1, protocol_.round_checks.front() / weight_sets_);
   plan.weights = std::min(natural_ / share, weight_sets_ - 1);
   met_.insert(distribution);
+  weights_met_ = std::max(weights_met_, plan.weights + 1);
   return plan;
 }
 

@@ -30,8 +30,8 @@ class Planner {
   RoundPlan Seeded(int64_t seed);
   RoundPlan Unscored(const std::string& distribution) { return Plan(distribution, false); }
 
-  // Whether there has been a round of each distribution.
-  bool AllMet() const { return met_.size() == Distributions().size(); }
+  // Whether there has been a round of each distribution and with each weight set.
+  bool AllMet() const { return met_.size() == Distributions().size() && weights_met_ == weight_sets_; }
   // Distributions that rounds of this protocol have. Where few rounds are planned, only the first ones: each is to be
   // met.
   std::vector<std::string> Distributions() const;
@@ -44,6 +44,7 @@ class Planner {
   int weight_sets_;
   std::vector<std::string> stress_;
   std::set<std::string> met_ = {"natural"};
+  int weights_met_ = 0;  // how many sets
   int index_ = 0, natural_ = 0;
 };
 

@@ -74,8 +74,8 @@ TEST(Planner, FewRoundsHaveFewDistributions) {
   protocol.comparison = "allclose";
   Planner planner(protocol, kProblem, std::mt19937_64(1));
   EXPECT_THAT(planner.Distributions(), ElementsAre("natural"));
-  EXPECT_TRUE(planner.AllMet());
   for (int i = 0; i < 20; ++i) EXPECT_EQ(planner.Next(true).distribution, "natural");
+  EXPECT_TRUE(planner.AllMet());
 }
 
 // All weights have been seen when the interval is first looked at; void rounds do not bring that nearer.
@@ -85,7 +85,9 @@ TEST(Planner, WeightsChangeOnceHalfOfTheFirstRoundsCount) {
   Planner planner(protocol, kProblem, std::mt19937_64(1));
   for (int i = 0; i < 7; ++i) planner.Void(planner.Next(true));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(planner.Next(true).weights, 0);
+  EXPECT_FALSE(planner.AllMet());
   for (int i = 0; i < 9; ++i) EXPECT_EQ(planner.Next(true).weights, 1);
+  EXPECT_TRUE(planner.AllMet());
 }
 
 // A fixed seed is for a round that is compared; what is timed has inputs that did not exist before.
