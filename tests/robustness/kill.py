@@ -4,7 +4,8 @@
     tests/robustness/kill.py [--count 100] [--binary build/dev/bin/kernelbench] [--seed N]
 
 After each kill: no process, temporary file or mount of that evaluation stays; the store is whole and holds each printed
-evaluation once; a trusted process that dies is never charged to the candidate; the next evaluation is right. Prints how
+evaluation once; a trusted process that dies is never charged to the candidate; the next evaluation is right, and after it no
+control group of a killed engine is left. Prints how
 often each kind of process led to which outcome. Each kill is the next evaluation of the one before; one after the last is
 not killed. Exit status 0 if all held, 1 if not.
 """
@@ -69,7 +70,7 @@ KB_EXPORT int kb_forward(const kb_call* call) {
 COMPILERS = {"g++", "cc1plus", "as", "ld", "collect2", "sh", "cat"}
 # Kinds that hold the candidate itself: that they die is, for all the judge can know, the candidate's doing.
 UNTRUSTED = {"native runner", "module runner"}
-KINDS = ["engine", "device process", "zygote", "keeper", "bwrap", "compiler", "native supervisor", "native runner",
+KINDS = ["engine", "device process", "zygote", "keeper", "bwrap", "inside", "compiler", "native supervisor", "native runner",
          "module supervisor", "module runner"]
 SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 PATIENCE = 15  # seconds for what was left behind to end
@@ -109,9 +110,9 @@ def descendants(ancestor):
 def kind_of(process, among):
     """What a process of the evaluation is, or None: a probe, or something between fork and exec."""
     def is_zygote(p):
-        return p is not None and "kernelbench_torch.zygote" in p.argv and p.name not in ("bwrap", "kb-keeper")
+        return p is not None and "kernelbench_torch.zygote" in p.argv and p.name not in ("bwrap", "kb-keeper", "kb-inside")
     parent = among.get(process.parent)
-    if process.name in ("bwrap", "kb-keeper"):
+    if process.name in ("bwrap", "kb-keeper", "kb-inside"):
         return process.name.removeprefix("kb-")
     if "kernelbench_torch.device_host" in process.argv:
         return "device process"
@@ -242,7 +243,8 @@ class Trial:
             self.problems.append(f"the next evaluation: exit code {code}, {told} {self.messages[-300:]!r}")
         self.look_for_leftovers()
         self.check_store(before + [line["id"] for line in lines], False)
-
+        for group in sorted(groups_of_dead_engines()):
+            self.problems.append(f"a control group is left: {group}")
 
     def check_cache(self):
         """What killed engines were storing is there whole or not at all, and what they left goes."""
@@ -251,6 +253,15 @@ class Trial:
         left = [path.name for path in (self.root / "cache" / "builds").iterdir()]
         if told.returncode != 0 or json.loads(told.stdout)["in_use"] or left:
             self.problems.append(f"the cache cannot be emptied: {told.stdout}{told.stderr} {left}")
+
+
+def groups_of_dead_engines():
+    """Where this process's own groups are, and so an engine's that it starts."""
+    for line in pathlib.Path("/proc/self/cgroup").read_text().splitlines():
+        controllers, path = line.split(":", 2)[1:]
+        for group in pathlib.Path("/sys/fs/cgroup", controllers, path.lstrip("/")).glob("kernelbench-*-*"):
+            if not pathlib.Path("/proc", group.name.split("-")[1]).exists():
+                yield group
 
 
 def reap():
