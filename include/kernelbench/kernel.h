@@ -84,8 +84,8 @@ typedef struct kb_scalar {
 
 typedef struct kb_call {
   uint32_t abi_version; /* KB_ABI_VERSION of the engine */
-  int32_t num_threads;  /* CPU cores the call may use. OpenMP's threads are bound to one core each; a thread of your own
-                           inherits the caller's core unless it sets its affinity */
+  int32_t num_threads;  /* CPU cores the call may use. The calling thread and threads of your own are bound to none;
+                           OpenMP's other threads have one core each */
   int32_t num_inputs;
   int32_t num_scalars;
   int32_t num_init;

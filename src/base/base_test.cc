@@ -3,6 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <set>
+
+#include "base/cores.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/subprocess.h"
@@ -17,6 +21,24 @@ TEST(Hash, KnownAnswersAndDelimitedFields) {
   EXPECT_EQ(Sha256("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_NE(Hasher().Add("ab").Add("c").Hex(), Hasher().Add("a").Add("bc").Hex());
   EXPECT_NE(Hasher().Add("a").Hex(), Hasher().Add("a").Add("").Hex());
+}
+
+TEST(Cores, ACallBeginsOnTheFirstAndIsHeldNowhere) {
+  const cpu_set_t allowed = *CoresOf(0);
+  const std::vector<int> usable = UsableCores();
+  EXPECT_EQ(static_cast<int>(usable.size()), CPU_COUNT(&allowed));
+  EXPECT_EQ(std::set<int>(usable.begin(), usable.end()).size(), usable.size());
+  for (const int core : usable) EXPECT_TRUE(CPU_ISSET(core, &allowed)) << core;
+  EXPECT_EQ(usable.front(), *std::min_element(usable.begin(), usable.end()));
+  GoToFirstCore();
+  const cpu_set_t after = *CoresOf(0);
+  EXPECT_TRUE(CPU_EQUAL(&allowed, &after));
+  const cpu_set_t last = OnlyCore(usable.back());
+  ASSERT_EQ(sched_setaffinity(0, sizeof last, &last), 0);
+  EXPECT_EQ(UsableCores(), std::vector<int>{usable.back()});
+  GoToFirstCore();
+  EXPECT_EQ(sched_getcpu(), usable.back());
+  ASSERT_EQ(sched_setaffinity(0, sizeof allowed, &allowed), 0);
 }
 
 TEST(File, WritesWholeAndReadsWithinALimit) {

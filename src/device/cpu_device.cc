@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "base/cores.h"
 #include "device/cpu_secret_reader.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
@@ -92,7 +93,7 @@ class CpuDevice : public Device {
 
   int64_t Watch() override { return 0; }  // other load on the cores: WaitedNs()
 
-  void FlushCore() override {}
+  void ReadyCore() override { GoToFirstCore(); }
 
   void Clear(std::span<const OutputItem>) override { KB_CHECK(false && "empty calls do nothing on a CPU"); }
 

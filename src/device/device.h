@@ -155,8 +155,9 @@ class Device {
   // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
   // was taken away meanwhile. 0 at once where there is nothing to hold.
   virtual int64_t Watch() = 0;
-  // Where Flush() leaves the host's caches alone: empties those of the core that this thread is on.
-  virtual void FlushCore() = 0;
+  // The core that this thread begins a call on, made as it is for a runner: on the CPU the first one (base/cores.h); on
+  // a GPU, where Flush() leaves the host's caches alone, the one that it is on, with its caches empty.
+  virtual void ReadyCore() = 0;
   // Writes zeros and waits for it: the work of an empty call, and what empties memory that serves again (GPU).
   virtual void Clear(std::span<const OutputItem> outputs) = 0;
   // Makes memory that the next call will write as cold as Present() makes its inputs; nothing if Flush() does that.

@@ -265,7 +265,7 @@ const char* Session::ProfileForward(const void* const* from, uint64_t argument, 
 void Session::BaselineBegin() {
   if (!baseline_) baseline_ = device_->MakeSecretReader(output_items_);
   baseline_->Draw();
-  device_->FlushCore();  // as before a call of the candidate (process_link.cc)
+  device_->ReadyCore();  // as before a call of the candidate (process_link.cc, runner/mailbox.cc)
   baseline_start_ = NowNs();
 }
 

@@ -1,24 +1,11 @@
 #include "device/thread_pool.h"
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 
 #include "base/result.h"
 
 namespace kb {
-namespace {
-
-// OpenMP binds the main thread to one core, and threads inherit that; these are not OpenMP's.
-void UseAllCores() {
-  cpu_set_t all;
-  CPU_ZERO(&all);
-  for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
-  sched_setaffinity(0, sizeof all, &all);  // the kernel leaves out what this process may not use
-}
-
-}  // namespace
 
 ThreadPool::ThreadPool(int threads) {
   KB_CHECK(threads >= 1);
@@ -81,7 +68,6 @@ void ThreadPool::Finish(bool wait_for_all) {
 }
 
 void ThreadPool::WorkerLoop(int index) {
-  UseAllCores();
   uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {

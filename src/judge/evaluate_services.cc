@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/random.h"
@@ -22,12 +22,6 @@ namespace kb {
 namespace {
 
 using nlohmann::json;
-
-int UsableCores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
 
 std::chrono::milliseconds Seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
@@ -99,8 +93,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   std::unique_ptr<Evaluator> evaluator(new Evaluator(options, std::move(installation), std::move(sandbox)));
   evaluator->options_.device = found ? "cuda" : "cpu";
   evaluator->gpu_ = gpu.name;
-  if (evaluator->options_.threads <= 0) evaluator->options_.threads = UsableCores();
-  if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = UsableCores();
+  if (evaluator->options_.threads <= 0) evaluator->options_.threads = CoreCount();
+  if (evaluator->options_.jobs <= 0) evaluator->options_.jobs = CoreCount();
   for (int i = 0; i < 16; ++i) evaluator->weight_seeds_.push_back(RandomBits() >> 8);
   KB_ASSIGN_OR_RETURN(Builder builder,
                       Builder::Create(evaluator->installation_, &evaluator->sandbox_, Gigabytes(options.cache_gb)));

@@ -6,6 +6,8 @@
 
 #include <cstring>
 
+#include "base/cores.h"
+
 namespace kb::runner {
 namespace {
 
@@ -21,6 +23,7 @@ Command Mailbox::Wait() {
     if (go == seen_ && loads < kSpinLoads) continue;
     if (go != seen_) {
       seen_ = go;
+      if (!spins_) GoToFirstCore();
       return {static_cast<CallKind>(doorbell_->kind.load()), doorbell_->argument.load()};
     }
     syscall(SYS_futex, FutexWord(&doorbell_->go), FUTEX_WAIT, static_cast<uint32_t>(go), nullptr, nullptr, 0);

@@ -1,10 +1,9 @@
 #include "schedule/scheduler.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/interrupt.h"
 
 namespace kb {
@@ -12,17 +11,11 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
 
-int Cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? std::max(1, CPU_COUNT(&set)) : 1;
-}
-
 // On a GPU a judge, a runner and their Python need cores of their own while compilers work.
 int BuildThreads(const SchedulerOptions& options) {
   if (options.evaluator.jobs > 0) return options.evaluator.jobs;
   const bool gpu = options.devices.front() != "cpu";
-  return gpu ? std::max(1, Cores() - 3 * static_cast<int>(options.devices.size())) : Cores();
+  return gpu ? std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size())) : CoreCount();
 }
 
 }  // namespace
@@ -40,7 +33,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   for (const std::string& name : scheduler->options_.devices) {
     EvaluatorOptions own = scheduler->options_.evaluator;
     own.device = name;
-    if (own.threads <= 0) own.threads = std::max(1, Cores() / static_cast<int>(scheduler->options_.devices.size()));
+    if (own.threads <= 0) own.threads = std::max(1, CoreCount() / static_cast<int>(scheduler->options_.devices.size()));
     auto device = std::make_unique<Device>();
     KB_ASSIGN_OR_RETURN(device->evaluator, Evaluator::Create(own));
     device->index = static_cast<int>(scheduler->devices_.size());

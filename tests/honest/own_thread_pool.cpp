@@ -1,6 +1,5 @@
 // Suspicious: threads that outlive the call. Right: they sleep between calls, and each call waits for all of them.
 #include <kernelbench/kernel.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -27,10 +26,6 @@ class Pool {
 
  private:
   void Loop(int index) {
-    cpu_set_t all;  // the caller may be bound to one core
-    CPU_ZERO(&all);
-    for (int core = 0; core < CPU_SETSIZE; ++core) CPU_SET(core, &all);
-    sched_setaffinity(0, sizeof all, &all);
     uint64_t seen = 0;
     for (;;) {
       std::unique_lock lock(mutex_);

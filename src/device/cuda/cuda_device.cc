@@ -189,7 +189,7 @@ class CudaDevice : public Device {
     return gap > kSuspiciousNs ? static_cast<int64_t>(gap) : 0;
   }
 
-  void FlushCore() override { kb::FlushCore(); }
+  void ReadyCore() override { FlushCore(); }
 
   void Clear(std::span<const OutputItem> outputs) override {
     for (const OutputItem& output : outputs) {

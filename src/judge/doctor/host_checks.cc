@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/cores.h"
 #include "judge/doctor/doctor.h"
 
 namespace kb {
@@ -129,11 +129,8 @@ Check OpenFiles() {
 }  // namespace
 
 std::vector<Check> TimingChecks() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  std::vector<Check> checks = {Ok("timing", "cores", fmt::format("{} usable", CPU_COUNT(&set))), Governor(),
-                               ClockSource(), CalendarClock()};
+  std::vector<Check> checks = {Ok("timing", "cores", fmt::format("{} usable", CoreCount())), Governor(), ClockSource(),
+                               CalendarClock()};
   for (Check& check : OtherLoad()) checks.push_back(std::move(check));
   return checks;
 }

@@ -1,9 +1,13 @@
 #include "judge/process/device_process.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <span>
+
+#include "base/cores.h"
 
 namespace kb {
 namespace {
@@ -29,6 +33,14 @@ print(json.dumps({"paths": sorted(paths), "executable": sys.executable}))
 std::string Inherited(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return fmt::format("{}={}", name, value && *value ? value : otherwise);
+}
+
+// The main thread may go where it likes, and so may threads that it starts. OpenMP's other threads have a core each.
+std::string OpenMpPlaces() {
+  const std::vector<int> cores = UsableCores();
+  std::string places = fmt::format("{{{}}}", fmt::join(cores, ","));
+  for (const int core : std::span(cores).subspan(1)) places += fmt::format(",{{{}}}", core);
+  return places;
 }
 
 Result<PythonIdentity> Probe(const std::string& executable) {
@@ -89,7 +101,7 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, con
                                           "MALLOC_TRIM_THRESHOLD_=1000000000000",
                                           "MALLOC_TOP_PAD_=67108864"};
   if (device == "cpu") {
-    environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=cores"});
+    environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=" + OpenMpPlaces()});
   } else {
     // Bound, the judge and the runner would spin on the same core. And asking torch for a GPU must not start CUDA,
     // which does not survive the zygote's forks.

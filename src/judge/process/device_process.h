@@ -29,8 +29,10 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // Environment that both sides of a comparison run under. Equal thread counts. Memory is kept once it is touched (as
 // PyTorch's caching allocator does on a GPU), so that neither side is timed while the kernel zeroes pages. OpenMP's
 // threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
-// times as long, as each thread spins out its time slice while the one it waits for has no core. And they are bound to
-// cores: where two threads of a runner wake up on one core, they share it for all of a short call.
+// times as long, as each thread spins out its time slice while the one it waits for has no core. On the CPU they are
+// bound to cores, all but the main thread, which begins each call on the core that is left (base/cores.h): where two
+// threads of a runner wake up on one core, they share it for all of a short call. Who is bound hands that on to the
+// threads that it starts, so the main thread is not.
 // `gpu`: the only GPU that CUDA is to show, as CUDA_VISIBLE_DEVICES takes it, or empty.
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
                                            const std::string& gpu, int threads);

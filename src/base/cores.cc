@@ -1,0 +1,64 @@
+#include "base/cores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <utility>
+
+namespace kb {
+namespace {
+
+// {package, core} of a hardware thread; where the machine does not tell, each has a core of its own.
+std::pair<int, int> PlaceOf(int thread) {
+  const auto number = [&](const char* name, int otherwise) {
+    std::ifstream file(fmt::format("/sys/devices/system/cpu/cpu{}/topology/{}", thread, name));
+    int value = 0;
+    return file >> value ? value : otherwise;
+  };
+  return {number("physical_package_id", 0), number("core_id", thread)};
+}
+
+}  // namespace
+
+std::optional<cpu_set_t> CoresOf(int thread) {
+  cpu_set_t cores;
+  if (sched_getaffinity(thread, sizeof cores, &cores) != 0) return std::nullopt;  // or more than 1,024 of them
+  return cores;
+}
+
+std::vector<int> UsableCores() {
+  const std::optional<cpu_set_t> usable = CoresOf(0);
+  std::map<std::pair<int, int>, int> met;
+  std::vector<std::pair<int, int>> ordered;  // how many of its core came before, and the thread
+  for (int thread = 0; usable && thread < CPU_SETSIZE; ++thread) {
+    if (CPU_ISSET(thread, &*usable)) ordered.emplace_back(met[PlaceOf(thread)]++, thread);
+  }
+  std::sort(ordered.begin(), ordered.end());
+  std::vector<int> cores;
+  for (const auto& [before, thread] : ordered) cores.push_back(thread);
+  return cores.empty() ? std::vector<int>{0} : cores;
+}
+
+int CoreCount() { return static_cast<int>(UsableCores().size()); }
+
+cpu_set_t OnlyCore(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(core, &cores);
+  return cores;
+}
+
+void MoveTo(int thread, const cpu_set_t& there, const cpu_set_t& allowed) {
+  if (sched_setaffinity(thread, sizeof there, &there) == 0) sched_setaffinity(thread, sizeof allowed, &allowed);
+}
+
+void GoToFirstCore() {
+  const std::optional<cpu_set_t> allowed = CoresOf(0);
+  int first = 0;
+  while (allowed && first < CPU_SETSIZE && !CPU_ISSET(first, &*allowed)) ++first;
+  if (allowed && sched_getcpu() != first) MoveTo(0, OnlyCore(first), *allowed);
+}
+
+}  // namespace kb
