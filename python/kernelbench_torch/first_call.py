@@ -1,8 +1,11 @@
 """What a module compiles at its first call (Triton, torch.compile): done once, before any runner, in a process that may start
-compilers and is confined otherwise (prepare). What it leaves in their caches is an archive that runners unpack (adopt).
+compilers and is confined as they are (main). What it leaves in their caches is an archive that runners unpack (adopt).
 
-Compilers also ask programs for their versions on every start (`ptxas --version`, `ldconfig -p`). A runner starts no
-programs, so the answers travel with the archive. Everything here is the candidate's own: it runs and unpacks inside.
+    python -m kernelbench_torch.first_call SPEC LIBRARY ARCHIVE
+
+SPEC is a JSON file: what a runner is told (module_runner.py), with paths in "extension_files". Compilers also ask programs
+on every start (`g++ --version`, `ptxas --version`, `ldconfig -p`; does a small library load?). A runner starts no programs, so
+the answers travel with the archive. Everything here is the candidate's own: it runs and unpacks inside.
 """
 
 import io
@@ -15,18 +18,22 @@ import traceback
 
 import torch
 
-from . import module_runner, runner_library, trees
-from .problem import seed_generators
+from . import extensions, module_runner, runner_library, trees
+from .problem import seed_generators, settle_math
 
 _ANSWERS = "answers.json"
 
 
+def _directory():
+    """Where compilers keep what they make. The same place each time, for their keys hold paths; but without namespaces each process
+    has another directory for what is temporary."""
+    return os.path.join(os.environ["TMPDIR"], "compiled")
+
+
 def _use_caches():
-    """Where compilers keep what they make. The same place each time: their keys hold paths."""
-    directory = os.path.join(os.environ["TMPDIR"], "compiled")
+    directory = _directory()
     os.makedirs(directory, exist_ok=True)
-    os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor",
-                      TORCHINDUCTOR_COMPILE_THREADS="1")
+    os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor")
     return directory
 
 
@@ -39,59 +46,89 @@ def stand_in(spec, device):
     return tensor.as_strided(spec["shape"], spec["strides"])
 
 
+def _question(command, options):
+    """What is asked, wherever the caches are: a command that is run to its end, and the form of its answer."""
+    form = {name: options.get(name) for name in ("stdout", "stderr", "text", "universal_newlines", "encoding", "capture_output")}
+    return json.dumps([command, form], default=str).replace(_directory(), "$compiled")
+
+
+def _packed(said):
+    """What a program said (bytes, text or nothing) as JSON holds it."""
+    return [said.decode("latin-1"), False] if isinstance(said, bytes) else [said, True]
+
+
+def _unpacked(said, is_text):
+    return said if is_text else said.encode("latin-1")
+
+
 def _record_answers(answers):
-    ask = subprocess.check_output
+    run = subprocess.run
 
-    def recording(command, *arguments, **options):
-        answer = ask(command, *arguments, **options)
-        text = isinstance(answer, str)
-        answers[json.dumps(command)] = [answer if text else answer.decode("latin-1"), text]
-        return answer
-    subprocess.check_output = recording
+    def recording(command, *arguments, check=False, **options):
+        done = run(command, *arguments, **options)
+        answers[_question(command, options)] = [done.returncode, _packed(done.stdout), _packed(done.stderr)]
+        if check:
+            done.check_returncode()
+        return done
+    subprocess.run = recording
 
 
-def prepare(library, spec, result_fd):
-    """In a worker. Writes the archive to `result_fd`; a candidate that raises is met again by the runner, and judged there."""
-    problem = runner_library.confine(library, spec) or (library.kbr_open_gpu() or b"").decode()
-    if problem:
-        sys.stderr.write(f"first call: {problem}\n")
-        return 125
-    directory = _use_caches()
+def _give_answers(answers):
+    run = subprocess.run
+
+    def answered(command, *arguments, check=False, **options):
+        known = answers.get(_question(command, options))
+        if known is None:
+            return run(command, *arguments, check=check, **options)
+        done = subprocess.CompletedProcess(command, known[0], _unpacked(*known[1]), _unpacked(*known[2]))
+        if check:
+            done.check_returncode()
+        return done
+    subprocess.run = answered
+
+
+def _call(spec):
+    model = module_runner.construct(spec, 1)
+    inputs = trees.unflatten(spec["structure"], [stand_in(s, spec["device"]) for s in spec["inputs"]])
+    seed_generators(1, spec["device"])
+    model(*inputs)
+    if spec["device"] != "cpu":
+        torch.cuda.synchronize()
+
+
+def main():
+    """A candidate that raises is met again by the runner, and judged there."""
+    with open(sys.argv[1]) as file:
+        spec = json.load(file)
+    library = runner_library.load(sys.argv[2])
     torch.set_num_threads(spec["threads"])
-    torch.cuda.init()
-    answers, device = {}, spec["device"]
+    torch.set_grad_enabled(False)
+    settle_math()
+    if spec["device"] != "cpu":
+        problem = module_runner.open_device(library)
+        if problem:
+            sys.exit(f"first call: {problem}")
+    extensions.serve_finished(spec["extensions"], [os.open(path, os.O_RDONLY) for path in spec["extension_files"]])
+    directory, answers = _use_caches(), {}
     _record_answers(answers)
     try:
-        model = module_runner.construct(spec, 1)
-        inputs = trees.unflatten(spec["structure"], [stand_in(s, device) for s in spec["inputs"]])
-        seed_generators(1, device)
-        model(*inputs)
-        torch.cuda.synchronize()
+        _call(spec)
     except BaseException:
         traceback.print_exc()
     with open(os.path.join(directory, _ANSWERS), "w") as file:
         json.dump(answers, file)
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as archive:
+    with tarfile.open(sys.argv[3], "w") as archive:
         archive.add(directory, arcname=".")
-    data = packed.getvalue()
-    while data:
-        data = data[os.write(result_fd, data):]
-    return 0
 
 
 def adopt(fd):
-    """In a confined runner: what prepare() left, where the compilers look for it."""
+    """In a confined runner: what main() left, where the compilers look for it."""
     directory = _use_caches()
     with open(fd, "rb") as file, tarfile.open(fileobj=io.BytesIO(file.read())) as archive:
         archive.extractall(directory, filter="data")
     with open(os.path.join(directory, _ANSWERS)) as file:
-        answers = json.load(file)
-    ask = subprocess.check_output
+        _give_answers(json.load(file))
 
-    def answered(command, *arguments, **options):
-        known = answers.get(json.dumps(command) if isinstance(command, (list, str)) else "")
-        if known is None:
-            return ask(command, *arguments, **options)
-        return known[0] if known[1] else known[0].encode("latin-1")
-    subprocess.check_output = answered
+
+if __name__ == "__main__":
+    main()

@@ -2,11 +2,11 @@
 
 Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
 candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
-candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), its first call (op "prepare"),
-or tries what a candidate could do (op "probe").
+candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), or tries what a candidate could
+do (op "probe").
 
 Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": a socket by which it is told what to
-run (module_runner.py); for "capture" and "prepare": result.
+run (module_runner.py); for "capture": result.
 """
 
 import gc
@@ -20,7 +20,7 @@ import warnings
 import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
 
-from . import extensions, first_call, module_runner, runner_library
+from . import extensions, module_runner, runner_library
 from .channel import Channel
 from .problem import settle_math
 
@@ -41,8 +41,7 @@ def become_child(library, namespaces, request, fds):
     close_all_but({0, 1, 2, *fds})  # the engine's socket above all
     spec = request["spec"]
     works = {"run": lambda: module_runner.serve(library, spec, Channel(rest[0])), "probe": lambda: probe(library, spec),
-             "capture": lambda: extensions.capture(library, spec, rest[0]),
-             "prepare": lambda: first_call.prepare(library, spec, rest[0])}
+             "capture": lambda: extensions.capture(library, spec, rest[0])}
     work = runner_library.WORK(works[request["op"]])
     limits = spec["confinement"]
     without = runner_library.lines(limits["without"])

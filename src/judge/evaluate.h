@@ -155,8 +155,8 @@ class Evaluator {
   // What every process is told that will hold a candidate, before there is one, and with one.
   nlohmann::json WorkerSpec(double memory_gb) const;
   nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;
-  // Sets `built->first_call`.
-  Status FirstCall(const Request& request, const nlohmann::json& problem, Built* built);
+  // What the module compiles at its first call; not ok if that is nothing, for the runner will meet what went wrong.
+  Result<BuildResult> FirstCall(const Request& request, const nlohmann::json& problem, const Built& built);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.
   void ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);

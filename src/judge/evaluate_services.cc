@@ -53,10 +53,11 @@ json PlainValues(const json& structure) {
 // Only a module that names the machinery can use it: importing it a second time is not free.
 bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
 
-// Backends that build at the first call, in programs that a runner may not start.
+// Backends that build at the first call, in programs that a runner may not start. Who says one of these words and
+// compiles nothing has made a call more.
 bool CompilesWhenCalled(const Candidate& candidate) {
-  return candidate.source.find("triton") != std::string::npos ||
-         candidate.source.find("torch.compile") != std::string::npos;
+  const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
+  return says(".compile") || says("import compile") || says("_dynamo") || says("inductor") || says("triton");
 }
 
 constexpr size_t kMostCompiledBytes = size_t{256} << 20;
@@ -211,37 +212,48 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     if (!result.ok) break;
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
-  if (built.failure.empty() && options_.device != "cpu" && CompilesWhenCalled(request.candidate)) {
-    KB_RETURN_IF_ERROR(FirstCall(request, problem, &built));
+  if (built.failure.empty() && CompilesWhenCalled(request.candidate)) {
+    KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(request, problem, built));
+    built.first_call = result.artifact;
+    built.holds.push_back(result.hold);
   }
   return built;
 }
 
-Status Evaluator::FirstCall(const Request& request, const json& problem, Built* built) {
+// A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
+Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& problem, const Built& built) {
   json spec = CandidateSpec(request, problem);
-  spec["confinement"]["programs"] = true;
+  spec.erase("confinement");
   spec["source"] = request.candidate.source;
-  json identity = spec;
-  identity.erase("confinement");
-  identity.erase("gpu");
-  Hasher hasher;
-  hasher.Add("kernelbench first call 1").Add(identity.dump()).Add(device_->info().at("torch").get<std::string>());
-  hasher.Add(device_->info().at("name").get<std::string>()).Add(python_->executable);
-  const std::string key = hasher.Hex();
-  const auto set = [&](const BuildResult& kept) {
-    built->first_call = kept.artifact;
-    built->holds.push_back(kept.hold);
-    return Status();
-  };
-  if (const auto found = builder_->cache().Find(key)) return set(*found);
-  Say(fmt::format("{}: first call, which compiles", request.candidate.path.filename().string()));
-  KB_ASSIGN_OR_RETURN(const std::string archive,
-                      zygote_->FirstCall(spec, Seconds(request.protocol.build_timeout_s), kMostCompiledBytes));
-  if (archive.empty()) return {};  // the runner will meet what went wrong, and say it
-  BuildResult result;
-  result.ok = true;
-  KB_ASSIGN_OR_RETURN(const BuildResult kept, builder_->cache().Put(key, std::move(result), archive));
-  return set(kept);
+  spec["extensions"] = spec["extension_files"] = json::array();
+  CompileJob job;
+  KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation_.python / "kernelbench_torch" / "first_call.py"));
+  std::vector<std::string> identity = {std::move(maker), device_->info().at("torch"), device_->info().at("name")};
+  for (const auto& [key, name, file] : built.extensions) {
+    const std::string copy = fmt::format("extension{}.so", spec["extensions"].size());
+    spec["extensions"].push_back({key, name});
+    spec["extension_files"].push_back(copy);
+    KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
+    job.sources.emplace_back(copy, std::move(contents));
+  }
+  const auto text = [&] { return spec.dump(-1, ' ', false, json::error_handler_t::replace); };
+  job.sources.emplace_back("spec.json", text());
+  spec.erase("gpu");  // which one of those that are alike
+  identity.push_back(text());
+  job.argv = {python_->executable,
+              "-m",
+              "kernelbench_torch.first_call",
+              "spec.json",
+              installation_.libexec / "libkernelbench_runner.so",
+              "compiled.tar"};
+  job.output = "compiled.tar";
+  job.environment = TensorEnvironment(installation_, options_.device, gpu_, options_.threads);
+  job.read_only = python_->paths;
+  job.read_only.insert(job.read_only.end(), {installation_.python, installation_.libexec});
+  job.limits = LimitsOf(request.protocol, options_);
+  job.limits.output_bytes = kMostCompiledBytes;
+  Say(fmt::format("{}: first call, which may compile", request.candidate.path.filename().string()));
+  return builder_->FirstCall(job, identity);
 }
 
 // What cannot be found out here is met again in Evaluate() and reported there.

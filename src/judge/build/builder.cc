@@ -209,4 +209,8 @@ Result<BuildResult> Builder::BuildNative(const Candidate& candidate, const GpuBu
   return CompileCached(BuildKey(compiler_, flags, {header_, candidate.source}), job, compiler_.version);
 }
 
+Result<BuildResult> Builder::FirstCall(const CompileJob& job, const std::vector<std::string>& identity) const {
+  return CompileCached(BuildKey(compiler_, job.argv, identity), job, "", Keep::kSuccess);
+}
+
 }  // namespace kb

@@ -63,6 +63,9 @@ class Builder {
   Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
                                      const CompileLimits& limits) const;
 
+  // What a module compiles at its first call: `job` makes an archive of it, `identity` is all that it depends on.
+  Result<BuildResult> FirstCall(const CompileJob& job, const std::vector<std::string>& identity) const;
+
   const CompilerIdentity& compiler() const { return compiler_; }
   const BuildCache& cache() const { return cache_; }
 

@@ -125,6 +125,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c", script};
   spec.confinement = workspace.confinement;
+  spec.environment = job.environment;
   spec.read_only = job.read_only;
   spec.files = workspace.files;
   spec.inherit = {began.get(), output.get()};

@@ -30,6 +30,7 @@ struct CompileJob {
   std::vector<std::string> argv;                             // runs in the directory of the sources
   std::string output;                                        // file name that argv writes
   std::vector<std::filesystem::path> read_only;              // what the compiler may see beside the system
+  std::vector<std::string> environment;                      // beside what every sandbox has
   CompileLimits limits;
   CacheHold hold;  // of what it reads of the cache
 };

@@ -65,28 +65,19 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec) { r
 Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec), spec); }
 
 Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
-  return ResultOf("capture", spec, timeout, kMaxCaptureBytes);
-}
-
-Result<std::string> Zygote::FirstCall(const json& spec, milliseconds timeout, size_t most_bytes) {
-  return ResultOf("prepare", spec, timeout, most_bytes);
-}
-
-// What a worker that is not a runner has written; empty if it ended without, took too long or wrote too much.
-Result<std::string> Zygote::ResultOf(const char* op, const json& spec, milliseconds timeout, size_t most_bytes) {
-  const Fd result(memfd_create(op, MFD_CLOEXEC));
+  const Fd result(memfd_create("capture", MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
-  KB_ASSIGN_OR_RETURN(auto worker, Fork(op, spec, result.get()));
+  KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, result.get()));
   KB_RETURN_IF_ERROR(worker->Arrive());
   const json& confinement = spec.at("confinement");
-  if (!confinement.at("programs") && !confinement.at("without").get<Without>().contains("cgroup")) {
+  if (!confinement.at("without").get<Without>().contains("cgroup")) {
     worker->Limit(Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, kRunnerThreads));
     worker->Limited();
   }
   const bool ended = worker->WaitForEnd(timeout);
   if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);
-  if (!ended || size <= 0 || size > static_cast<off_t>(most_bytes)) return std::string();
+  if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');
   if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
   return text;

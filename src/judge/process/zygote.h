@@ -26,14 +26,11 @@ class Zygote {
                               const std::string& device, const std::string& gpu, int threads);
 
   // `spec`: what is known before there is a problem (module_runner.py). The files that the runner is told are shared
-  // objects in the order of spec["extensions"], then what FirstCall() gave, if spec["compiled"].
+  // objects in the order of spec["extensions"], then what its first call compiled, if spec["compiled"].
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec);
   // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
   // Empty if the worker died or took too long: the runner will meet that again.
   Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
-
-  // Calls a module once in a worker of its own that may start compilers: an archive of what they made. Empty as above.
-  Result<std::string> FirstCall(const nlohmann::json& spec, std::chrono::milliseconds timeout, size_t most_bytes);
 
   // The same for module candidates; see ProbeNative().
   Result<std::string> Probe(const nlohmann::json& spec);
@@ -53,8 +50,6 @@ class Zygote {
         shown_(std::move(shown)),
         keep_(std::move(keep)) {}
   Status AwaitReady();
-  Result<std::string> ResultOf(const char* op, const nlohmann::json& spec, std::chrono::milliseconds timeout,
-                               size_t most_bytes);
   // `result`: a file for what the worker finds out, if it is no runner.
   Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::optional<int> result = {});
   Subprocess process_;
