@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -35,6 +36,9 @@ constexpr int kMostFiles = 16384;
 constexpr rlim_t kMostDescriptors = 1024;
 constexpr unsigned kCloneTree = 1;      // OPEN_TREE_CLONE
 constexpr unsigned kMoveEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
+constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
+// What a runner may know of /proc: which processors there are.
+constexpr const char* kProcessors = "/proc/cpuinfo\n";
 
 Status Errno(const char* what) { return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", what, strerror(errno))); }
 
@@ -79,8 +83,9 @@ Status MountMemory(const char* path, uint64_t bytes) {
   return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 ? Status() : Errno(path);
 }
 
-// Mounts a /tmp and a /dev/shm of this mount namespace's own, and puts back what must stay visible below /tmp.
-Status MountScratch(uint64_t bytes, const std::string& keep) {
+// Runs `mount`, which hides what is below a directory, and puts back what must stay visible: the paths of `keep`, one a
+// line.
+Status Hide(const std::string& keep, const std::function<Status()>& mount) {
   std::vector<std::pair<std::string, Fd>> kept;
   std::istringstream lines(keep);
   for (std::string path; std::getline(lines, path);) {
@@ -88,13 +93,24 @@ Status MountScratch(uint64_t bytes, const std::string& keep) {
     if (!tree.valid()) return Errno(path.c_str());
     kept.emplace_back(path, std::move(tree));
   }
-  KB_RETURN_IF_ERROR(MountMemory("/tmp", bytes));
+  KB_RETURN_IF_ERROR(mount());
   for (const auto& [path, tree] : kept) {
+    struct stat info {};
     std::error_code error;
-    std::filesystem::create_directories(path, error);
+    if (fstat(tree.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+      std::filesystem::create_directories(path, error);
+    } else {
+      const Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0444));
+    }
     if (syscall(SYS_move_mount, tree.get(), "", AT_FDCWD, path.c_str(), kMoveEmptyPath) != 0)
       return Errno(path.c_str());
   }
+  return {};
+}
+
+// A /tmp and a /dev/shm of this mount namespace's own.
+Status MountScratch(uint64_t bytes, const std::string& keep) {
+  KB_RETURN_IF_ERROR(Hide(keep, [&] { return MountMemory("/tmp", bytes); }));
   KB_RETURN_IF_ERROR(MountMemory("/dev/shm", bytes));
   return chdir("/tmp") == 0 ? Status() : Errno("chdir /tmp");
 }
@@ -126,11 +142,12 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Withou
   KB_RETURN_IF_ERROR(MountScratch(tmp_bytes, keep));
   // Without a PID namespace of its own this runner has a GPU, whose driver names its threads through /proc. What there
   // belongs to others stays closed: they are in another user namespace.
-  const bool needs_proc = without.contains("pid-namespace");
-  if (!needs_proc && mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_RDONLY, "size=4k") != 0) {
-    return Errno("hiding /proc");
-  }
-  return {};
+  if (without.contains("pid-namespace")) return {};
+  KB_RETURN_IF_ERROR(Hide(kProcessors, [] {
+    const bool mounted = mount("tmpfs", "/proc", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k") == 0;
+    return mounted ? Status() : Errno("hiding /proc");
+  }));
+  return mount(nullptr, "/proc", nullptr, kReadOnly, nullptr) == 0 ? Status() : Errno("/proc read-only");
 }
 
 Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_only) {
@@ -139,7 +156,6 @@ Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_
     if (!MakeMountsPrivate()) return Errno("making mounts private");
   }
   KB_RETURN_IF_ERROR(MountScratch(tmp_bytes, keep));
-  constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
   if (proc_read_only && mount(nullptr, "/proc", nullptr, kReadOnly, nullptr) != 0) return Errno("/proc read-only");
   return {};
 }

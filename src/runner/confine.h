@@ -16,8 +16,8 @@
 namespace kb::runner {
 
 // Leaves the caller's user, mount, PID, network, IPC and UTS namespaces, but for those in `without`: afterwards /tmp is
-// private and bounded (but for the directories of `keep`, one a line, which stay visible), /proc is empty, and the next
-// child is process 1 of its own PID namespace. The caller must have one thread only.
+// private and bounded (but for the directories of `keep`, one a line, which stay visible), /proc holds cpuinfo alone,
+// and the next child is process 1 of its own PID namespace. The caller must have one thread only.
 Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Without& without);
 
 // In a mount namespace that is this process's alone, or in one of its own below: a /tmp and a /dev/shm of so many bytes
