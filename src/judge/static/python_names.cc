@@ -174,6 +174,7 @@ std::string PythonNames::Resolve(int node, int depth) const {
   }
   const std::string base = Resolve(object, depth + 1);
   if (base == "builtins" || base == "__builtins__") return std::string(attribute);
+  if (attribute == "__class__" && EndsWith(base, "()")) return base.substr(0, base.size() - 2);
   return Joined(base, attribute);
 }
 
@@ -201,6 +202,10 @@ std::string PythonNames::ResolveCall(int node, int depth) const {
   if (function == "vars") {
     const std::string base = Resolve(Argument(node, 0, ""), depth + 1);
     return base.empty() ? "" : base + ".__dict__";
+  }
+  if (function == "type") {
+    const std::string instance = Resolve(Argument(node, 0, ""), depth + 1);
+    return EndsWith(instance, "()") ? instance.substr(0, instance.size() - 2) : "";
   }
   if (function.empty() || function[0] == '.') return "";
   return function + "()";

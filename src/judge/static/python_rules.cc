@@ -25,6 +25,22 @@ std::string Say(const NameRule& rule, std::string_view name) {
   return at == std::string::npos ? reason : reason.replace(at, 2, name.substr(name.find_first_not_of('.')));
 }
 
+// How a function comes by its own frame; a call of it is that frame.
+bool GivesFrame(std::string_view name) { return name == "inspect.currentframe" || name == "sys._getframe"; }
+bool IsFrame(std::string_view name) { return EndsWith(name, "()") && GivesFrame(name.substr(0, name.size() - 2)); }
+
+bool IsTimer(const NameRule* rule) { return rule != nullptr && std::string_view(rule->rule) == "timing_event_patch"; }
+
+// What replacing `name` means. What an instance of a known class is given, its class may be given too: that counts
+// where it is a timer's.
+const NameRule* Patched(const std::string& name) {
+  if (const NameRule* rule = PythonPatched(Method(name))) return rule;
+  const size_t call = name.rfind("().");
+  if (call == std::string::npos) return nullptr;
+  const NameRule* rule = PythonPatched(name.substr(0, call) + name.substr(call + 2));
+  return IsTimer(rule) ? rule : nullptr;
+}
+
 bool IsKernelDecorator(const std::string& name) {
   return StartsWith(name, "triton.") || StartsWith(name, "tilelang") || StartsWith(name, "cutlass.cute.") ||
          StartsWith(name, "numba.") || EndsWith(name, ".prim_func");
@@ -110,7 +126,11 @@ class Checker {
   void Mention(int node) {
     if (tree_.Is(node, "attribute")) {
       const std::string_view word = tree_.Text(tree_.Child(node, "attribute"));
-      if (const NameRule* rule = PythonAttribute(word)) Hit(rule->rule, node, Say(*rule, word));
+      const NameRule* rule = PythonAttribute(word);
+      if (rule != nullptr) Hit(rule->rule, node, Say(*rule, word));
+      if (rule == nullptr && !TellsPlaceOfFrame(word)) Frame(tree_.Child(node, "object"));
+    } else if (IsWholeName(node) && !AsksPlace(node) && !tree_.Is(Parent(node), "comparison_operator")) {
+      Frame(node);
     }
     // Where the text is broken an assignment is left as its parts.
     if (tree_.Is(Parent(node), "ERROR") && tree_.Is(tree_[node].next, "=")) Targets(node);
@@ -130,11 +150,33 @@ class Checker {
     } else if (called) {
       rule = PythonMethod(std::string_view(method).substr(1));
     }
-    if (rule == nullptr) return;
+    if (rule == nullptr || (called && GivesFrame(method) && AsksOwnPlace(Parent(node)))) return;
     const std::string_view about = rule->rule;
     if (about == "precision_downgrade" && tree_.Is(Parent(node), "comparison_operator")) return;
     if (about == "torch_computation_ops" && InKernel(node)) return;
     Hit(rule->rule, node, Say(*rule, method));
+  }
+
+  // Whether `call` gives the frame of who calls, and that is only asked where it is, or kept in a variable (Frame()).
+  bool AsksOwnPlace(int call) const {
+    const int depth = names_.Argument(call, 0, "depth");
+    if (depth >= 0 && tree_.Text(depth) != "0") return false;
+    const bool kept = tree_.Is(Parent(call), "assignment") && tree_.Is(tree_.Child(Parent(call), "left"), "identifier");
+    return kept || AsksPlace(call);
+  }
+
+  bool AsksPlace(int frame) const {
+    const int use = Parent(frame);
+    if (tree_.Is(use, "attribute")) return TellsPlaceOfFrame(tree_.Text(tree_.Child(use, "attribute")));
+    return tree_.Is(use, "argument_list") &&
+           names_.Resolve(tree_.Child(Parent(use), "function")) == "inspect.getframeinfo";
+  }
+
+  // A frame that is asked for more, or handed on: there it may be walked where nobody sees it.
+  void Frame(int node) {
+    const std::string name = names_.Resolve(node);
+    if (!IsFrame(name)) return;
+    if (const NameRule* rule = PythonMention(name.substr(0, name.size() - 2))) Hit(rule->rule, node, Say(*rule, name));
   }
 
   // A torch.nn module that is held and called. Its weights may be used: self.fc.weight.
@@ -181,14 +223,14 @@ class Checker {
     const bool own = tree_.Text(tree_.Child(target, "object")) == "self" && !StartsWith(method, ".__");
     if (own && !names_.SelfAttribute(std::string(tree_.Text(tree_.Child(target, "attribute")))).empty()) return;
     if (own && method[0] == '.') return;
-    if (const NameRule* rule = PythonPatched(method)) Hit(rule->rule, target, Say(*rule, method));
+    if (const NameRule* rule = Patched(name)) Hit(rule->rule, target, Say(*rule, method));
   }
 
   void Setattr(int call, int object, int attribute) {
     const std::string base = names_.Resolve(object);
     if (base.empty() || EndsWith(base, "()")) {
       const auto name = names_.StringValue(attribute);
-      const NameRule* rule = name && tree_.Text(object) != "self" ? PythonPatched("." + *name) : nullptr;
+      const NameRule* rule = name && tree_.Text(object) != "self" ? Patched(base + "." + *name) : nullptr;
       if (rule != nullptr) Hit(rule->rule, call, Say(*rule, *name));
       return;
     }

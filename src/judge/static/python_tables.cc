@@ -72,7 +72,7 @@ const NameTable& Mentions() {
        "numpy.fromfile numpy.memmap pickle.load fileinput."},
       {kNothing, "shutil.", "which"},
       {kFrame, "sys.", "_getframe _current_frames settrace setprofile _current_exceptions"},
-      {kFrame, "inspect.", "stack currentframe getouterframes getinnerframes trace getframeinfo"},
+      {kFrame, "inspect.", "stack currentframe getouterframes getinnerframes trace"},
       {kFrame, "gc.", "get_objects get_referrers get_referents"},
       {kFrame, "",
        "traceback.walk_stack traceback.extract_stack traceback.print_stack traceback.format_stack "
@@ -142,9 +142,14 @@ const NameRule* PythonMethod(std::string_view method) {
 
 const NameRule* PythonAttribute(std::string_view attribute) {
   static const NameTable table = {
-      {kFrame, "", "f_back f_locals f_globals tb_frame gi_frame cr_frame ag_frame __subclasses__ __globals__"},
+      {kFrame, "",
+       "f_back f_locals f_globals f_builtins tb_frame gi_frame cr_frame ag_frame __subclasses__ __globals__"},
   };
   return table.Find(attribute);
+}
+
+bool TellsPlaceOfFrame(std::string_view attribute) {
+  return attribute == "f_lineno" || attribute == "f_code" || attribute == "f_lasti";
 }
 
 const NameRule* PythonPatched(std::string_view name) {
@@ -159,7 +164,7 @@ const NameRule* PythonPatched(std::string_view name) {
        "time time_ns perf_counter perf_counter_ns monotonic monotonic_ns process_time "
        "process_time_ns thread_time clock_gettime clock_gettime_ns sleep"},
       {kTimer, "", "timeit. triton.testing. statistics. datetime."},
-      {kTimer, ".", "elapsed_time perf_counter perf_counter_ns"},
+      {kTimer, ".", "perf_counter perf_counter_ns"},
       {kFlags, "torch.", "backends. _dynamo.config. _inductor.config. cuda.matmul. _functorch.config."},
       {kFlags, "", "triton.knobs. numba.config."},
       {kEnvironment, "", "os.environ os.environb"},

@@ -57,7 +57,16 @@ TEST(PythonRules, TimingEventPatch) {
       {"import torch\nE = type(torch.cuda.Event())\nE.elapsed_time = f\n", {"timing_event_patch:3"}},
       {"from unittest import mock\nmock.patch('torch.cuda.synchronize', f)\n",
        {"monkey_patch:2", "timing_event_patch:2"}},
+      {"import torch\nevent = torch.cuda.Event()\nevent.__class__.elapsed_time = f\n", {"timing_event_patch:3"}},
+      {"import torch\nevent = torch.cuda.Event()\nevent.elapsed_time = f\n", {"timing_event_patch:3"}},
+      {"import torch\nsetattr(type(torch.cuda.Event()), 'elapsed_time', f)\n", {"timing_event_patch:2"}},
+      {"import torch\nsetattr(torch.cuda.Event(), 'elapsed_time', f)\n", {"timing_event_patch:2"}},
+      {"def g(clock):\n    clock.perf_counter = f\n", {"timing_event_patch:2"}},
       {"import torch\nevent = torch.cuda.Event()\nms = event.elapsed_time(event)\n", {}},
+      {"import torch\nms = torch.cuda.Event.elapsed_time(a, b)\nms = [s.elapsed_time(e) for s, e in pairs]\n", {}},
+      {"def g(config, start, end):\n    config.elapsed_time = start.elapsed_time(end)\n", {}},
+      {"def g(config, ms):\n    setattr(config, 'elapsed_time', ms)\n", {}},
+      {"class T:\n    def elapsed_time(self):\n        return self.start.elapsed_time(self.end)\n", {}},
       {"import torch\ntorch.cuda.synchronize()\n", {}},
   });
 }
@@ -168,6 +177,27 @@ TEST(PythonRules, MonkeyPatch) {
       {"import sys\nsys.modules[name] = module\nsys.path.insert(0, 'x')\n", {}},
       {"class M:\n    def __init__(self):\n        setattr(self, 'weight', 1)\n        self.torch = 2\n", {}},
       {"import torch\nx = torch.empty(3)\nx.requires_grad = False\n", {}},
+  });
+}
+
+TEST(PythonRules, ItsOwnFrameMayBeAskedWhereItIs) {
+  Expect({
+      {"import inspect\nline = inspect.currentframe().f_lineno\n", {}},
+      {"import sys\nline = sys._getframe().f_lineno, sys._getframe(0).f_code.co_name\n", {}},
+      {"import inspect\nframe = inspect.currentframe()\nif frame is not None:\n    n = frame.f_lineno\ndel frame\n",
+       {}},
+      {"from inspect import currentframe, getframeinfo\nline = getframeinfo(currentframe()).lineno\n", {}},
+      {"import inspect\nframe = inspect.currentframe().f_back\n", {"frame_access:2"}},
+      {"import inspect\nframe = inspect.currentframe()\nname = frame.f_locals\n", {"frame_access:3"}},
+      {"import inspect\nname = inspect.currentframe().f_globals['x']\n", {"frame_access:2"}},
+      {"import inspect\nframe = inspect.currentframe()\nf(frame)\n", {"frame_access:3"}},
+      {"import inspect\nf(inspect.currentframe())\n", {"frame_access:2"}},
+      {"import inspect\nback = getattr(inspect.currentframe(), 'f_' + x)\n", {"frame_access:2"}},
+      {"import inspect\nframe = inspect.currentframe()\nback = getattr(frame, 'f_' + x)\n", {"frame_access:3"}},
+      {"import inspect\nframe = inspect.currentframe()\nback = frame.__getattribute__(x)\n", {"frame_access:3"}},
+      {"import inspect\nf = inspect.currentframe\n", {"frame_access:2"}},
+      {"import sys\nframe = sys._getframe(1)\n", {"frame_access:2"}},
+      {"import sys\nline = sys._getframe(depth).f_lineno\n", {"frame_access:2"}},
   });
 }
 

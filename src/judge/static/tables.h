@@ -17,6 +17,8 @@ const NameRule* PythonMention(std::string_view name);
 const NameRule* PythonMethod(std::string_view method);
 // An attribute of anything: frame.f_back.
 const NameRule* PythonAttribute(std::string_view attribute);
+// An attribute of a frame that says where in the text it is, and nothing of what is there.
+bool TellsPlaceOfFrame(std::string_view attribute);
 // Assigned to, deleted, or given to setattr.
 const NameRule* PythonPatched(std::string_view name);
 // A torch.nn class whose instances compute: "torch.nn.Linear".
