@@ -92,7 +92,10 @@ Result<Fd> SealedCopy(const std::filesystem::path& path) {
 RunnerProcess::RunnerProcess(Fd hello, Fd status, Channel control, std::unique_ptr<OutputDrain> drain)
     : hello_(std::move(hello)), status_(std::move(status)), control_(std::move(control)), drain_(std::move(drain)) {}
 
-RunnerProcess::~RunnerProcess() { Finish(); }
+RunnerProcess::~RunnerProcess() {
+  Finish();
+  if (group_) group_->AwaitReturned();
+}
 
 Result<std::unique_ptr<RunnerProcess>> RunnerProcess::Start(
     std::optional<TempDir> scratch, const std::function<Result<std::optional<Subprocess>>(const Ends& ends)>& start) {
@@ -187,7 +190,6 @@ RunnerProcess::End RunnerProcess::Finish() {
   end.out_of_memory = group_ && group_->RanOutOfMemory();
   if (launcher_ && pidfd_.valid()) launcher_->Wait(milliseconds(2'000));
   launcher_.reset();
-  if (group_) group_->AwaitReturned();
   end.output = Output();
   end_ = end;
   return end;
