@@ -33,7 +33,8 @@ CompileLimits LimitsOf(const Protocol& protocol, const EvaluatorOptions& options
 
 std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, const EvaluatorOptions& options) {
   if (result.ok) return "";
-  if (result.timed_out) return fmt::format("the build did not end within {} s (build_timeout_s)", protocol.build_timeout_s);
+  if (result.timed_out)
+    return fmt::format("the build did not end within {} s (build_timeout_s)", protocol.build_timeout_s);
   if (result.out_of_memory) {
     return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
                        options.build_memory_gb);

@@ -31,6 +31,10 @@ bool IsSlower(const Round& round, const Evaluation& evaluation, double slack) {
 
 }  // namespace
 
+double MostSlower(const Evaluation& evaluation) {
+  return std::max(Slack(evaluation), 4 * evaluation.undisturbed.spread);
+}
+
 double LaunchedLaterUs(const Round& round, const Evaluation& evaluation) {
   constexpr double kRestUs = 100;  // of a call on the host, after the last launch
   const double undisturbed_us = evaluation.UndisturbedUs(round);
@@ -47,8 +51,7 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
     return "other load during the candidate";
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
   if (evaluation.undisturbed.us <= 0) return "";
-  if (IsSlower(round, evaluation, std::max(Slack(evaluation), 4 * evaluation.undisturbed.spread)))
-    return kBaselineSlower;
+  if (IsSlower(round, evaluation, MostSlower(evaluation))) return kBaselineSlower;
   return "";
 }
 

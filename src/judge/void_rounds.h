@@ -21,6 +21,9 @@ inline constexpr double kNoDeviceUs = 60;
 inline constexpr double kLaunchedAtOnceUs = 550;
 inline constexpr const char* kBaselineSlower = "baseline slower than undisturbed";
 
+// By how much, relative, a baseline may be slower than undisturbed.
+double MostSlower(const Evaluation& evaluation);
+
 // Why a round does not count; empty if it does.
 std::string VoidReason(const Round& round, const Evaluation& evaluation);
 

@@ -31,8 +31,8 @@ struct SessionFds {
 };
 
 // The worker that will hold one candidate. It begins with nothing: it confines itself and opens its device, which on a
-// GPU takes a quarter of a second, and waits to be told what to run. Killed when the object goes, which takes until what
-// its control group held has come back.
+// GPU takes a quarter of a second, and waits to be told what to run. Killed when the object goes, which
+// takes until what its control group held has come back.
 class RunnerProcess {
  public:
   // What a new worker is given of its own: ends of sockets and pipes. They close here once it was started.
