@@ -123,7 +123,7 @@ class Evaluator {
     RunnerNeeds needs;
     std::unique_ptr<RunnerProcess> process;
   };
-  // Stops the runners that wait, for as long as it lives.
+  // Nothing of ours runs beside what is measured: stops the runners that wait, for as long as it lives.
   class Quiet {
    public:
     explicit Quiet(Evaluator* evaluator);

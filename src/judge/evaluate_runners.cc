@@ -15,6 +15,7 @@ using nlohmann::json;
 
 Evaluator::Quiet::Quiet(Evaluator* evaluator) : evaluator_(evaluator) {
   auto& waiting = evaluator->waiting_;
+  if (evaluator->zygote_) (void)evaluator->zygote_->AwaitReady();  // it imports torch, on every core there is
   // One that did not start is missed, and that told, when it is needed.
   std::erase_if(waiting, [&](WaitingRunner& runner) { return !evaluator->AwaitRunner(&runner); });
   for (const WaitingRunner& runner : waiting) runner.process->Pause();

@@ -119,13 +119,11 @@ bool SlowThroughout(const Evaluation& evaluation) {
 
 void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation) {
   evaluation->undisturbed = quicker;
-  int left = 0;
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() && !round.admitted) round.void_reason = VoidReason(round, *evaluation);
     if (round.disturbed_us > 0) round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
-    left += evaluation->InHeadline(round) && round.plan.scored && round.void_reason.empty();
   }
-  if (left < evaluation->protocol.round_checks.front()) AdmitVoidRounds(true, evaluation);
+  AdmitVoidRounds(true, evaluation);  // there will be no others in their place
 }
 
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {

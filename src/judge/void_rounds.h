@@ -58,8 +58,8 @@ struct Duration {
 Result<Duration> TimesAsLong(const std::string& distribution, const Evaluation& evaluation,
                              const std::function<Result<Round>(const std::string&)>& call);
 
-// Once all rounds are over: the baseline by itself is quicker than was found before loading, and has that figure in all
-// of them. Those whose own was slower are void; they count with the undisturbed one where too few are left.
+// Once all rounds are over: the baseline by itself is quicker than was found before loading. It has that figure in all
+// rounds whose own was slower than may be.
 void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation);
 
 // For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is

@@ -159,7 +159,16 @@ void ExpectConsistent(const json& evaluation) {
   const bool refused = std::any_of(notes.begin(), notes.end(), IsRefusal);
   EXPECT_EQ(evaluation["reason"] == "", correct && !refused) << evaluation["reason"];
   EXPECT_EQ(evaluation["isolation_info"].empty(), false);
-  const bool measured = correct && !refused && evaluation["protocol_keys"]["measure"] == true;
+  const json& why = evaluation["no_speedup"];
+  const bool measured = correct && why.is_null();
+  if (correct) {
+    const bool asked = evaluation["protocol_keys"]["measure"] == true;
+    EXPECT_EQ(why == "not_measured", !asked);
+    EXPECT_EQ(why == "authorship", asked && refused);
+    EXPECT_EQ(why == "machine_busy", asked && !refused && !why.is_null());
+  } else {
+    EXPECT_TRUE(why.is_null());
+  }
   for (const char* key :
        {"speedup", "speedup_interval", "confidence", "floor", "headline", "baseline_us", "candidate_us"}) {
     EXPECT_EQ(evaluation[key].is_null(), !measured) << key;

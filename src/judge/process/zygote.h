@@ -37,6 +37,7 @@ class Zygote {
 
   // Whether it is known to have imported torch.
   bool ready() const { return ready_; }
+  Status AwaitReady();
   // False once it has ended, for which `patience` is given, or could not be told something: its sandbox ends a moment
   // later than it does. Start another one then.
   bool alive(std::chrono::milliseconds patience = {}) { return !gone_ && !process_.Wait(patience); }
@@ -49,7 +50,6 @@ class Zygote {
         sandbox_(std::move(sandbox)),
         shown_(std::move(shown)),
         keep_(std::move(keep)) {}
-  Status AwaitReady();
   // `result`: a file for what the worker finds out, if it is no runner.
   Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::optional<int> result = {});
   Subprocess process_;
