@@ -61,7 +61,7 @@ class ScriptedDevice : public Device {
   }
   void Flush() override {}
   int64_t Watch() override { return 0; }
-  void FlushCore() override {}
+  void ReadyCore() override {}
   void Clear(std::span<const OutputItem> outputs) override {
     for (const OutputItem& output : outputs) std::memset(output.data, 0, output.bytes());
   }
