@@ -75,9 +75,26 @@ TempDir& TempDir::operator=(TempDir&& other) noexcept {
   return *this;
 }
 
-TempDir::~TempDir() {
+namespace {
+
+// Opens directories that a candidate closed against their owner. Links are not followed.
+void OpenDirectories(const fs::path& directory) {
   std::error_code ignored;
-  if (!path_.empty()) fs::remove_all(path_, ignored);
+  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add | fs::perm_options::nofollow, ignored);
+  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
+    if (fs::is_directory(entry.symlink_status(ignored))) OpenDirectories(entry.path());
+  }
+}
+
+}  // namespace
+
+TempDir::~TempDir() {
+  if (path_.empty()) return;
+  std::error_code failed;
+  fs::remove_all(path_, failed);
+  if (!failed) return;
+  OpenDirectories(path_);
+  fs::remove_all(path_, failed);
 }
 
 std::optional<std::string> FindProgram(const std::string& name) {

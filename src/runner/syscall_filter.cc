@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -77,6 +78,7 @@ constexpr const char* kDenied[] = {
     // Who runs when and where.
     "setpriority",
     "sched_setscheduler",
+    "sched_setparam",
     "sched_setattr",
     "ioprio_set",
     "migrate_pages",
@@ -84,12 +86,17 @@ constexpr const char* kDenied[] = {
     // What outlives a process, and takes the kernel long to tear down.
     "msgget",
     "msgsnd",
+    "msgrcv",
+    "msgctl",
     "semget",
     "semop",
     "semtimedop",
+    "semctl",
     "shmget",
     "shmat",
+    "shmctl",
     "mq_open",
+    "mq_unlink",
 };
 
 class Filter {
@@ -151,6 +158,7 @@ void DenyProcesses(bool programs, Filter* filter) {
 // needs that). What programs do to each other ends at their namespace; where they have none, they send no signals.
 void DenySignals(bool among_themselves, Filter* filter) {
   for (const int command : {F_SETSIG, F_SETOWN, F_SETOWN_EX}) filter->Deny(SCMP_SYS(fcntl), IntIs(1, command));
+  for (const int command : {FIOSETOWN, SIOCSPGRP}) filter->Deny(SCMP_SYS(ioctl), IntIs(1, command));
   filter->Deny(SCMP_SYS(prctl), IntIs(0, PR_SET_PDEATHSIG));
   filter->Deny(SCMP_SYS(kill), IntIs(1, SIGCONT));
   filter->Deny(SCMP_SYS(tgkill), IntIs(2, SIGCONT));
@@ -179,6 +187,9 @@ Status InstallSyscallFilter(const Limits& limits) {
     const int number = seccomp_syscall_resolve_name(name);
     if (number != __NR_SCMP_ERROR) filter.Deny(number);
   }
+  // Limits of others: without a PID namespace those are all processes of the same user.
+  filter.Deny(SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
+  if (!limits.sockets) filter.Deny(SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_NE, 0));
   // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
   if (limits.gpu) filter.Deny(SCMP_SYS(sched_setaffinity));
   DenyProcesses(limits.programs, &filter);

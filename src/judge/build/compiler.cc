@@ -1,5 +1,6 @@
 #include "judge/build/compiler.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -26,8 +27,8 @@ std::string ShellQuote(const std::string& word) {
   return quoted + "'";
 }
 
-Result<Fd> MemoryFile(const char* name, std::string_view contents) {
-  Fd fd(memfd_create(name, MFD_CLOEXEC));
+Result<Fd> MemoryFile(const char* name, std::string_view contents, unsigned flags = 0) {
+  Fd fd(memfd_create(name, MFD_CLOEXEC | flags));
   if (!fd.valid() || write(fd.get(), contents.data(), contents.size()) != static_cast<ssize_t>(contents.size()) ||
       lseek(fd.get(), 0, SEEK_SET) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a build: out of memory or descriptors");
@@ -79,11 +80,11 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   return workspace;
 }
 
-// SIGKILL comes from outside (an operator, the kernel short of memory), never from the source. It may have met the
-// sandbox, the shell in it, or what the shell or the compiler driver started.
+// A signal may come from outside (an operator, the kernel short of memory). It may have met the sandbox, the shell in
+// it, or what the shell or the compiler driver started.
 bool WasKilled(const Completed& done) {
   return done.status.signal == SIGKILL || done.status.code == 128 + SIGKILL ||
-         done.output.find("Killed signal terminated program") != std::string::npos;
+         done.output.find("signal terminated program") != std::string::npos;
 }
 
 // What compilers, assemblers and linkers say at the beginning of a line when they are refused memory. A source may make
@@ -118,7 +119,11 @@ std::string ShellCommand(const std::vector<std::string>& words) {
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
-  KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", ""));  // tells a sandbox that failed from a compiler that did
+  // Tells a sandbox that failed from a compiler that did. What the compiler starts cannot take it back.
+  KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", "", MFD_ALLOW_SEALING));
+  if (fcntl(began.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
+    return Fail(ErrorCode::kUnavailable, "cannot seal a memory file for a build");
+  }
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
   const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{} && cat {} >/proc/self/fd/{}", began.get(),
                                          fetch, ShellCommand(job.argv), ShellQuote(job.output), output.get());
