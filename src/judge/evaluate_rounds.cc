@@ -179,6 +179,11 @@ class Course {
   int counted_ = 0, natural_ = 0, voids_ = 0, slower_ = 0;  // the last of them in a row
 };
 
+// So many rounds on natural inputs an evaluation scores at least.
+int LeastScored(const Protocol& protocol) {
+  return std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
+}
+
 // Rounds before any is timed: of each fixed seed, as many more as are asked for, and where none will be timed, more
 // until each distribution and each weight set was met.
 Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, Planner* planner,
@@ -188,8 +193,10 @@ Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, 
     KB_ASSIGN_OR_RETURN(finding, RunRound(planner->Seeded(seed), rounds, evaluation));
     if (finding) return finding;
   }
-  const int least =
-      evaluation->Timed() ? protocol.warmup_rounds : std::max(protocol.warmup_rounds, protocol.correct_trials);
+  // Load on the machine, which takes the time away, must not take rounds away.
+  const int least = evaluation->Timed() ? protocol.warmup_rounds
+                    : protocol.measure  ? protocol.warmup_rounds + LeastScored(protocol)
+                                        : std::max(protocol.warmup_rounds, protocol.correct_trials);
   for (int i = 0; i < least || (!evaluation->Timed() && !planner->AllMet()); ++i) {
     RoundPlan plan = planner->Next(!evaluation->Timed());  // weights change as in timed rounds
     plan.scored = false;
@@ -276,7 +283,7 @@ Result<std::optional<Finding>> Evaluator::RunRounds(const Request& request, cons
 
   const Quiet quiet(this);
   Course course(protocol, rounds, &planner, evaluation);
-  const int least = std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
+  const int least = LeastScored(protocol);
   for (const int check : protocol.round_checks) {
     while (course.counted() < check || course.natural() < least) {
       KB_ASSIGN_OR_RETURN(finding, course.Next());

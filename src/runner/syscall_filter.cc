@@ -189,7 +189,6 @@ Status InstallSyscallFilter(const Limits& limits) {
   }
   // Limits of others: without a PID namespace those are all processes of the same user.
   filter.Deny(SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
-  if (!limits.sockets) filter.Deny(SCMP_SYS(sched_setaffinity), SCMP_A0(SCMP_CMP_NE, 0));
   // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
   if (limits.gpu) filter.Deny(SCMP_SYS(sched_setaffinity));
   DenyProcesses(limits.programs, &filter);
