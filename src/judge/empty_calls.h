@@ -10,7 +10,7 @@
 namespace kb {
 
 // An offset rests on three series of empty calls in a row whose medians agree. Calls scatter by a few us, on a GPU now
-// and then by 190 (bench/results/aa_cuda.md), and while the kernel tears down what somebody left by far more.
+// and then by 190 (bench/results/aa_cuda.md), and while the kernel tears down what a process left by far more.
 struct OffsetCalls {
   int settling;   // before the first series: calls that do not count, for a GPU's first ones take longer
   int in_series;  // calls of one series

@@ -149,7 +149,10 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
+  Evaluation alone;
   if (!MeasureBaseline(request.problem, request.size, request.protocol)) return tl::make_unexpected(error);
+  const auto problem = DescribeProblem(request.problem, request.size, request.protocol);
+  if (!problem || !AnchorBudgets(request, *problem, &alone)) return tl::make_unexpected(error);
   return Reject(Begin(request, options_, sandbox_), Verdict::kCrashed,
                 "the engine failed in every attempt at this candidate, while it judges others: " + error.message);
 }
@@ -196,7 +199,8 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
-  roomy_ = problem.at("roomy");
+  // Without namespaces a candidate could reach those of its user that wait for others.
+  roomy_ = problem.at("roomy") && sandbox_.isolation() == Isolation::kNamespaces;
   if (wants_reference && roomy_ && !reference_) {
     runners.insert(runners.begin(), {CandidateKind::kModule, request.protocol.memory_gb});
   }
@@ -267,6 +271,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   runner->Kill();
   if (!finding && evaluation.Timed()) {
     runner->Finish();
+    candidate_loaded_ = false;
     KB_RETURN_IF_ERROR(MeasureUndisturbedAgain(request, problem, &rounds, &evaluation));
     if (evaluation.Timed()) ConcludeTimes(problem, &evaluation);
   }

@@ -31,8 +31,6 @@ RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, re
 size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 4; }
 
 void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all) {
-  // Without namespaces a candidate could reach those of its user that wait for others.
-  all &= sandbox_.isolation() == Isolation::kNamespaces;
   std::vector<WaitingRunner> had = std::move(waiting_);
   waiting_.clear();
   std::erase_if(had, [](const auto& runner) { return runner.process->arrived() && runner.process->WaitForEnd({}); });

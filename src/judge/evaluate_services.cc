@@ -54,8 +54,8 @@ json PlainValues(const json& structure) {
 // Only a module that names the machinery can use it: importing it a second time is not free.
 bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
 
-// Backends that build at the first call, in programs that a runner may not start. Who says one of these words and
-// compiles nothing has made a call more.
+// Backends that build at the first call, in programs that a runner may not start. A module that says one of
+// these words and compiles nothing has made a call more.
 bool CompilesWhenCalled(const Candidate& candidate) {
   const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
   return says(".compile") || says("import compile") || says("_dynamo") || says("inductor") || says("triton");
@@ -241,13 +241,9 @@ Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& pro
   job.sources.emplace_back("spec.json", text());
   spec.erase("gpu");  // which one of those that are alike
   identity.push_back(text());
-  job.argv = {python_->executable,
-              "-m",
-              "kernelbench_torch.first_call",
-              "spec.json",
-              installation_.libexec / "libkernelbench_runner.so",
-              "compiled.tar"};
-  job.output = "compiled.tar";
+  job.argv = {python_->executable, "-m", "kernelbench_torch.first_call", "spec.json",
+              installation_.libexec / "libkernelbench_runner.so"};
+  job.replaces_shell = true;
   job.environment = TensorEnvironment(installation_, options_.device, gpu_, options_.threads);
   job.read_only = python_->paths;
   job.read_only.insert(job.read_only.end(), {installation_.python, installation_.libexec});

@@ -49,7 +49,7 @@ void Evaluation::AddNote(const std::string& note) {
 void Evaluation::MachineBusy() {
   no_speedup = "machine_busy";
   AddNote(
-      "machine_busy: other programs disturbed what is measured before and after the rounds; there is no speedup. End "
+      "machine_busy: other programs disturbed what is measured before or after the rounds; there is no speedup. End "
       "them and judge it again");
 }
 

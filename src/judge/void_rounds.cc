@@ -133,7 +133,7 @@ void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
       round.disturbed_us = round.baseline_us;
       round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
       evaluation->AddNote(
-          "baseline_disturbed: where the baseline was slower than before loading the undisturbed figure counts; the "
+          "baseline_disturbed: where the baseline was slower than undisturbed that figure counts; the "
           "interval reaches up to what it took");
     } else {
       evaluation->AddNote(

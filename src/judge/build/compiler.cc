@@ -125,8 +125,13 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
     return Fail(ErrorCode::kUnavailable, "cannot seal a memory file for a build");
   }
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
-  const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{} && cat {} >/proc/self/fd/{}", began.get(),
-                                         fetch, ShellCommand(job.argv), ShellQuote(job.output), output.get());
+  const std::string into = fmt::format("/proc/self/fd/{}", output.get());
+  std::vector<std::string> argv = job.argv;
+  if (job.replaces_shell) argv.push_back(into);
+  const std::string command = job.replaces_shell
+                                  ? "exec " + ShellCommand(argv)
+                                  : fmt::format("{} && cat {} >{}", ShellCommand(argv), ShellQuote(job.output), into);
+  const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{}", began.get(), fetch, command);
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c", script};
   spec.confinement = workspace.confinement;

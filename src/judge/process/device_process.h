@@ -31,8 +31,8 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // threads spin only briefly at a barrier: with its default, one busy program on the machine makes eager calls take 15
 // times as long, as each thread spins out its time slice while the one it waits for has no core. On the CPU they are
 // bound to cores, all but the main thread, which begins each call on the core that is left (base/cores.h): where two
-// threads of a runner wake up on one core, they share it for all of a short call. Who is bound hands that on to the
-// threads that it starts, so the main thread is not.
+// threads of a runner wake up on one core, they share it for all of a short call. A bound thread hands that on to
+// the threads that it starts, so the main thread is not.
 // `gpu`: the only GPU that CUDA is to show, as CUDA_VISIBLE_DEVICES takes it, or empty.
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
                                            const std::string& gpu, int threads);

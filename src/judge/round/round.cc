@@ -137,7 +137,11 @@ Rounds::Allowed Rounds::Allow(CallKind kind) const {
                   : kind == CallKind::kProfile ? 2 * protocol_.call_timeout_s  // stops and tracing slow it down
                                                : protocol_.call_timeout_s,
                   ""};
-  allowed.limit = fmt::format("{} s ({})", allowed.seconds, loading ? "load_timeout_s" : "call_timeout_s");
+  allowed.limit = fmt::format("{} s{}", allowed.seconds,
+                              loading                      ? " (load_timeout_s)"
+                              : kind == CallKind::kForward ? " (call_timeout_s)"
+                              : kind == CallKind::kProfile ? " (twice call_timeout_s)"
+                                                           : "");
   const double left_s = protocol_.evaluation_timeout_s - spent_s_;
   if (kind == CallKind::kEmpty || left_s >= allowed.seconds) return allowed;
   return {std::max(left_s, kLeastS),
@@ -170,7 +174,8 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
     if (answer.at("end") == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
     if (answer.at("end") == "too_early") {
       if (++too_early <= kMostTooEarly) continue;
-      return Fail(ErrorCode::kEngine, "others have the device whenever the candidate is called; end what else uses it");
+      return Fail(ErrorCode::kUnavailable,
+                  "others have the device whenever the candidate is called; end what else uses it");
     }
     if (auto finding = FindingOf(answer, kind, allowed.limit)) return *finding;
     Answer told{answer.at("us"), answer.at("report")};
@@ -306,8 +311,11 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
 Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
   if (fresh) KB_RETURN_IF_ERROR(DrawForProfile());
   const double timeout_s = Allow(CallKind::kProfile).seconds;
-  return Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
-              timeout_s + kStepTimeout);
+  const int64_t start = NowNs();
+  auto answer = Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
+                     timeout_s + kStepTimeout);
+  spent_s_ += static_cast<double>(NowNs() - start) / 1e9;
+  return answer;
 }
 
 Result<json> Rounds::BaselineAlone() { return Baseline("undisturbed", true); }
