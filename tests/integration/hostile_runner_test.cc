@@ -34,7 +34,8 @@ using Serve = std::function<void(Doorbell*, Mailbox*)>;
 // A session with one output, and a process that serves its doorbell.
 class HostileRunner {
  public:
-  explicit HostileRunner(const Serve& serve) {
+  // `rings_first`: it rings with kWrongNumber before it is attached, which stops it.
+  explicit HostileRunner(const Serve& serve, bool rings_first = false) {
     static void* const device = kbd_open("cpu", 1);
     const json layout = {{"inputs", json::array()},
                          {"inputs_bytes", 0},
@@ -57,6 +58,7 @@ class HostileRunner {
       _exit(0);
     }
     setpgid(pid_, pid_);
+    while (rings_first && bell_->done.load() != kWrongNumber) usleep(100);
     kbd_session_attach(session_, pid_, static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   }
   ~HostileRunner() {
@@ -66,11 +68,6 @@ class HostileRunner {
     munmap(bell_, kDoorbellBytes);
   }
   HostileRunner(const HostileRunner&) = delete;  // owns a process
-
-  // Until it has rung with this number.
-  void AwaitDone(uint64_t number) const {
-    while (bell_->done.load() != number) usleep(100);
-  }
 
   json Answer(int64_t timeout_ns = kPatience) {
     return json::parse(kbd_call(session_, static_cast<int>(CallKind::kForward), 1, timeout_ns, 1));
@@ -315,8 +312,7 @@ std::vector<Ring> Rings() {
 TEST(HostileRunner, EveryRingIsAVerdict) {
   for (const Ring& ring : Rings()) {
     SCOPED_TRACE(ring.name);
-    HostileRunner runner(ring.serve);
-    if (ring.rings_first) runner.AwaitDone(kWrongNumber);
+    HostileRunner runner(ring.serve, ring.rings_first);
     for (const std::string& verdict : ring.verdicts) {
       const auto finding = runner.Call(verdict == "timed_out" ? kTimeout : kPatience);
       EXPECT_THAT(verdict, HasSubstr(finding ? VerdictName(finding->verdict) : kFine))
