@@ -1,4 +1,5 @@
-"""Suspicious: the module replaces its own forward. Right: by what torch.compile makes of it; shapes are symbols, and two
+"""Suspicious: the module replaces its own forward, and kernels are tried and timed at the first call. Right: by what
+torch.compile makes of it, whose choice comes from the compilers' sandbox; shapes are symbols, and two
 branches are compiled apart."""
 import torch
 import torch.nn as nn
@@ -9,7 +10,7 @@ class ModelNew(nn.Module):
         super().__init__()
         self.matmul = nn.Linear(in_features, out_features)
         self.scaling_factor = scaling_factor
-        self.forward = torch.compile(self.plain, dynamic=True)
+        self.forward = torch.compile(self.plain, dynamic=True, mode="max-autotune-no-cudagraphs")
 
     def plain(self, x):
         y = self.matmul(x)

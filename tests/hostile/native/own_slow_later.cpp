@@ -4,7 +4,7 @@
 
 int kb_forward(const kb_call* call) {
   static int calls = 0;
-  const timespec pause{0, calls++ < 5 ? 0 : 400'000'000};
+  const timespec pause{0, calls++ < 2 ? 0 : 900'000'000};
   nanosleep(&pause, nullptr);
   const float* x = static_cast<const float*>(call->inputs[0].data);
   float* y = static_cast<float*>(call->outputs[0].data);
