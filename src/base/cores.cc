@@ -41,7 +41,10 @@ std::vector<int> UsableCores() {
   return cores.empty() ? std::vector<int>{0} : cores;
 }
 
-int CoreCount() { return static_cast<int>(UsableCores().size()); }
+int CoreCount() {
+  const std::optional<cpu_set_t> usable = CoresOf(0);
+  return usable ? CPU_COUNT(&*usable) : 1;
+}
 
 cpu_set_t OnlyCore(int core) {
   cpu_set_t cores;

@@ -25,7 +25,9 @@ bool Evaluator::WantsReference(const Protocol& protocol) const {
 Result<bool> Evaluator::StartReference(const Request& request, const json& problem, StepTimes* times) {
   const Protocol& protocol = request.protocol;
   if (!WantsReference(protocol)) return false;
-  const bool serves = reference_ && reference_->baseline == protocol.baseline && !reference_->process->WaitForEnd({});
+  // Without offsets it was started on a busy machine: they are of a process that has not called forward.
+  const bool serves = reference_ && !reference_->offsets.empty() && reference_->baseline == protocol.baseline &&
+                      !reference_->process->WaitForEnd({});
   if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
   const int64_t start = NowNs();
   if (!serves) {

@@ -39,6 +39,7 @@ std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, con
     return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
                        options.build_memory_gb);
   }
+  if (result.killed) return "a signal ended the compiler twice; evidence.compiler_output holds all it said";
   return "the compiler refused it; evidence.compiler_output holds all it said";
 }
 
@@ -215,7 +216,9 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   }
   if (built.failure.empty() && CompilesWhenCalled(request.candidate)) {
     KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(request, problem, built));
-    built.first_call = result.artifact;
+    built.first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
+    if (!result.ok) built.log += result.log;
+    if (!result.conclusive()) built.log += WhyNotBuilt(result, request.protocol, options_) + "\n";
     built.holds.push_back(result.hold);
   }
   return built;

@@ -40,6 +40,14 @@ tl::unexpected<Error> CannotWrite(const fs::path& directory, const std::string& 
                           directory.string(), why));
 }
 
+tl::unexpected<Error> DamagedInUse(const fs::path& directory, const std::string& name) {
+  return Fail(
+      ErrorCode::kUnavailable,
+      fmt::format("the entry {} of the build cache {} is damaged, and another engine uses it; end that one, then "
+                  "run kernelbench cache clear",
+                  name, directory.string()));
+}
+
 // An entry that is being filled.
 struct Draft {
   TempDir folder;
@@ -121,7 +129,7 @@ Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, 
   KB_ASSIGN_OR_RETURN(const Published kept, Publish(key, files));
   if (!kept.ours) {  // built by two at the same time
     if (auto found = Find(key)) return *std::move(found);
-    return CannotWrite(directory_, "the entry " + key + " is damaged and in use");
+    return DamagedInUse(directory_, key);
   }
   if (!result.ok) return result;
   result.artifact = kept.entry.folder / (key + ".so");
@@ -133,7 +141,7 @@ Result<CacheEntry> BuildCache::Keep(const std::string& name, const std::vector<C
   KB_ASSIGN_OR_RETURN(Published kept, Publish(name, files));
   std::error_code error;
   if (!kept.ours && !fs::exists(kept.entry.folder / files.front().first, error)) {
-    return CannotWrite(directory_, "the entry " + name + " is damaged and in use");
+    return DamagedInUse(directory_, name);
   }
   return std::move(kept.entry);
 }
@@ -142,7 +150,7 @@ Result<BuildCache::Published> BuildCache::Publish(const std::string& name, const
   KB_ASSIGN_OR_RETURN(Draft draft, MakeDraft(directory_));
   for (const auto& [file, contents] : files) {
     const fs::path path = draft.folder.path() / file;
-    std::error_code error;  // met again by who writes
+    std::error_code error;  // WriteFileAtomic() meets it again
     fs::create_directories(path.parent_path(), error);
     KB_RETURN_IF_ERROR(WriteFileAtomic(path, contents));
   }
@@ -150,18 +158,20 @@ Result<BuildCache::Published> BuildCache::Publish(const std::string& name, const
   if (chmod(draft.folder.path().c_str(), 0755) != 0) return CannotWrite(directory_, strerror(errno));
   const fs::path folder = directory_ / name;
   constexpr int kPatience = 200;  // of 5 ms each, for another process that is removing what is there
+  int failure = 0;
   for (int attempt = 0; attempt < kPatience; ++attempt) {
     if (rename(draft.folder.path().c_str(), folder.c_str()) == 0) {
       draft.folder.Release();
       Grew(DiskBytes(folder));
       return Published{{folder, std::move(draft.hold)}, true};
     }
-    if (errno != ENOTEMPTY && errno != EEXIST) break;
+    failure = errno;
+    if (failure != ENOTEMPTY && failure != EEXIST) break;
     if (RemoveEntry(directory_, name).outcome == Removal::kGone) continue;
     if (auto held = Hold(name, "")) return Published{*std::move(held), false};
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-  return CannotWrite(directory_, fmt::format("entry {}: {}", name, strerror(errno)));
+  return CannotWrite(directory_, fmt::format("entry {}: {}", name, strerror(failure)));
 }
 
 void BuildCache::Grew(uint64_t bytes) const {

@@ -215,7 +215,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
     KB_ASSIGN_OR_RETURN(const CacheEntry lean, LeanHeaders(cache_));
     KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, lean.folder));
     KB_ASSIGN_OR_RETURN(const BuildResult built, CompileCached(key, job, compiler, Keep::kSuccess));
-    if (built.ok || built.timed_out || built.out_of_memory) return built;  // the whole takes more of both
+    if (built.ok || !built.conclusive()) return built;  // the whole takes more of all
   }
   KB_ASSIGN_OR_RETURN(const CompileJob job, ExtensionJob(parts, torch, limits, {}));
   return CompileCached(key, job, compiler);

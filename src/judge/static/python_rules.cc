@@ -157,7 +157,7 @@ class Checker {
     Hit(rule->rule, node, Say(*rule, method));
   }
 
-  // Whether `call` gives the frame of who calls, and that is only asked where it is, or kept in a variable (Frame()).
+  // Whether `call` gives the frame that calls, and that is only asked where it is, or kept in a variable (Frame()).
   bool AsksOwnPlace(int call) const {
     const int depth = names_.Argument(call, 0, "depth");
     if (depth >= 0 && tree_.Text(depth) != "0") return false;
