@@ -62,7 +62,8 @@ TEST_P(CompileTest, WhatRunsOutOfMemorySaysSo) {
     bool by_group;  // no program by itself has too much
     std::string script;
   };
-  const std::string holds_much = "(head -c 100000000 /dev/zero | tail >/dev/null) & ";
+  // Kept until all have as much: the last of each does not read.
+  const std::string holds_much = "(head -c 100000000 /dev/zero | tail | sleep 3) & ";
   const Case cases[] = {
       {"one program", false, "echo 'cc1plus: out of memory allocating 8 bytes'"},
       {"one program without a name", false, "echo 'virtual memory exhausted: Cannot allocate memory'"},
