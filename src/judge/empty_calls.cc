@@ -1,6 +1,8 @@
 #include "judge/empty_calls.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "judge/stats/stats.h"
 
@@ -8,6 +10,7 @@ namespace kb {
 namespace {
 
 constexpr size_t kAgreeing = 3;
+constexpr std::chrono::milliseconds kFirstPause(5);  // 0.6 s in all pauses
 
 }  // namespace
 
@@ -17,7 +20,12 @@ Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double 
                                                       const std::function<Result<double>(bool)>& call) {
   for (int i = 0; i < calls.settling; ++i) KB_RETURN_IF_ERROR(call(false));
   std::vector<double> us, medians;
+  auto pause = kFirstPause;
   for (int series = 0; series < kMostDisturbedSeries; ++series) {
+    if (medians.size() >= kAgreeing) {
+      std::this_thread::sleep_for(pause);
+      pause *= 2;
+    }
     std::vector<double> latest;
     for (int i = 0; i < calls.in_series; ++i) {
       KB_ASSIGN_OR_RETURN(const double took, call(true));

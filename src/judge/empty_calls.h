@@ -25,7 +25,8 @@ inline constexpr int kMostDisturbedSeries = 10;
 double ScatterUs(const std::vector<double>& us);
 
 // The times in us, sorted, of the first three series in a row whose medians lie within `agree_us`; nothing if there are
-// none among the first kMostDisturbedSeries. `call` is told whether it counts; its first error is returned.
+// none among the first kMostDisturbedSeries. What disturbs may pass: where they do not agree there is a pause before
+// the next series, twice as long each time. `call` is told whether it counts; its first error is returned.
 Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double agree_us,
                                                       const std::function<Result<double>(bool)>& call);
 
