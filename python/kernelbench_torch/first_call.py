@@ -1,9 +1,10 @@
 """What a module compiles at its first call (Triton, torch.compile): done once, before any runner, in a process that may start
 compilers and is confined as they are (main). What it leaves in their caches is an archive that runners unpack (adopt).
 
-    python -m kernelbench_torch.first_call SPEC LIBRARY ARCHIVE
+    python -m kernelbench_torch.first_call SPEC LIBRARY ARCHIVE BEGUN
 
-SPEC is a JSON file: what a runner is told (module_runner.py), with paths in "extension_files". Compilers also ask programs
+SPEC is a JSON file: what a runner is told (module_runner.py), with paths in "extension_files". BEGUN is written to before
+anything of the candidate's runs. Compilers also ask programs
 on every start (`g++ --version`, `ptxas --version`, `ldconfig -p`; does a small library load?). A runner starts no programs, so
 the answers travel with the archive. Everything here is the candidate's own: it runs and unpacks inside.
 """
@@ -11,6 +12,7 @@ the answers travel with the archive. Everything here is the candidate's own: it 
 import io
 import json
 import os
+import pathlib
 import subprocess
 import sys
 import tarfile
@@ -65,7 +67,11 @@ def _record_answers(answers):
     run = subprocess.run
 
     def recording(command, *arguments, check=False, **options):
-        done = run(command, *arguments, **options)
+        try:
+            done = run(command, *arguments, **options)
+        except OSError as error:  # there is no such program, or it may not be started
+            answers[_question(command, options)] = error.errno
+            raise
         answers[_question(command, options)] = [done.returncode, _packed(done.stdout), _packed(done.stderr)]
         if check:
             done.check_returncode()
@@ -80,6 +86,8 @@ def _give_answers(answers):
         known = answers.get(_question(command, options))
         if known is None:
             return run(command, *arguments, check=check, **options)
+        if isinstance(known, int):
+            raise OSError(known, os.strerror(known), command)
         done = subprocess.CompletedProcess(command, known[0], _unpacked(*known[1]), _unpacked(*known[2]))
         if check:
             done.check_returncode()
@@ -108,6 +116,8 @@ def main():
         problem = module_runner.open_device(library)
         if problem:
             sys.exit(f"first call: {problem}")
+    with open(sys.argv[4], "w") as file:
+        file.write("begun")
     extensions.serve_finished(spec["extensions"], [os.open(path, os.O_RDONLY) for path in spec["extension_files"]])
     directory, answers = _use_caches(), {}
     _record_answers(answers)
@@ -116,7 +126,7 @@ def main():
     except BaseException:
         traceback.print_exc()
     with open(os.path.join(directory, _ANSWERS), "w") as file:
-        json.dump(answers, file)
+        json.dump({"made_in": directory, "answers": answers}, file)
     with tarfile.open(sys.argv[3], "w") as archive:
         archive.add(directory, arcname=".")
 
@@ -127,7 +137,11 @@ def adopt(fd):
     with open(fd, "rb") as file, tarfile.open(fileobj=io.BytesIO(file.read())) as archive:
         archive.extractall(directory, filter="data")
     with open(os.path.join(directory, _ANSWERS)) as file:
-        _give_answers(json.load(file))
+        told = json.load(file)
+    # Triton notes the files that belong together by their whole paths.
+    for group in pathlib.Path(directory).rglob("__grp__*.json"):
+        group.write_text(group.read_text().replace(told["made_in"], directory))
+    _give_answers(told["answers"])
 
 
 if __name__ == "__main__":

@@ -119,21 +119,20 @@ std::string ShellCommand(const std::vector<std::string>& words) {
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
-  // Tells a sandbox that failed from a compiler that did. What the compiler starts cannot take it back.
+  // Tells a sandbox that failed from a compiler that did. What is written cannot be taken back.
   KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", "", MFD_ALLOW_SEALING));
   if (fcntl(began.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot seal a memory file for a build");
   }
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
   const std::string into = fmt::format("/proc/self/fd/{}", output.get());
-  std::vector<std::string> argv = job.argv;
-  if (job.replaces_shell) argv.push_back(into);
-  const std::string command = job.replaces_shell
-                                  ? "exec " + ShellCommand(argv)
-                                  : fmt::format("{} && cat {} >{}", ShellCommand(argv), ShellQuote(job.output), into);
-  const std::string script = fmt::format("echo >/proc/self/fd/{} && {}{}", began.get(), fetch, command);
+  const std::string begun = fmt::format("/proc/self/fd/{}", began.get());
+  const std::string command = ShellCommand(job.argv);
   SandboxSpec spec;
-  spec.argv = {"/bin/sh", "-c", script};
+  spec.argv = {"/bin/sh", "-c",
+               job.replaces_shell ? fmt::format("{}exec {} {} {}", fetch, command, into, begun)
+                                  : fmt::format("echo >{} && {}{} && cat {} >{}", begun, fetch, command,
+                                                ShellQuote(job.output), into)};
   spec.confinement = workspace.confinement;
   spec.environment = job.environment;
   spec.read_only = job.read_only;

@@ -50,7 +50,7 @@ bool IsUsable(const json& request) {
   for (const char* name : kSources) {
     if (!IsListOfTexts(Field(request, name))) return false;
   }
-  size_t flag_bytes = 0;
+  size_t flag_bytes = Field(request, "name").get_ref<const std::string&>().size();  // a flag says it, too
   for (const char* name : kFlags) {
     const json& list = Field(request, name);
     if (!IsListOfTexts(list)) return false;

@@ -52,6 +52,7 @@ TEST(ReadCapture, RefusesFieldsOfAnotherForm) {
                                                 {"error_handling", "yes"},
                                                 {"cuda", json(1.5)},
                                                 {"cflags", {std::string(kMaxFlagBytes, 'x')}},
+                                                {"name", std::string(kMaxFlagBytes + 1, 'x')},
                                                 {"key", "a"},
                                                 {"key", "../" + kKey.substr(3)},
                                                 {"key", kKey + "a"},
