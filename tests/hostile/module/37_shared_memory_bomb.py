@@ -1,4 +1,4 @@
-"""Allocates three times its memory limit as shared anonymous memory, which limits on private data do not count. Memory
+"""Allocates six times its memory limit as shared anonymous memory, which limits on private data do not count. Memory
 is memory: it must not get past the limit. (It stops by itself at 3 GiB, so that no machine suffers.)"""
 import mmap
 
@@ -12,6 +12,5 @@ class ModelNew(nn.Module):
     def forward(self, x):
         while len(hoard) < 12:
             block = mmap.mmap(-1, 256 << 20, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE)
-            torch.frombuffer(block, dtype=torch.uint8).fill_(1)
             hoard.append(block)
         return torch.relu(x)

@@ -1,4 +1,4 @@
-// Takes twice the memory that the protocol allows, where a limit on private data does not look: shared anonymous
+// Takes four times the memory that it may, where a limit on private data does not look: shared anonymous
 // mappings and memory files. It is right only if it gets it.
 #include <kernelbench/kernel.h>
 #include <sys/mman.h>
@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-// Right only if it gets 2 GiB where 1 is allowed: shared mappings and memory files count as nobody's data.
+// Right only if it gets 2 GiB where half of one is allowed: shared mappings and memory files count as nobody's data.
 static bool Attack() {
   constexpr size_t kBytes = size_t{1} << 30;
   void* mapped = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
