@@ -184,6 +184,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="REGEX", help="only programs whose file name matches")
     parser.add_argument("--alone", choices=("yes", "no"),
                         help="only programs that are timed or work while the judge does, or only others")
+    parser.add_argument("--few", action="store_true", help='without those that take long ("nightly" in expected.json)')
     parser.add_argument("--repeat", type=int, default=1, metavar="N", help="judge each so often")
     parser.add_argument("--flag", action="append", default=[], metavar="X", help="passed on to eval")
     parser.add_argument("--json", metavar="FILE", help="write the rows there")
@@ -193,7 +194,8 @@ def main() -> int:
     rows, totals = [], []
     for zoo in ("hostile", "honest") if args.zoo == "all" else (args.zoo,):
         entries = [entry for entry in read_expectations(zoo) if re.search(args.only, entry["file"])
-                   and (args.alone is None or wants_the_machine(entry) == (args.alone == "yes"))]
+                   and (args.alone is None or wants_the_machine(entry) == (args.alone == "yes"))
+                   and not (args.few and "nightly" in entry)]
         judged = [row for _ in range(args.repeat) for row in run(binary, entries, args.flag)]
         totals.append(f"{zoo} {sum(row['as_expected'] for row in judged)} of {len(judged)}")
         rows += judged
