@@ -1,6 +1,9 @@
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 namespace {
@@ -62,6 +66,48 @@ TEST(File, TemporaryDirectoriesGoWithTheirOwner) {
     ASSERT_TRUE(WriteFileAtomic(path / "x", "x"));
   }
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+// Deeper than there are descriptors, and than a path may be long.
+TEST(TempDirTest, GoesHoweverDeepAndWhateverTheModes) {
+  rlimit allowed{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &allowed), 0);
+  const rlimit few{64, allowed.rlim_max};
+  std::filesystem::path path;
+  {
+    const TempDir directory = *TempDir::Create("temp-test");
+    path = directory.path();
+    Fd at(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    for (int level = 0; level < 3000; ++level) {
+      ASSERT_EQ(mkdirat(at.get(), "deep", 0700), 0);
+      const Fd file(openat(at.get(), "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0));
+      ASSERT_EQ(symlinkat("/", at.get(), "link"), 0);
+      Fd inner(openat(at.get(), "deep", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      ASSERT_EQ(fchmod(at.get(), level == 0 ? 0700 : 0), 0);
+      at = std::move(inner);
+    }
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &allowed), 0);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(std::filesystem::exists("/usr"));
+}
+
+TEST(TempDirTest, WhatNobodyHoldsIsSwept) {
+  const TempDir parent = *TempDir::Create("temp-test");
+  const auto sweep = [&](bool (*is_ours)(uid_t)) { TempDir::SweepHeld("held", parent.path(), is_ours); };
+  const auto ours = [](uid_t) { return true; };
+  std::filesystem::path left = parent.path() / "held.left";
+  ASSERT_TRUE(std::filesystem::create_directories(left / "deep"));
+  ASSERT_TRUE(std::filesystem::create_directory(parent.path() / "heldotherwise"));
+  const auto held = TempDir::CreateHeld("held", parent.path());
+  ASSERT_TRUE(held) << held.error().message;
+  sweep([](uid_t) { return false; });
+  EXPECT_TRUE(std::filesystem::exists(left));
+  sweep(ours);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(held->path()));
+  EXPECT_TRUE(std::filesystem::exists(parent.path() / "heldotherwise"));
 }
 
 const std::vector<std::string> kEnvironment = {"PATH=/usr/bin:/bin"};

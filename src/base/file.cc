@@ -58,45 +58,6 @@ Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
   return {};
 }
 
-Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& parent) {
-  const char* set = std::getenv("TMPDIR");
-  const std::string otherwise = set != nullptr && *set != '\0' ? set : "/tmp";
-  std::string pattern = fmt::format("{}/{}.XXXXXX", parent.empty() ? otherwise : parent, prefix);
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    return Fail(ErrorCode::kUnavailable,
-                fmt::format("cannot make a temporary directory {}: {}{}", pattern, strerror(errno),
-                            parent.empty() ? "; free space there or set TMPDIR" : ""));
-  }
-  return TempDir(pattern);
-}
-
-TempDir& TempDir::operator=(TempDir&& other) noexcept {
-  std::swap(path_, other.path_);
-  return *this;
-}
-
-namespace {
-
-// Opens directories that a candidate closed against their owner. Links are not followed.
-void OpenDirectories(const fs::path& directory) {
-  std::error_code ignored;
-  fs::permissions(directory, fs::perms::owner_all, fs::perm_options::add | fs::perm_options::nofollow, ignored);
-  for (const auto& entry : fs::directory_iterator(directory, ignored)) {
-    if (fs::is_directory(entry.symlink_status(ignored))) OpenDirectories(entry.path());
-  }
-}
-
-}  // namespace
-
-TempDir::~TempDir() {
-  if (path_.empty()) return;
-  std::error_code failed;
-  fs::remove_all(path_, failed);
-  if (!failed) return;
-  OpenDirectories(path_);
-  fs::remove_all(path_, failed);
-}
-
 std::optional<std::string> FindProgram(const std::string& name) {
   if (name.find('/') != std::string::npos) {
     return access(name.c_str(), X_OK) == 0 ? std::optional(fs::absolute(name).string()) : std::nullopt;

@@ -1,4 +1,4 @@
-// Whole files, private temporary directories, and writes that appear at once or not at all.
+// Whole files, writes that appear at once or not at all, and where things are.
 #ifndef BASE_FILE_H_
 #define BASE_FILE_H_
 
@@ -16,26 +16,6 @@ Result<std::string> ReadFile(const std::filesystem::path& path, size_t limit = s
 
 // Writes beside `path`, then renames: readers see the old contents or the new, never a part.
 Status WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
-
-// A directory of mode 0700 under $TMPDIR (or /tmp), removed with all it holds when the object goes.
-class TempDir {
- public:
-  // In `parent`, or where that is empty in $TMPDIR or /tmp.
-  static Result<TempDir> Create(std::string_view prefix, const std::string& parent = "");
-  TempDir(const TempDir&) = delete;  // the directory has one owner
-  TempDir& operator=(const TempDir&) = delete;
-  TempDir(TempDir&& other) noexcept : path_(std::move(other.path_)) { other.path_.clear(); }
-  TempDir& operator=(TempDir&& other) noexcept;
-  ~TempDir();
-
-  const std::filesystem::path& path() const { return path_; }
-  // It was moved and is temporary no more.
-  void Release() { path_.clear(); }
-
- private:
-  explicit TempDir(std::filesystem::path path) : path_(std::move(path)) {}
-  std::filesystem::path path_;
-};
 
 // The first executable of that name in $PATH, absolute. A name with a slash is a path of its own.
 std::optional<std::string> FindProgram(const std::string& name);

@@ -7,7 +7,7 @@
 #include <atomic>
 #include <set>
 
-#include "base/file.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 namespace {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "interop/line_reader.h"
 #include "judge/candidate/candidate.h"
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "interop/baseline_file.h"
 #include "judge/verdict/verdict.h"
 #include "score/score.h"

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/temp_dir.h"
 #include "interop/candidates.h"
 #include "interop/kernelbench_results.h"
 #include "interop/original_run.h"

@@ -80,6 +80,13 @@ void AddEvidence(const RunnerProcess::End& end, const Finding& finding, Evaluati
   }
 }
 
+// What compilers printed, of all builds of a candidate: what is longer is cut out of the middle.
+std::string Bounded(const std::string& log) {
+  constexpr size_t kMost = size_t{256} << 10;
+  if (log.size() <= kMost) return log;
+  return log.substr(0, kMost / 2) + "\n[... output cut ...]\n" + log.substr(log.size() - kMost / 2);
+}
+
 // What a runner printed before it held a candidate, as the end of a message.
 std::string Quoted(const std::string& output) {
   const std::string text = output.substr(0, output.find_last_not_of(" \n") + 1);
@@ -198,7 +205,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_ASSIGN_OR_RETURN(const Built built, Build(request, problem));
   times["build"] += static_cast<double>(NowNs() - step) / 1e3;
   evaluation.device_info["compiler"] = built.compiler.empty() ? builder_->compiler().version : built.compiler;
-  if (!built.log.empty()) evaluation.evidence["compiler_output"] = built.log;
+  if (!built.log.empty()) evaluation.evidence["compiler_output"] = Bounded(built.log);
   if (!built.failure.empty()) return Reject(std::move(evaluation), Verdict::kBuildFailed, built.failure);
 
   // The last candidate's memory must be back before what this one may take is planned. On a GPU with room for both it

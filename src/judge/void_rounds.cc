@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "judge/stats/stats.h"
@@ -129,13 +130,15 @@ void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation) {
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
-    if (round.void_reason.starts_with("baseline") || round.void_reason == kBaselineTaken) {
-      round.disturbed_us = round.baseline_us;
-      round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
+    // Whatever disturbed it: a candidate may have kept the kernel busy beside the baseline.
+    if (const double undisturbed_us = evaluation->UndisturbedUs(round);
+        undisturbed_us > 0 && round.baseline_us > undisturbed_us) {
+      round.disturbed_us = std::exchange(round.baseline_us, undisturbed_us);
       evaluation->AddNote(
           "baseline_disturbed: where the baseline was slower than undisturbed that figure counts; the "
           "interval reaches up to what it took");
-    } else {
+    }
+    if (round.void_reason != kBaselineSlower && round.void_reason != kBaselineTaken) {
       evaluation->AddNote(
           "machine_busy: rounds count in which other programs ran on these cores; the times are less certain than they "
           "look");

@@ -62,8 +62,8 @@ Result<Duration> TimesAsLong(const std::string& distribution, const Evaluation& 
 // rounds whose own was slower than may be.
 void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation);
 
-// For disturbances that do not go away. A baseline that stays slow counts as undisturbed; other load that stays is
-// said. `only_slower`: rounds that are void for another reason stay so.
+// For disturbances that do not go away. Whatever they are, a baseline that is slower than undisturbed counts as that;
+// other load that stays is said. `only_slower`: rounds that are void for another reason stay so.
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation);
 
 }  // namespace kb

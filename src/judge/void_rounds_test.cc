@@ -229,5 +229,19 @@ TEST(VoidRounds, BaselinesThatStaySlowLetNothingElseIn) {
   EXPECT_THAT(evaluation.rounds[1].void_reason, IsEmpty());
 }
 
+// Whatever a round was void for.
+TEST(VoidRounds, NoSlowBaselineIsLetIn) {
+  Evaluation evaluation = Measured(1'000, 10);
+  evaluation.rounds = {RoundOf(1'900, 10), RoundOf(990, 10)};
+  for (Round& round : evaluation.rounds) round.void_reason = "other load during the baseline";
+  AdmitVoidRounds(false, &evaluation);
+  EXPECT_EQ(evaluation.rounds[0].baseline_us, 1'000);
+  EXPECT_EQ(evaluation.rounds[0].disturbed_us, 1'900) << "for the interval's high end";
+  EXPECT_EQ(evaluation.rounds[1].baseline_us, 990);
+  EXPECT_EQ(evaluation.rounds[1].disturbed_us, 0);
+  EXPECT_THAT(evaluation.notes, testing::Contains(testing::StartsWith("machine_busy")));
+  EXPECT_THAT(evaluation.notes, testing::Contains(testing::StartsWith("baseline_disturbed")));
+}
+
 }  // namespace
 }  // namespace kb

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 namespace {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 namespace {

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <thread>
 
-#include "base/file.h"
+#include "base/temp_dir.h"
 #include "model/open_model.h"
 #include "model/test_server.h"
 #include "model/test_streams.h"

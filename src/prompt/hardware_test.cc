@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "judge/profile/occupancy.h"
 
 namespace kb {

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "prompt/problem_text.h"
 
 namespace kb {

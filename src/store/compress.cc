@@ -25,8 +25,11 @@ std::string Compress(std::string_view bytes) {
 
 Result<std::string> Decompress(std::string_view frame, size_t limit) {
   const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN || size > limit) {
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
     return Fail(ErrorCode::kStore, "the store holds a damaged record: it is no compressed data");
+  }
+  if (size > limit) {
+    return Fail(ErrorCode::kStore, fmt::format("a record has {} bytes, and {} are the most", size, limit));
   }
   std::string bytes(size, '\0');
   const size_t got = ZSTD_decompress(bytes.data(), bytes.size(), frame.data(), frame.size());

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/temp_dir.h"
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/store.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/temp_dir.h"
 #include "store/store.h"
 
 namespace kb {

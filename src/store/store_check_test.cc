@@ -7,8 +7,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "base/hash.h"
+#include "base/temp_dir.h"
 #include "store/compress.h"
 #include "store/store.h"
 #include "store/store_test_util.h"

@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "store/migrations.h"
 #include "store/sqlite_error.h"
 #include "store/store.h"

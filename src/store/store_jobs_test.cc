@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/temp_dir.h"
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/store.h"

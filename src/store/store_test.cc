@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "base/file.h"
+#include "base/temp_dir.h"
 #include "store/compress.h"
 
 namespace kb {

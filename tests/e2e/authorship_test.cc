@@ -1,5 +1,6 @@
 // Who did the work: candidates of each kind, and what a protocol makes of it.
 
+#include "base/file.h"
 #include "harness.h"
 #include "schema.h"
 

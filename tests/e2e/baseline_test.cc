@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/file.h"
 #include "harness.h"
 
 namespace kb::e2e {

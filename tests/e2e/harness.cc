@@ -19,6 +19,7 @@
 #include <sstream>
 #include <thread>
 
+#include "base/file.h"
 #include "open_paths.h"
 
 namespace kb::e2e {

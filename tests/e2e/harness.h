@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 
 namespace kb::e2e {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/file.h"
 #include "harness.h"
 #include "store/store.h"
 

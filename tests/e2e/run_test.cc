@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "base/file.h"
 #include "harness.h"
 #include "store/store.h"
 

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/file.h"
 #include "harness.h"
 #include "store/store.h"
 

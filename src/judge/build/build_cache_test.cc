@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/temp_dir.h"
 #include "judge/build/cache_room.h"
 
 namespace kb {

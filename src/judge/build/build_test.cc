@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "judge/build/builder.h"
 #include "judge/build/compiler.h"
 #include "judge/sandbox/cgroup.h"

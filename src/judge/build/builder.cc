@@ -91,7 +91,7 @@ Result<std::string> Builder::NvccScript(const std::string& name, const std::stri
   CompileJob job;
   job.sources = {{name, source}};
   const std::string dry_run = ShellCommand(Joined(command, {"--dryrun", "--keep"}));
-  job.argv = {"/bin/sh", "-c", dry_run + " >plan.txt 2>&1"};
+  job.script = dry_run + " >plan.txt 2>&1";
   job.output = "plan.txt";
   job.read_only = read_only;
   job.limits = limits;
@@ -107,7 +107,7 @@ Status Builder::PlanNvcc(const std::string& source, const std::vector<std::strin
   KB_ASSIGN_OR_RETURN(const std::string script,
                       NvccScript("candidate.cu", source, compile, job->read_only, job->limits));
   const std::vector<std::string> link = Joined(command, {"-shared", "candidate.o", "-o", "candidate.so"});
-  job->argv = {"/bin/sh", "-c", fmt::format("( {} ) || exit $?\n{}\n", script, ShellCommand(link))};
+  job->script = fmt::format("( {} ) || exit $?\n{}\n", script, ShellCommand(link));
   return {};
 }
 

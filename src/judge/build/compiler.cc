@@ -14,11 +14,13 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/temp_dir.h"
 #include "judge/sandbox/cgroup.h"
 
 namespace kb {
 namespace {
 
+constexpr const char* kScript = "kernelbench-build.sh";                 // the name of CompileJob::script
 constexpr const char* kSystemPrefixes[] = {"/usr/", "/bin/", "/opt/"};  // see sandbox.cc
 
 std::string ShellQuote(const std::string& word) {
@@ -57,6 +59,7 @@ struct Workspace {
   std::vector<Fd> fds;
   std::vector<std::pair<int, std::string>> files;
   std::optional<TempDir> scratch;
+  uint64_t bytes = 0;  // of all sources
 };
 
 Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
@@ -68,7 +71,10 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   workspace.confinement["programs"] = true;
   workspace.confinement["file_bytes"] = job.limits.output_bytes;
   KB_ASSIGN_OR_RETURN(workspace.scratch, sandbox.MakeScratch(job.read_only, &workspace.confinement));
-  for (const auto& [name, contents] : job.sources) {
+  std::vector<std::pair<std::string, std::string>> sources = job.sources;
+  if (!job.script.empty()) sources.emplace_back(kScript, job.script);
+  for (const auto& [name, contents] : sources) {
+    workspace.bytes += contents.size();
     if (workspace.scratch) {
       KB_RETURN_IF_ERROR(WriteFileAtomic(workspace.scratch->path() / name, contents));
       continue;
@@ -127,18 +133,22 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
   const std::string into = fmt::format("/proc/self/fd/{}", output.get());
   const std::string begun = fmt::format("/proc/self/fd/{}", began.get());
-  const std::string command = ShellCommand(job.argv);
+  // A source chooses some of the words, and what a shell reads may be no longer than 128 KiB.
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c",
-               job.replaces_shell ? fmt::format("{}exec {} {} {}", fetch, command, into, begun)
-                                  : fmt::format("echo >{} && {}{} && cat {} >{}", begun, fetch, command,
-                                                ShellQuote(job.output), into)};
+               job.replaces_shell
+                   ? fmt::format("{}exec \"$@\" {} {}", fetch, into, begun)
+                   : fmt::format("echo >{} && {}\"$@\" && cat {} >{}", begun, fetch, ShellQuote(job.output), into),
+               "sh"};
+  const std::vector<std::string>& command =
+      job.script.empty() ? job.argv : std::vector<std::string>{"/bin/sh", kScript};
+  spec.argv.insert(spec.argv.end(), command.begin(), command.end());
   spec.confinement = workspace.confinement;
   spec.environment = job.environment;
   spec.read_only = job.read_only;
   spec.files = workspace.files;
   spec.inherit = {began.get(), output.get()};
-  spec.tmp_bytes = 2 * job.limits.output_bytes + (uint64_t{256} << 20);
+  spec.tmp_bytes = workspace.bytes + 2 * job.limits.output_bytes + (uint64_t{256} << 20);
   spec.own_scratch = true;
   const int64_t start = NowNs();
   // A source's flags may start any program (-wrapper), and any number of them.

@@ -28,6 +28,7 @@ std::string ShellCommand(const std::vector<std::string>& words);
 struct CompileJob {
   std::vector<std::pair<std::string, std::string>> sources;  // file name, contents
   std::vector<std::string> argv;                             // runs in the directory of the sources
+  std::string script;                                        // or this, by /bin/sh
   std::string output;                                        // file name that argv writes
   // The command replaces the process that was confined. NVIDIA's driver needs that: it names its threads in its
   // process's own folder of /proc, and no other may be written. Two more arguments follow: the file to write, and one

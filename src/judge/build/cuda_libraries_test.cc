@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 #include "judge/build/builder.h"
 
 namespace kb {

@@ -179,12 +179,10 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
       Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
              Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"}));
   job.sources.emplace_back(kDeviceSource, parts.device_source);
-  job.argv = {
-      "/bin/sh", "-c",
-      fmt::format("{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
-                  "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
-                  ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script,
-                  ShellCommand(link))};
+  job.script = fmt::format(
+      "{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
+      "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
+      ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script, ShellCommand(link));
   return job;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 #include "judge/build/builder.h"
 #include "judge/build/lean_headers.h"
 

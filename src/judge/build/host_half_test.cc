@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 #include "judge/build/builder.h"
 #include "judge/build/cuda_split.h"
 

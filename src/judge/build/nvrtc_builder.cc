@@ -91,7 +91,7 @@ Result<std::optional<BuildResult>> Builder::BuildWithNvrtc(const Candidate& cand
   const std::string target = TargetOf(gpu.capability);
   CompileJob job;
   job.sources = {{kHostHalf, split.host}, {kDeviceHalf, split.device}};
-  job.argv = {"/bin/sh", "-c", Script(tools, split, target)};
+  job.script = Script(tools, split, target);
   job.output = "candidate.so";
   job.read_only = {installation_.include, installation_.libexec, nvrtc->parent_path()};
   for (const CompilerIdentity* compiler : {&nvcc, &compiler_}) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "judge/problem/problem_catalog.h"
 
 namespace kb {

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 #include "judge/process/device_process.h"
 #include "judge/process/output_drain.h"
 #include "judge/sandbox/cgroup.h"

@@ -34,4 +34,6 @@ Result<std::optional<uid_t>> CandidateUser() {
               "kernelbench as an ordinary user, or map user ids 61184 to 65519 into the namespace");
 }
 
+bool IsCandidateUser(uid_t user) { return user >= kFirst && user < kFirst + kCount; }
+
 }  // namespace kb

@@ -14,6 +14,9 @@ namespace kb {
 // of users that nobody is. An error where this process, root of a container, has no id but root's.
 Result<std::optional<uid_t>> CandidateUser();
 
+// Whether candidates of some engine that root started may run as this user.
+bool IsCandidateUser(uid_t user);
+
 }  // namespace kb
 
 #endif  // JUDGE_SANDBOX_CANDIDATE_USER_H_

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <fstream>
 
-#include "base/file.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 namespace {

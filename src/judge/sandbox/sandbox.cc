@@ -17,6 +17,7 @@ namespace fs = std::filesystem;
 
 // Directories of the system, and the few files of /etc that loaders and compilers need.
 constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"};
+constexpr const char* kScratch = "kernelbench-scratch";  // names of directories that candidates write to
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
 
@@ -118,6 +119,8 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
           "this kernel has no landlock, which keeps candidates from your files where there are no namespaces; use "
           "--isolation=namespaces, or a kernel with landlock in its list of security modules");
     }
+    TempDir::SweepHeld(kScratch, sandbox.user_ != 0 ? "/tmp" : "",
+                       [](uid_t owner) { return owner == geteuid() || (geteuid() == 0 && IsCandidateUser(owner)); });
     const Status tried = sandbox.Try(entries.back(), "");
     KB_RETURN_IF_ERROR(sandbox.CheckReadable({installation.libexec}));
     if (tried) return sandbox;
@@ -211,7 +214,7 @@ Result<std::optional<TempDir>> Sandbox::MakeScratch(const std::vector<fs::path>&
                                                     nlohmann::json* confinement) const {
   if (isolation_ == Isolation::kNamespaces) return std::nullopt;
   // Another user comes to no directory below one that is closed to others, as $TMPDIR may be.
-  KB_ASSIGN_OR_RETURN(TempDir scratch, TempDir::Create("kernelbench-scratch", user_ != 0 ? "/tmp" : ""));
+  KB_ASSIGN_OR_RETURN(TempDir scratch, TempDir::CreateHeld(kScratch, user_ != 0 ? "/tmp" : ""));
   if (user_ != 0 && chown(scratch.path().c_str(), user_, user_) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot hand a temporary directory to the user that candidates run as");
   }

@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "base/temp_dir.h"
 
 namespace kb {
 

@@ -1,0 +1,122 @@
+#include "base/temp_dir.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "base/random.h"
+
+namespace kb {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ParentOf(const std::string& given) {
+  if (!given.empty()) return given;
+  const char* set = std::getenv("TMPDIR");
+  return set != nullptr && *set != '\0' ? set : "/tmp";
+}
+
+// A directory, not a link to one.
+Fd OpenDirectory(int at, const char* name) {
+  return Fd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Calls `visit` with the name of each entry.
+template <typename Visit>
+void ForEachEntry(int directory, Visit visit) {
+  const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(copy < 0 ? nullptr : fdopendir(copy), closedir);
+  while (const dirent* entry = stream ? readdir(stream.get()) : nullptr) {
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0) visit(entry->d_name);
+  }
+}
+
+// Empties `from`: files go, and directories, opened to their owner, come to the top, each under a name of its own.
+// False if something could be neither removed nor moved.
+bool MoveUp(int from, int top) {
+  bool moved = true;
+  ForEachEntry(from, [&](const char* name) {
+    if (unlinkat(from, name, 0) == 0) return;
+    fchmodat(from, name, 0700, AT_SYMLINK_NOFOLLOW);  // moving a directory changes its ".."
+    moved &= renameat(from, name, top, fmt::format("kernelbench-{:x}", RandomBits()).c_str()) == 0;
+  });
+  return moved;
+}
+
+// Levels are brought to the top one after the other, so no path gets long and few descriptors are open.
+void RemoveTree(const fs::path& path) {
+  chmod(path.c_str(), 0700);
+  const Fd top = OpenDirectory(AT_FDCWD, path.c_str());
+  for (bool again = top.valid(); again;) {
+    again = false;
+    ForEachEntry(top.get(), [&](const char* name) {
+      if (unlinkat(top.get(), name, 0) == 0) return;
+      fchmodat(top.get(), name, 0700, AT_SYMLINK_NOFOLLOW);
+      const Fd inner = OpenDirectory(top.get(), name);
+      if (inner.valid() && MoveUp(inner.get(), top.get())) again |= unlinkat(top.get(), name, AT_REMOVEDIR) == 0;
+    });
+  }
+  rmdir(path.c_str());
+}
+
+}  // namespace
+
+Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& parent) {
+  std::string pattern = fmt::format("{}/{}.XXXXXX", ParentOf(parent), prefix);
+  if (::mkdtemp(pattern.data()) == nullptr) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot make a temporary directory {}: {}{}", pattern, strerror(errno),
+                            parent.empty() ? "; free space there or set TMPDIR" : ""));
+  }
+  return TempDir(pattern);
+}
+
+// It gets the name that is swept when it is locked.
+Result<TempDir> TempDir::CreateHeld(std::string_view prefix, const std::string& parent) {
+  KB_ASSIGN_OR_RETURN(TempDir made, Create(fmt::format("new-{}", prefix), parent));
+  made.lock_ = OpenDirectory(AT_FDCWD, made.path_.c_str());
+  const fs::path held = fs::path(ParentOf(parent)) / fmt::format("{}.{:016x}", prefix, RandomBits());
+  if (!made.lock_.valid() || flock(made.lock_.get(), LOCK_SH) != 0 || rename(made.path_.c_str(), held.c_str()) != 0) {
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("cannot hold a temporary directory {}: {}", held.string(), strerror(errno)));
+  }
+  made.path_ = held;
+  return made;
+}
+
+void TempDir::SweepHeld(std::string_view prefix, const std::string& parent, bool (*is_ours)(uid_t owner)) {
+  const std::string where = ParentOf(parent), begins = fmt::format("{}.", prefix);
+  const Fd directory = OpenDirectory(AT_FDCWD, where.c_str());
+  if (!directory.valid()) return;
+  ForEachEntry(directory.get(), [&](const char* name) {
+    if (!std::string_view(name).starts_with(begins)) return;
+    const Fd found = OpenDirectory(directory.get(), name);
+    struct stat info {};
+    if (!found.valid() || fstat(found.get(), &info) != 0 || !is_ours(info.st_uid)) return;
+    if (flock(found.get(), LOCK_EX | LOCK_NB) == 0) RemoveTree(fs::path(where) / name);
+  });
+}
+
+TempDir::TempDir(TempDir&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+
+TempDir& TempDir::operator=(TempDir&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(lock_, other.lock_);
+  return *this;
+}
+
+TempDir::~TempDir() {
+  if (!path_.empty()) RemoveTree(path_);
+}
+
+}  // namespace kb
