@@ -97,9 +97,14 @@ TEST(TempDirTest, WhatNobodyHoldsIsSwept) {
   const TempDir parent = *TempDir::Create("temp-test");
   const auto sweep = [&](bool (*is_ours)(uid_t)) { TempDir::SweepHeld("held", parent.path(), is_ours); };
   const auto ours = [](uid_t) { return true; };
-  std::filesystem::path left = parent.path() / "held.left";
-  ASSERT_TRUE(std::filesystem::create_directories(left / "deep"));
-  ASSERT_TRUE(std::filesystem::create_directory(parent.path() / "heldotherwise"));
+  std::filesystem::path left;
+  {
+    TempDir killed = *TempDir::CreateHeld("held", parent.path());
+    left = killed.path();
+    ASSERT_TRUE(std::filesystem::create_directory(left / "deep"));
+    killed.Release();
+  }
+  ASSERT_TRUE(std::filesystem::create_directory(parent.path() / "held.otherwise"));
   const auto held = TempDir::CreateHeld("held", parent.path());
   ASSERT_TRUE(held) << held.error().message;
   sweep([](uid_t) { return false; });
@@ -107,7 +112,7 @@ TEST(TempDirTest, WhatNobodyHoldsIsSwept) {
   sweep(ours);
   EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_TRUE(std::filesystem::exists(held->path()));
-  EXPECT_TRUE(std::filesystem::exists(parent.path() / "heldotherwise"));
+  EXPECT_TRUE(std::filesystem::exists(parent.path() / "held.otherwise"));
 }
 
 const std::vector<std::string> kEnvironment = {"PATH=/usr/bin:/bin"};

@@ -13,12 +13,19 @@
 #include <memory>
 #include <utility>
 
+#include "base/file.h"
 #include "base/random.h"
 
 namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Names of held directories begin with this. Locks hold on one machine, and $TMPDIR may be on several.
+std::string HeldPrefix(std::string_view prefix) {
+  static const std::string kMachine = ReadFile("/proc/sys/kernel/random/boot_id").value_or("").substr(0, 8);
+  return fmt::format("{}-{}.", prefix, kMachine);
+}
 
 std::string ParentOf(const std::string& given) {
   if (!given.empty()) return given;
@@ -42,20 +49,23 @@ void ForEachEntry(int directory, Visit visit) {
 }
 
 // Empties `from`: files go, and directories, opened to their owner, come to the top, each under a name of its own.
-// False if something could be neither removed nor moved.
+// Whether that did anything: a disk that is full may have room for a move later.
 bool MoveUp(int from, int top) {
-  bool moved = true;
+  bool some = false;
   ForEachEntry(from, [&](const char* name) {
-    if (unlinkat(from, name, 0) == 0) return;
-    fchmodat(from, name, 0700, AT_SYMLINK_NOFOLLOW);  // moving a directory changes its ".."
-    moved &= renameat(from, name, top, fmt::format("kernelbench-{:x}", RandomBits()).c_str()) == 0;
+    bool gone = unlinkat(from, name, 0) == 0;
+    if (!gone) {
+      fchmodat(from, name, 0700, AT_SYMLINK_NOFOLLOW);  // moving a directory changes its ".."
+      gone = renameat(from, name, top, fmt::format("kernelbench-{:x}", RandomBits()).c_str()) == 0;
+    }
+    some |= gone;
   });
-  return moved;
+  return some;
 }
 
 // Levels are brought to the top one after the other, so no path gets long and few descriptors are open.
 void RemoveTree(const fs::path& path) {
-  chmod(path.c_str(), 0700);
+  fchmodat(AT_FDCWD, path.c_str(), 0700, AT_SYMLINK_NOFOLLOW);
   const Fd top = OpenDirectory(AT_FDCWD, path.c_str());
   for (bool again = top.valid(); again;) {
     again = false;
@@ -63,7 +73,8 @@ void RemoveTree(const fs::path& path) {
       if (unlinkat(top.get(), name, 0) == 0) return;
       fchmodat(top.get(), name, 0700, AT_SYMLINK_NOFOLLOW);
       const Fd inner = OpenDirectory(top.get(), name);
-      if (inner.valid() && MoveUp(inner.get(), top.get())) again |= unlinkat(top.get(), name, AT_REMOVEDIR) == 0;
+      if (inner.valid()) again |= MoveUp(inner.get(), top.get());
+      again |= unlinkat(top.get(), name, AT_REMOVEDIR) == 0;
     });
   }
   rmdir(path.c_str());
@@ -85,7 +96,7 @@ Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& pare
 Result<TempDir> TempDir::CreateHeld(std::string_view prefix, const std::string& parent) {
   KB_ASSIGN_OR_RETURN(TempDir made, Create(fmt::format("new-{}", prefix), parent));
   made.lock_ = OpenDirectory(AT_FDCWD, made.path_.c_str());
-  const fs::path held = fs::path(ParentOf(parent)) / fmt::format("{}.{:016x}", prefix, RandomBits());
+  const fs::path held = fs::path(ParentOf(parent)) / fmt::format("{}{:016x}", HeldPrefix(prefix), RandomBits());
   if (!made.lock_.valid() || flock(made.lock_.get(), LOCK_SH) != 0 || rename(made.path_.c_str(), held.c_str()) != 0) {
     return Fail(ErrorCode::kUnavailable,
                 fmt::format("cannot hold a temporary directory {}: {}", held.string(), strerror(errno)));
@@ -95,7 +106,7 @@ Result<TempDir> TempDir::CreateHeld(std::string_view prefix, const std::string& 
 }
 
 void TempDir::SweepHeld(std::string_view prefix, const std::string& parent, bool (*is_ours)(uid_t owner)) {
-  const std::string where = ParentOf(parent), begins = fmt::format("{}.", prefix);
+  const std::string where = ParentOf(parent), begins = HeldPrefix(prefix);
   const Fd directory = OpenDirectory(AT_FDCWD, where.c_str());
   if (!directory.valid()) return;
   ForEachEntry(directory.get(), [&](const char* name) {

@@ -93,6 +93,21 @@ std::string Quoted(const std::string& output) {
   return text.empty() ? "" : ": " + text;
 }
 
+// Ends a session, however its evaluation ends: a runner's memory is back only when nobody shares it any more.
+class SharedSession {
+ public:
+  explicit SharedSession(DeviceProcess* device) : device_(device) {}
+  SharedSession(const SharedSession&) = delete;  // it ends once
+  SharedSession& operator=(const SharedSession&) = delete;
+  ~SharedSession() {
+    if (device_ != nullptr && device_->alive()) (void)End();
+  }
+  Status End() { return std::exchange(device_, nullptr)->Post({{"op", "end_session"}}, std::chrono::seconds(60)); }
+
+ private:
+  DeviceProcess* device_;
+};
+
 double Total(const StepTimes& times) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
@@ -226,6 +241,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
   KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner,
                       StartRunner(request, problem, built, evaluation.own_process, &times));
+  SharedSession session(&*device_);
   if (const Status measured = MeasureOffset(request, used, &rounds, &evaluation); !measured) {
     return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
   }
@@ -266,7 +282,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
     if (evaluation.Timed()) ConcludeTimes(problem, &evaluation);
     step = NowNs();
   }
-  KB_RETURN_IF_ERROR(device_->Post({{"op", "end_session"}}, std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(session.End());
   if (finding) {
     const RunnerProcess::End end = runner->Finish();
     // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.

@@ -39,8 +39,8 @@ std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, con
     return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
                        options.build_memory_gb);
   }
-  if (result.killed) return "a signal ended the compiler twice; evidence.compiler_output holds all it said";
-  return "the compiler refused it; evidence.compiler_output holds all it said";
+  if (result.killed) return "a signal ended the compiler twice; evidence.compiler_output holds what it said";
+  return "the compiler refused it; evidence.compiler_output holds what it said";
 }
 
 // The values of a structure made by trees.flatten(), without tensors.

@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "judge/stats/stats.h"
@@ -118,11 +117,26 @@ bool SlowThroughout(const Evaluation& evaluation) {
   return (one_not_void || beyond_doubt) && rounds >= evaluation.protocol.round_checks.front();
 }
 
+namespace {
+
+// Whatever disturbed an admitted round: a candidate may have kept the kernel busy beside the baseline.
+void CountAsUndisturbed(Round* round, Evaluation* evaluation) {
+  const double undisturbed_us = evaluation->UndisturbedUs(*round);
+  if (!(undisturbed_us > 0) || round->baseline_us <= undisturbed_us) return;
+  round->disturbed_us = std::max(round->disturbed_us, round->baseline_us);
+  round->baseline_us = undisturbed_us;
+  evaluation->AddNote(
+      "baseline_disturbed: where the baseline was slower than undisturbed that figure counts; the "
+      "interval reaches up to what it took");
+}
+
+}  // namespace
+
 void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation) {
   evaluation->undisturbed = quicker;
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() && !round.admitted) round.void_reason = VoidReason(round, *evaluation);
-    if (round.disturbed_us > 0) round.baseline_us = std::min(round.baseline_us, evaluation->UndisturbedUs(round));
+    if (round.admitted) CountAsUndisturbed(&round, evaluation);
   }
   AdmitVoidRounds(true, evaluation);  // there will be no others in their place
 }
@@ -130,14 +144,7 @@ void CountWith(const Undisturbed::Figure& quicker, Evaluation* evaluation) {
 void AdmitVoidRounds(bool only_slower, Evaluation* evaluation) {
   for (Round& round : evaluation->rounds) {
     if (round.void_reason.empty() || (only_slower && round.void_reason != kBaselineSlower)) continue;
-    // Whatever disturbed it: a candidate may have kept the kernel busy beside the baseline.
-    if (const double undisturbed_us = evaluation->UndisturbedUs(round);
-        undisturbed_us > 0 && round.baseline_us > undisturbed_us) {
-      round.disturbed_us = std::exchange(round.baseline_us, undisturbed_us);
-      evaluation->AddNote(
-          "baseline_disturbed: where the baseline was slower than undisturbed that figure counts; the "
-          "interval reaches up to what it took");
-    }
+    CountAsUndisturbed(&round, evaluation);
     if (round.void_reason != kBaselineSlower && round.void_reason != kBaselineTaken) {
       evaluation->AddNote(
           "machine_busy: rounds count in which other programs ran on these cores; the times are less certain than they "

@@ -241,6 +241,9 @@ TEST(VoidRounds, NoSlowBaselineIsLetIn) {
   EXPECT_EQ(evaluation.rounds[1].disturbed_us, 0);
   EXPECT_THAT(evaluation.notes, testing::Contains(testing::StartsWith("machine_busy")));
   EXPECT_THAT(evaluation.notes, testing::Contains(testing::StartsWith("baseline_disturbed")));
+  CountWith({.us = 700}, &evaluation);
+  for (const Round& round : evaluation.rounds) EXPECT_EQ(round.baseline_us, 700) << "what was found quicker later, too";
+  EXPECT_EQ(evaluation.rounds[0].disturbed_us, 1'900);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ Result<std::string> Decompress(std::string_view frame, size_t limit) {
     return Fail(ErrorCode::kStore, "the store holds a damaged record: it is no compressed data");
   }
   if (size > limit) {
-    return Fail(ErrorCode::kStore, fmt::format("a record has {} bytes, and {} are the most", size, limit));
+    return Fail(ErrorCode::kStore, fmt::format("a record says that it has {} bytes, and {} are the most", size, limit));
   }
   std::string bytes(size, '\0');
   const size_t got = ZSTD_decompress(bytes.data(), bytes.size(), frame.data(), frame.size());

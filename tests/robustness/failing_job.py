@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Whose fault it is when the engine fails in every attempt at one candidate.
 
-    tests/robustness/failing_job.py BUILD_DIRECTORY [--few]
+    tests/robustness/failing_job.py BUILD_DIRECTORY
 
 Installs the build and breaks the installed runner, so that it ends whenever it is told to hold one certain candidate. Beside
-others that are judged this is that candidate's verdict; by itself (not with --few) it is an error of the engine. Exit status 0 if
-all held, 1 if not.
+others that are judged this is that candidate's verdict; by itself it is an error of the engine. Exit status 0 if all held, 1 if
+not.
 """
 
 import json
@@ -68,9 +68,8 @@ def main():
         expect("an engine that fails at one candidate alone",
                charged["verdict"] == "crashed" and "in every attempt" in charged["reason"]
                and told[1].get(1, {}).get("verdict") == "correct", told)
-        if "--few" not in sys.argv:
-            told = judge(binary, root, "alone", [("1/19", "FAILS HERE")])
-            expect("an engine that judges nothing", told[0] == 3 and not told[1], told)
+        told = judge(binary, root, "alone", [("1/19", "FAILS HERE")])
+        expect("an engine that judges nothing", told[0] == 3 and not told[1], told)
     return 1 if failed else 0
 
 

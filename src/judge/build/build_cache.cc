@@ -60,7 +60,7 @@ Result<Draft> MakeDraft(const fs::path& directory) {
     auto folder = TempDir::Create("new", directory.string());
     if (!folder) return CannotWrite(directory, folder.error().message);
     const fs::path used = folder->path() / kUsedFile;
-    auto hold = std::make_shared<const Fd>(open(used.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    auto hold = std::make_shared<const Fd>(open(used.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!hold->valid() && errno != ENOENT) return CannotWrite(directory, strerror(errno));
     // Until it is locked, it looks like one that was left behind.
     if (hold->valid() && HoldsEntry(hold->get(), used)) return Draft{std::move(*folder), std::move(hold)};

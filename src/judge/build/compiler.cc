@@ -133,7 +133,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
   const std::string into = fmt::format("/proc/self/fd/{}", output.get());
   const std::string begun = fmt::format("/proc/self/fd/{}", began.get());
-  // A source chooses some of the words, and what a shell reads may be no longer than 128 KiB.
+  // A source chooses some of the words. One argument may have 128 KiB, so they are none together.
   SandboxSpec spec;
   spec.argv = {"/bin/sh", "-c",
                job.replaces_shell
@@ -167,7 +167,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   compiled.out_of_memory = failed && ((group && group->ReachedItsLimit()) || SaysOutOfMemory(done.output));
   compiled.killed = failed && !compiled.out_of_memory && WasKilled(done);
   if (failed && !compiled.out_of_memory && !compiled.killed && lseek(began.get(), 0, SEEK_END) == 0) {
-    return Fail(ErrorCode::kUnavailable, "the sandbox of a compiler did not start: " + done.output.substr(0, 300));
+    return Fail(ErrorCode::kUnavailable, "a compilation did not begin in its sandbox: " + done.output.substr(0, 300));
   }
   if (compiled.ok) {
     KB_ASSIGN_OR_RETURN(auto written, ReadBack(output.get(), job.limits.output_bytes));

@@ -29,10 +29,11 @@ struct CompileJob {
   std::vector<std::pair<std::string, std::string>> sources;  // file name, contents
   std::vector<std::string> argv;                             // runs in the directory of the sources
   std::string script;                                        // or this, by /bin/sh
-  std::string output;                                        // file name that argv writes
+  std::string output;                                        // file name that it writes
   // The command replaces the process that was confined. NVIDIA's driver needs that: it names its threads in its
   // process's own folder of /proc, and no other may be written. Two more arguments follow: the file to write, and one
-  // to write anything to before it runs what is not trusted. A command that ends before is the engine's failure.
+  // to write anything to before it runs what is not trusted. A command that fails before, but for time or memory, is
+  // the engine's failure.
   bool replaces_shell = false;
   std::vector<std::filesystem::path> read_only;  // what the compiler may see beside the system
   std::vector<std::string> environment;          // beside what every sandbox has

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/file.h"
 #include "judge/sandbox/candidate_user.h"
 #include "judge/sandbox/cgroup.h"
 
@@ -51,6 +52,12 @@ void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const st
       argv->insert(argv->end(), {"--ro-bind", path, path});
     }
   }
+  // A cache below these would show what was built of others, and a build could lock it.
+  const std::string cache = fs::weakly_canonical(CacheDirectory(), ignored).string() + "/";
+  const bool covered = fs::is_directory(cache, ignored) &&
+                       std::any_of(std::begin(kSystem), std::end(kSystem),
+                                   [&](const char* path) { return cache.starts_with(std::string(path) + "/"); });
+  if (covered) argv->insert(argv->end(), {"--tmpfs", cache});
   for (const char* path : kEtc) Show("--ro-bind-try", path, argv);
   Show("--ro-bind-try", kCpuFacts, argv);
   argv->insert(argv->end(), {"--proc", "/proc"});
@@ -60,9 +67,10 @@ void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const st
   for (const std::string& device : devices) argv->insert(argv->end(), {"--dev-bind-try", device, device});
   if (!devices.empty()) argv->insert(argv->end(), {"--ro-bind", "/sys", "/sys"});
   for (const fs::path& path : paths) {
-    if (path.string().starts_with("/usr/")) continue;
+    if (path.string().starts_with("/usr/") && !(covered && path.string().starts_with(cache))) continue;
     Show("--ro-bind", path, argv);
   }
+  if (covered) argv->insert(argv->end(), {"--remount-ro", cache});
 }
 
 }  // namespace
