@@ -33,7 +33,7 @@ function(kb_source name package version archive sha256 pattern)
     kb_python_with_pip(python)
     file(WRITE ${part}/requirements.txt "${package}==${version} --hash=sha256:${sha256}\n")
     execute_process(
-      COMMAND "${python}" -m pip download --quiet --no-input --disable-pip-version-check --no-deps --no-binary :all:
+      COMMAND "${python}" -m pip download --quiet --no-input --disable-pip-version-check --no-deps --no-binary ${package}
               --require-hashes -r ${part}/requirements.txt -d ${part}
       RESULT_VARIABLE failed ERROR_VARIABLE said)
     if(failed)
