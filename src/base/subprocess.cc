@@ -28,9 +28,6 @@ int BecomeChild(const SpawnOptions& options, char* const* argv, char* const* env
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
-  for (const int group : options.join) {
-    if (::write(group, "0", 1) != 1) return errno;
-  }
   setpgid(0, 0);  // Ctrl-C at the terminal reaches the engine only, which then ends its children in order
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) return errno;

@@ -31,7 +31,6 @@ struct SpawnOptions {
   std::vector<std::string> argv;         // argv[0] is looked up in PATH
   std::vector<std::string> environment;  // "NAME=value"; nothing is inherited
   std::vector<int> inherit;              // descriptors the child keeps under the same numbers; all others close
-  std::vector<int> join;                 // cgroup.procs, open for writing, of the control groups that the child joins
   int stdout_fd = -1;                    // -1: /dev/null
   int stderr_fd = -1;
   std::string directory;  // working directory; empty: unchanged

@@ -10,9 +10,12 @@ namespace kb {
 namespace {
 
 constexpr size_t kAgreeing = 3;
-constexpr std::chrono::milliseconds kFirstPause(5);  // 0.6 s in all pauses
 
 }  // namespace
+
+void PauseAfter(int disturbed_series) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(5) * (1 << std::clamp(disturbed_series - 1, 0, 6)));
+}
 
 double ScatterUs(const std::vector<double>& us) { return 1.4826 * MedianAbsoluteDeviation(us); }
 
@@ -20,12 +23,8 @@ Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double 
                                                       const std::function<Result<double>(bool)>& call) {
   for (int i = 0; i < calls.settling; ++i) KB_RETURN_IF_ERROR(call(false));
   std::vector<double> us, medians;
-  auto pause = kFirstPause;
   for (int series = 0; series < kMostDisturbedSeries; ++series) {
-    if (medians.size() >= kAgreeing) {
-      std::this_thread::sleep_for(pause);
-      pause *= 2;
-    }
+    if (medians.size() >= kAgreeing) PauseAfter(static_cast<int>(medians.size() - kAgreeing) + 1);
     std::vector<double> latest;
     for (int i = 0; i < calls.in_series; ++i) {
       KB_ASSIGN_OR_RETURN(const double took, call(true));

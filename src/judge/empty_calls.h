@@ -21,12 +21,16 @@ inline constexpr double kAgreeUs = 25;
 // On a machine where so many series of calls were disturbed nothing is timed.
 inline constexpr int kMostDisturbedSeries = 10;
 
+// Gives what disturbs time to pass: 5 ms after the first series that it disturbed, twice as long after each one more,
+// at most 0.3 s.
+void PauseAfter(int disturbed_series);
+
 // 1.4826 times the median absolute deviation: a normal distribution's standard deviation.
 double ScatterUs(const std::vector<double>& us);
 
 // The times in us, sorted, of the first three series in a row whose medians lie within `agree_us`; nothing if there are
-// none among the first kMostDisturbedSeries. What disturbs may pass: where they do not agree there is a pause before
-// the next series, twice as long each time. `call` is told whether it counts; its first error is returned.
+// none among the first kMostDisturbedSeries. Where three do not agree there is a pause before the next one. `call` is
+// told whether it counts; its first error is returned.
 Result<std::optional<std::vector<double>>> EmptyCalls(OffsetCalls calls, double agree_us,
                                                       const std::function<Result<double>(bool)>& call);
 

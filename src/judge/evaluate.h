@@ -156,7 +156,8 @@ class Evaluator {
   nlohmann::json WorkerSpec(double memory_gb) const;
   nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;
   // What the module compiles at its first call; not ok if that is nothing, for the runner will meet what went wrong.
-  Result<BuildResult> FirstCall(const Request& request, const nlohmann::json& problem, const Built& built);
+  Result<BuildResult> FirstCall(const Request& request, const nlohmann::json& problem, const Built& built,
+                                const CompileLimits& limits);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.
   void ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all);

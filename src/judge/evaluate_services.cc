@@ -28,13 +28,14 @@ std::chrono::milliseconds Seconds(double seconds) {
 }
 
 CompileLimits LimitsOf(const Protocol& protocol, const EvaluatorOptions& options) {
-  return {.timeout = Seconds(protocol.build_timeout_s), .memory_bytes = Gigabytes(options.build_memory_gb)};
+  return {.left_ms = std::make_shared<std::atomic<int64_t>>(Seconds(protocol.build_timeout_s).count()),
+          .memory_bytes = Gigabytes(options.build_memory_gb)};
 }
 
 std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, const EvaluatorOptions& options) {
   if (result.ok) return "";
   if (result.timed_out)
-    return fmt::format("the build did not end within {} s (build_timeout_s)", protocol.build_timeout_s);
+    return fmt::format("what it has built did not end within {} s (build_timeout_s)", protocol.build_timeout_s);
   if (result.out_of_memory) {
     return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
                        options.build_memory_gb);
@@ -215,7 +216,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
   if (built.failure.empty() && CompilesWhenCalled(request.candidate)) {
-    KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(request, problem, built));
+    KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(request, problem, built, limits));
     built.first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
     if (!result.ok) built.log += result.log;
     if (!result.conclusive()) built.log += WhyNotBuilt(result, request.protocol, options_) + "\n";
@@ -225,7 +226,8 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
 }
 
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
-Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& problem, const Built& built) {
+Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& problem, const Built& built,
+                                         const CompileLimits& limits) {
   json spec = CandidateSpec(request, problem);
   spec.erase("confinement");
   spec["source"] = request.candidate.source;
@@ -250,7 +252,7 @@ Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& pro
   job.environment = TensorEnvironment(installation_, options_.device, gpu_, options_.threads);
   job.read_only = python_->paths;
   job.read_only.insert(job.read_only.end(), {installation_.python, installation_.libexec});
-  job.limits = LimitsOf(request.protocol, options_);
+  job.limits = limits;
   job.limits.output_bytes = kMostCompiledBytes;
   Say(fmt::format("{}: first call, which may compile", request.candidate.path.filename().string()));
   return builder_->FirstCall(job, identity);

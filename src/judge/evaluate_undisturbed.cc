@@ -32,6 +32,14 @@ std::string BaselineKey(const Request& request, const json& problem, bool own_pr
                                  : "native");
 }
 
+// Whether to go on after so many disturbed calls of the baseline; where that is so, after a pause.
+bool MayDisturbAgain(int disturbed) {
+  const int series = disturbed / Undisturbed::kSeries;
+  if (series == kMostDisturbedSeries) return false;
+  if (disturbed % Undisturbed::kSeries == 0) PauseAfter(series);
+  return true;
+}
+
 }  // namespace
 
 // What the baseline takes before there is a candidate, under the conditions of a round: on fresh inputs, caches
@@ -58,14 +66,15 @@ Status Evaluator::MeasureUndisturbedAgain(const Request& request, const json& pr
                                           Evaluation* evaluation) {
   std::optional<Quiet> quiet(this);
   double least_us = INFINITY;
-  for (int calls = 0, alone = 0; alone < Undisturbed::kSeries; ++calls) {
-    if (calls == kMostDisturbedSeries * Undisturbed::kSeries) {
+  for (int alone = 0, disturbed = 0; alone < Undisturbed::kSeries;) {
+    KB_ASSIGN_OR_RETURN(const Round round, rounds->BaselineAlone("natural"));
+    least_us = std::min(least_us, round.baseline_us);
+    if (!LostToOtherLoad(round.baseline_waited_us, round.baseline_us, evaluation->protocol)) {
+      ++alone;
+    } else if (!MayDisturbAgain(++disturbed)) {
       evaluation->MachineBusy();
       return {};
     }
-    KB_ASSIGN_OR_RETURN(const Round round, rounds->BaselineAlone("natural"));
-    least_us = std::min(least_us, round.baseline_us);
-    alone += !LostToOtherLoad(round.baseline_waited_us, round.baseline_us, evaluation->protocol);
   }
   if (least_us * (1 + MostSlower(*evaluation)) >= evaluation->undisturbed.us) return {};
   undisturbed_.Forget();
@@ -97,11 +106,9 @@ Result<std::optional<Undisturbed::Figure>> Evaluator::UndisturbedFigure(const st
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
     if (LostToOtherLoad(alone.at("waited_us"), alone.at("us"), evaluation->protocol)) {
-      if (++disturbed == kMostDisturbedSeries * Undisturbed::kSeries) {
-        evaluation->MachineBusy();
-        return std::nullopt;
-      }
-      continue;
+      if (MayDisturbAgain(++disturbed)) continue;
+      evaluation->MachineBusy();
+      return std::nullopt;
     }
     undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
   }

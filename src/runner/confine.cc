@@ -179,7 +179,7 @@ Limits LimitsOf(const nlohmann::json& confinement) {
           .without = confinement.at("without").get<Without>(),
           .gpu = confinement.at("gpu"),
           .programs = confinement.at("programs"),
-          .sockets = confinement.at("sockets")};
+          .namespaces = confinement.at("namespaces")};
 }
 
 Status Confine(const Limits& limits) {

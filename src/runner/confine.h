@@ -34,9 +34,9 @@ struct Limits {
   std::vector<std::string> readable = {};  // see RestrictByLandlock(); empty: a mount namespace decides
   std::vector<std::string> writable = {};  // what may be written, device files among it
   Without without = {};
-  bool gpu = false;       // the judge chooses its cores
-  bool programs = false;  // may start programs: compilers, in a process that is no runner
-  bool sockets = false;   // may make Unix sockets: namespaces leave it none to connect to
+  bool gpu = false;         // the judge chooses its cores
+  bool programs = false;    // may start programs: compilers, in a process that is no runner
+  bool namespaces = false;  // it sees no processes, sockets and files of others
 };
 // Of what the engine says (Sandbox::Confinement()).
 Limits LimitsOf(const nlohmann::json& confinement);

@@ -42,6 +42,11 @@ constexpr const char* kDenied[] = {
     "add_key",
     "request_key",
     "personality",
+    // Rules on top of these: a kernel that compiles many of them holds up every other process.
+    "seccomp",
+    "landlock_create_ruleset",
+    "landlock_add_rule",
+    "landlock_restrict_self",
     // Namespaces and mounts.
     "unshare",
     "setns",
@@ -169,14 +174,29 @@ void DenySignals(bool among_themselves, Filter* filter) {
   filter->Deny(SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
 }
 
-// No network. Where no namespace keeps Unix sockets away there are none at all, but those at which NVIDIA's driver
-// listens.
-void DenySockets(bool unix_sockets, bool gpu, Filter* filter) {
-  if (!unix_sockets && !gpu) return filter->Deny(SCMP_SYS(socket));
-  filter->Deny(SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-  if (unix_sockets) return;
-  filter->Deny(SCMP_SYS(socket), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM));
+// Nor rules by these ways.
+void DenyRules(Filter* filter) {
+  filter->Deny(SCMP_SYS(prctl), IntIs(0, PR_SET_SECCOMP));
+  for (const int option : {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    filter->Deny(SCMP_SYS(setsockopt), IntIs(1, SOL_SOCKET), IntIs(2, option));
+  }
+}
+
+// No network, and no sockets but pairs of streams: a datagram's sender chooses where it goes. NVIDIA's driver listens
+// at a Unix socket, and may connect to those of its own namespace.
+void DenySockets(bool namespaces, bool gpu, Filter* filter) {
+  if (gpu) {
+    filter->Deny(SCMP_SYS(socket), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+    if (namespaces) return;
+  } else {
+    filter->Deny(SCMP_SYS(socket));
+  }
   filter->Deny(SCMP_SYS(connect));
+  for (const int type : {SOCK_DGRAM, SOCK_RAW}) {
+    const auto is = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, static_cast<scmp_datum_t>(type));
+    filter->Deny(SCMP_SYS(socketpair), is);
+    if (gpu) filter->Deny(SCMP_SYS(socket), is);
+  }
 }
 
 }  // namespace
@@ -192,8 +212,9 @@ Status InstallSyscallFilter(const Limits& limits) {
   // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
   if (limits.gpu) filter.Deny(SCMP_SYS(sched_setaffinity));
   DenyProcesses(limits.programs, &filter);
-  DenySignals(limits.programs && limits.sockets, &filter);
-  DenySockets(limits.sockets, limits.gpu, &filter);
+  DenySignals(limits.programs && limits.namespaces, &filter);
+  DenyRules(&filter);
+  DenySockets(limits.namespaces, limits.gpu, &filter);
   return filter.Load();
 }
 

@@ -1,7 +1,9 @@
 // The sandboxed compiler, with a real compiler.
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/temp_dir.h"
@@ -49,9 +51,12 @@ TEST_P(CompileTest, FailureKeepsWhatTheCompilerSaid) {
 }
 
 TEST_P(CompileTest, EndlessAndBoundlessCompilersEnd) {
-  const auto endless = Run({"sh", "-c", "sleep 1000"}, {.timeout = std::chrono::milliseconds(500)});
-  ASSERT_TRUE(endless);
-  EXPECT_TRUE(endless->timed_out && !endless->ok);
+  const CompileLimits shared{.left_ms = std::make_shared<std::atomic<int64_t>>(500)};
+  for (const char* script : {"sleep 1000", "echo >a.o"}) {
+    const auto endless = Run({"sh", "-c", script}, shared);
+    ASSERT_TRUE(endless) << endless.error().message;
+    EXPECT_TRUE(endless->timed_out && !endless->ok) << script;
+  }
   const auto huge = Run({"sh", "-c", "head -c 5000000 /dev/zero >a.o"}, {.output_bytes = 1 << 20});
   ASSERT_TRUE(huge);
   EXPECT_FALSE(huge->ok);
@@ -126,6 +131,31 @@ TEST_P(CompileTest, MakesNoNamespacesAndNoEndOfProcesses) {
   ASSERT_TRUE(crowd) << crowd.error().message;
   EXPECT_FALSE(crowd->ok);
   EXPECT_THAT(crowd->log, HasSubstr("fork"));
+}
+
+// The last of a control group's memory must not end those that clean up after it.
+TEST_P(CompileTest, WhoKeepsACompilerIsNotInItsGroup) {
+  if (!CgroupsOffered()) return;
+  auto group = Cgroup::Create(uint64_t{1} << 30, kRunnerThreads);
+  ASSERT_TRUE(group);
+  const std::vector<Fd> doors = group->Doors();
+  SandboxSpec spec;
+  spec.argv = {"/bin/sh", "-c", "ls /proc/self/fd | wc -l; exec sleep 1000"};
+  for (const Fd& door : doors) spec.join.push_back(door.get());
+  ASSERT_FALSE(spec.join.empty());
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const Fd reading(ends[0]), writing(ends[1]);
+  spec.stdout_fd = writing.get();
+  auto keeper = Subprocess::Spawn(sandbox_->Wrap(spec));
+  ASSERT_TRUE(keeper) << keeper.error().message;
+  char descriptors[8] = {};
+  ASSERT_GT(read(reading.get(), descriptors, sizeof descriptors - 1), 0);
+  EXPECT_STREQ(descriptors, "4\n");  // the three, and that of the directory: no way out of the group
+  const auto groups_of = [](const std::string& pid) { return ReadFile("/proc/" + pid + "/cgroup").value_or(pid); };
+  EXPECT_EQ(groups_of(std::to_string(keeper->pid())), groups_of("self"));
+  EXPECT_TRUE(group->AwaitReturned());
+  EXPECT_TRUE(keeper->Wait(std::chrono::seconds(20)));  // what it kept was in the group
 }
 
 INSTANTIATE_TEST_SUITE_P(Isolations, CompileTest, testing::Values(Isolation::kNamespaces, Isolation::kProcess),

@@ -155,11 +155,13 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   const auto group =
       sandbox.without().contains("cgroup") ? std::nullopt : Cgroup::Create(job.limits.memory_bytes, kRunnerThreads);
   const std::vector<Fd> doors = group ? group->Doors() : std::vector<Fd>();
-  SpawnOptions wrapped = sandbox.Wrap(spec);
-  for (const Fd& door : doors) wrapped.join.push_back(door.get());
-  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(std::move(wrapped), job.limits.timeout, size_t{4} << 20));
+  for (const Fd& door : doors) spec.join.push_back(door.get());
+  const std::chrono::milliseconds left(job.limits.left_ms->load());
+  KB_ASSIGN_OR_RETURN(const Completed done, RunToEnd(sandbox.Wrap(spec), left, size_t{4} << 20));
+  const int64_t spent = NowNs() - start;
+  *job.limits.left_ms -= spent / 1'000'000;
   Compiled compiled;
-  compiled.seconds = static_cast<double>(NowNs() - start) / 1e9;
+  compiled.seconds = static_cast<double>(spent) / 1e9;
   compiled.timed_out = done.timed_out;
   compiled.log = done.output;
   compiled.ok = done.status.ok() && !done.timed_out;

@@ -2,8 +2,10 @@
 #ifndef JUDGE_BUILD_COMPILER_H_
 #define JUDGE_BUILD_COMPILER_H_
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,7 +18,8 @@
 namespace kb {
 
 struct CompileLimits {
-  std::chrono::milliseconds timeout{180'000};
+  // What is left for all compilations that share this object. At 0 or below none begins.
+  std::shared_ptr<std::atomic<int64_t>> left_ms = std::make_shared<std::atomic<int64_t>>(180'000);
   // Of all its programs and the files that they write together. Where there are no control groups, of each program.
   uint64_t memory_bytes = uint64_t{8} << 30;
   uint64_t output_bytes = uint64_t{64} << 20;

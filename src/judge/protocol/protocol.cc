@@ -70,7 +70,7 @@ const std::vector<Entry>& Entries() {
       {{"profile", "find out in separate calls who did the work (true, false)"}, &Protocol::profile},
       {{"profile_ms", "about what these calls may take together"}, &Protocol::profile_ms},
       {{"accept_authorship", "whose speedup counts: custom, mixed, library"}, &Protocol::accept_authorship},
-      {{"build_timeout_s", "limit of one build"}, &Protocol::build_timeout_s},
+      {{"build_timeout_s", "limit of all builds of a candidate together"}, &Protocol::build_timeout_s},
       {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
       {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
       {{"evaluation_timeout_s", "limit of a candidate's loading and calls together"}, &Protocol::evaluation_timeout_s},

@@ -112,10 +112,19 @@ std::optional<Cgroup> Cgroup::Create(uint64_t memory_bytes, int threads) {
   return group;
 }
 
+// What has no keeper any more: both were killed.
+bool Cgroup::KillAll() const {
+  std::ifstream processes(directories_.front() / "cgroup.procs");
+  bool none = true;
+  for (pid_t pid = 0; processes >> pid; none = false) kill(pid, SIGKILL);
+  return none;
+}
+
 Cgroup::~Cgroup() {
   for (const fs::path& directory : directories_) {
     // A process that has been reaped leaves its group a moment later.
     for (int attempt = 0; attempt < 200 && rmdir(directory.c_str()) != 0 && errno == EBUSY; ++attempt) {
+      KillAll();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -150,8 +159,7 @@ bool Cgroup::AwaitReturned() const {
   };
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   for (;;) {
-    std::ifstream processes(directories_.front() / "cgroup.procs");
-    if (pid_t pid = 0; !(processes >> pid) && held() <= kNothing) return true;
+    if (KillAll() && held() <= kNothing) return true;
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

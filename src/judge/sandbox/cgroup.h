@@ -30,14 +30,15 @@ class Cgroup {
   Cgroup& operator=(const Cgroup&) = delete;
   Cgroup(Cgroup&& other) noexcept : directories_(std::move(other.directories_)) { other.directories_.clear(); }
   Cgroup& operator=(Cgroup&&) = delete;
-  ~Cgroup();  // its processes must have ended
+  ~Cgroup();  // kills what is left in it
 
   // Puts a process and its future threads into the group.
   bool Attach(pid_t pid) const;
-  // For SpawnOptions::join: a child that is in the group before it does anything. Empty if that cannot be.
+  // For SandboxSpec::join. Empty if that cannot be.
   std::vector<Fd> Doors() const;
-  // Waits until no process is in it and what they held of memory, and in files that were memory, has come back: the
-  // kernel goes on tearing down for a while after processes count as gone. False after ten seconds.
+  // Kills what is left in it, and waits until no process is there and what they held of memory, and in files that were
+  // memory, has come back: the kernel goes on tearing down for a while after processes count as gone. False after ten
+  // seconds.
   bool AwaitReturned() const;
   // Whether the kernel has killed something in it for want of memory, this group's or the machine's.
   bool RanOutOfMemory() const;
@@ -46,6 +47,7 @@ class Cgroup {
 
  private:
   Cgroup() = default;
+  bool KillAll() const;                             // false: somebody is still there
   std::vector<std::filesystem::path> directories_;  // one for each controller (version 1), or one
 };
 

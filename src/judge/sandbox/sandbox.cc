@@ -192,7 +192,7 @@ nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
           {"scratch", "/tmp"},
           {"gpu", !devices_.empty()},
           {"programs", false},
-          {"sockets", namespaces},
+          {"namespaces", namespaces},
           {"without", missing_}};
 }
 
@@ -247,7 +247,14 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   // Where a GPU's driver needs them to see each other's processes, a candidate must not be the zygote's user.
   const std::string user = std::to_string(user_ + (entry_ == Entry::kInside && spec.own_scratch ? 1 : 0));
   add({keeper_});
-  if (entry_ == Entry::kBefore) add({inside_, "--user", user});
+  // The keepers stay outside its control groups: what fills those must not end them.
+  std::vector<std::string> outside = {inside_};
+  for (const int group : spec.join) {
+    outside.insert(outside.end(), {"--join", std::to_string(group)});
+    options.inherit.push_back(group);
+  }
+  if (entry_ == Entry::kBefore) outside.insert(outside.end(), {"--user", user});
+  if (outside.size() > 1) options.argv.insert(options.argv.end(), outside.begin(), outside.end());
   if (isolation_ == Isolation::kNamespaces) AddNamespaces(spec, &options);
   std::vector<std::string> inside = {inside_};
   if (spec.own_scratch && isolation_ == Isolation::kNamespaces && !missing_.contains("mount-namespace")) {

@@ -35,6 +35,7 @@ struct SandboxSpec {
   std::vector<std::filesystem::path> read_only;    // visible under their own paths
   std::vector<std::pair<int, std::string>> files;  // contents of a descriptor, put at a path
   std::vector<int> inherit;
+  std::vector<int> join;  // of the control groups that it is in before it does anything (Cgroup::Doors())
   int stdout_fd = -1, stderr_fd = -1;
   uint64_t tmp_bytes = uint64_t{512} << 20;
   bool own_scratch = false;    // holds a candidate's code, so its /tmp may hold few files
@@ -54,9 +55,9 @@ class Sandbox {
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
   // What a process that will hold a candidate's code gives up (runner/confine.h): "memory_bytes", "file_bytes",
-  // "tmp_bytes", "without", "writable" paths and devices, "programs" (whether it may start some), "sockets" (whether it
-  // may make Unix sockets), "gpu", "scratch", the directory that it begins in and may write to, and "readable", empty
-  // where a mount namespace decides that.
+  // "tmp_bytes", "without", "writable" paths and devices, "programs" (whether it may start some), "gpu",
+  // "namespaces" (whether it has some), "scratch", the directory that it begins in and may write to, and "readable",
+  // empty where a mount namespace decides that.
   nlohmann::json Confinement(uint64_t memory_bytes) const;
   // An error if candidates, which run as another user where the engine is root's, cannot read what is at `paths`.
   Status CheckReadable(const std::vector<std::filesystem::path>& paths) const;
