@@ -39,12 +39,16 @@ def _use_caches():
     return directory
 
 
-def stand_in(spec, device):
+# What inputs a call may meet, of which each may take a module to another branch of its code.
+_FORMS = (lambda x: x.uniform_(), lambda x: x.normal_(), lambda x: x.normal_().mul_(100))
+
+
+def stand_in(spec, device, form=_FORMS[0]):
     """A tensor of the form of an input. Integers are 0, which is in range as an index."""
     dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
     tensor = torch.zeros(spec["bytes"] // dtype.itemsize, dtype=dtype, device=device)
     if dtype.is_floating_point:
-        tensor.normal_()
+        form(tensor)
     return tensor.as_strided(spec["shape"], spec["strides"])
 
 
@@ -97,11 +101,12 @@ def _give_answers(answers):
 
 def _call(spec):
     model = module_runner.construct(spec, 1)
-    inputs = trees.unflatten(spec["structure"], [stand_in(s, spec["device"]) for s in spec["inputs"]])
-    seed_generators(1, spec["device"])
-    model(*inputs)
-    if spec["device"] != "cpu":
-        torch.cuda.synchronize()
+    for form in _FORMS:
+        inputs = trees.unflatten(spec["structure"], [stand_in(s, spec["device"], form) for s in spec["inputs"]])
+        seed_generators(1, spec["device"])
+        model(*inputs)
+        if spec["device"] != "cpu":
+            torch.cuda.synchronize()
 
 
 def main():

@@ -56,11 +56,22 @@ json PlainValues(const json& structure) {
 // Only a module that names the machinery can use it: importing it a second time is not free.
 bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
 
+// Whether "compile" is among the names of a "from ... import", one line or in parentheses.
+bool ImportsCompile(std::string_view source) {
+  constexpr std::string_view kImport = " import ";
+  for (size_t at = source.find(kImport); at != std::string_view::npos; at = source.find(kImport, at + 1)) {
+    const std::string_view names = source.substr(at + kImport.size());
+    if (names.substr(0, names.find(names.starts_with('(') ? ')' : '\n')).find("compile") != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 // Backends that build at the first call, in programs that a runner may not start. A module that says one of
-// these words and compiles nothing has made a call more.
+// these words and compiles nothing has made three calls more.
 bool CompilesWhenCalled(const Candidate& candidate) {
   const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
-  return says(".compile") || says("import compile") || says("_dynamo") || says("inductor") || says("triton");
+  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") || says("triton");
 }
 
 constexpr size_t kMostCompiledBytes = size_t{256} << 20;
@@ -190,7 +201,11 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
 Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& problem) {
   Built built;
   const CompileLimits limits = LimitsOf(request.protocol, options_);
-  const auto add = [&](const BuildResult& result) {
+  const auto add = [&](BuildResult result) {
+    // The verdict is the same where a build was found in the cache.
+    if (result.cached) *limits.left_ms -= static_cast<int64_t>(result.seconds * 1e3);
+    result.timed_out |= result.ok && *limits.left_ms < 0;
+    result.ok &= !result.timed_out;
     built.failure = WhyNotBuilt(result, request.protocol, options_);
     built.log += result.log;
     built.compiler = result.compiler;
@@ -212,7 +227,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
                     extension.description.at("name").get<std::string>()));
     KB_ASSIGN_OR_RETURN(const BuildResult result, builder_->BuildExtension(extension, torch, limits));
     add(result);
-    if (!result.ok) break;
+    if (!built.failure.empty()) break;
     built.extensions.emplace_back(extension.key, extension.description.at("name"), result.artifact);
   }
   if (built.failure.empty() && CompilesWhenCalled(request.candidate)) {

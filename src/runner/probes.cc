@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/perf_event.h>
+#include <linux/seccomp.h>
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -226,6 +229,12 @@ std::vector<Probe> KernelProbes() {
       {"seccomp", "mounting", [] { return mount("tmpfs", "/tmp", "tmpfs", 0, "size=4k") == 0; }},
       {"seccomp", "io_uring", [] { return syscall(SYS_io_uring_setup, 1, nullptr) == -1 && errno == EFAULT; }},
       {"seccomp", "bpf", [] { return syscall(SYS_bpf, 0, nullptr, 0) == -1 && errno != EPERM; }},
+      {"seccomp", "a filter of its own",
+       [] {
+         sock_filter allow{BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW};
+         const sock_fprog filter{1, &allow};
+         return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+       }},
       {"seccomp", "performance counters",
        [] {
          perf_event_attr attributes{};

@@ -55,7 +55,8 @@ TEST_F(IsolationTest, WhatEachBarrierHolds) {
        {"a TCP connection to this machine", "an abstract socket of another process"}},
       {{"seccomp"},
        {"fork", "clone as a process", "clone3", "executing a program", "reading another process's memory",
-        "a handle on another process", "new namespaces", "io_uring", "bpf", "keyrings", "another scheduling policy"}},
+        "a handle on another process", "new namespaces", "io_uring", "bpf", "a filter of its own", "keyrings",
+        "another scheduling policy"}},
       {{"landlock"}, {"opening a device for writing"}},
       // Nothing that one of these holds is held by another.
       {{"uts-namespace", "rlimits", "environment"},

@@ -1,13 +1,15 @@
 """Suspicious: what runs is written at the first call. Right: Inductor's C++ is compiled in the compilers' sandbox, before there
 is a runner."""
-import torch
 import torch.nn as nn
-from torch import compile as jit
+from torch import (
+    compile as jit,
+    mean, sqrt,
+)
 
 
 @jit(fullgraph=True)
 def rms_norm(x, eps):
-    return x / torch.sqrt(torch.mean(x ** 2, dim=1, keepdim=True) + eps)
+    return x / sqrt(mean(x ** 2, dim=1, keepdim=True) + eps)
 
 
 class ModelNew(nn.Module):

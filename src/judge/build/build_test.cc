@@ -161,6 +161,18 @@ TEST_P(CompileTest, WhoKeepsACompilerIsNotInItsGroup) {
 INSTANTIATE_TEST_SUITE_P(Isolations, CompileTest, testing::Values(Isolation::kNamespaces, Isolation::kProcess),
                          [](const auto& each) { return std::string(IsolationName(each.param)); });
 
+TEST(SandboxTest, WithoutNamespacesRefusesACacheThatCandidatesCouldRead) {
+  OpenPaths({KB_PROGRAMS});
+  const Installation installation{.libexec = KB_PROGRAMS};
+  for (const char* cache : {"/opt/no-such-cache", "/tmp/no-such-cache"}) {
+    ASSERT_EQ(setenv("KERNELBENCH_CACHE", cache, 1), 0);
+    const auto sandbox = Sandbox::Create(installation, Isolation::kProcess);
+    EXPECT_NE(sandbox.has_value(), cache == std::string("/opt/no-such-cache"));
+    if (!sandbox) EXPECT_THAT(sandbox.error().message, HasSubstr("KERNELBENCH_CACHE"));
+  }
+  unsetenv("KERNELBENCH_CACHE");
+}
+
 TEST(Compiler, IsFoundAndNamed) {
   const auto compiler = FindCompiler();
   ASSERT_TRUE(compiler);

@@ -41,6 +41,14 @@ void Show(const char* how, const fs::path& path, std::vector<std::string>* argv)
   argv->insert(argv->end(), {how, path.string(), path.string()});
 }
 
+// The build cache, with a slash, if it is below what everything inside may read; empty otherwise.
+std::string CacheInSystem() {
+  std::error_code ignored;
+  const std::string cache = fs::weakly_canonical(CacheDirectory(), ignored).string() + "/";
+  const auto is_above = [&](const char* path) { return cache.starts_with(std::string(path) + "/"); };
+  return std::any_of(std::begin(kSystem), std::end(kSystem), is_above) ? cache : "";
+}
+
 // A read-only system, `paths`, and a private bounded /tmp.
 void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const std::vector<std::string>& devices,
                 std::vector<std::string>* argv) {
@@ -53,10 +61,8 @@ void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const st
     }
   }
   // A cache below these would show what was built of others, and a build could lock it.
-  const std::string cache = fs::weakly_canonical(CacheDirectory(), ignored).string() + "/";
-  const bool covered = fs::is_directory(cache, ignored) &&
-                       std::any_of(std::begin(kSystem), std::end(kSystem),
-                                   [&](const char* path) { return cache.starts_with(std::string(path) + "/"); });
+  const std::string cache = CacheInSystem();
+  const bool covered = !cache.empty() && fs::is_directory(cache, ignored);
   if (covered) argv->insert(argv->end(), {"--tmpfs", cache});
   for (const char* path : kEtc) Show("--ro-bind-try", path, argv);
   Show("--ro-bind-try", kCpuFacts, argv);
@@ -126,6 +132,14 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
           ErrorCode::kUnavailable,
           "this kernel has no landlock, which keeps candidates from your files where there are no namespaces; use "
           "--isolation=namespaces, or a kernel with landlock in its list of security modules");
+    }
+    if (const std::string cache = CacheInSystem(); !cache.empty()) {
+      return Fail(
+          ErrorCode::kUnavailable,
+          fmt::format(
+              "without namespaces a candidate could read and lock the build cache {}; set KERNELBENCH_CACHE to a "
+              "directory that is not below one of the system's, such as /usr and /opt",
+              cache));
     }
     TempDir::SweepHeld(kScratch, sandbox.user_ != 0 ? "/tmp" : "",
                        [](uid_t owner) { return owner == geteuid() || (geteuid() == 0 && IsCandidateUser(owner)); });
