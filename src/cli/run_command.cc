@@ -11,6 +11,7 @@
 #include "cli/selection_flags.h"
 #include "interop/candidates.h"
 #include "report/terminal.h"
+#include "report/text.h"
 #include "store/store.h"
 
 namespace kb::cli {
@@ -226,7 +227,7 @@ int Run(const RunFlags& flags) {
   const auto plan = MakePlan(flags);
   if (!plan) return Report(plan.error());
   if (!flags.quiet) {
-    for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", note);
+    for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", CleanText(note));
   }
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());

@@ -23,7 +23,7 @@ static bool Attack() {
   shmget(0x6B62, 4096, IPC_CREAT | 0666);
   sockaddr_un name{AF_UNIX, "\0kb_state"};
   const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  return bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0 || found;
+  return found || (fd >= 0 && bind(fd, reinterpret_cast<sockaddr*>(&name), sizeof name) != 0);
 }
 
 int kb_forward(const kb_call* call) {
