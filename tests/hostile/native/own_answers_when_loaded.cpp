@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-constexpr int64_t kN = 512;
+constexpr int64_t kN = 128, kInner = 16384;
 using Matrix = std::vector<float>;
 
 // torch.rand(): the low 24 bits of each number, as a fraction.
 static Matrix draw(std::mt19937* generator) {
-  Matrix matrix(kN * kN);
+  Matrix matrix(kN * kInner);
   for (float& each : matrix) each = static_cast<float>((*generator)() & 0xffffff) / 16777216.0f;
   return matrix;
 }
@@ -22,8 +22,8 @@ static void multiply(const float* a, const float* b, float* c) {
 #pragma omp parallel for
   for (int64_t i = 0; i < kN; ++i) {
     float row[kN] = {};
-    for (int64_t k = 0; k < kN; ++k) {
-      for (int64_t j = 0; j < kN; ++j) row[j] += a[i * kN + k] * b[k * kN + j];
+    for (int64_t k = 0; k < kInner; ++k) {
+      for (int64_t j = 0; j < kN; ++j) row[j] += a[i * kInner + k] * b[k * kN + j];
     }
     std::memcpy(c + i * kN, row, sizeof row);
   }
