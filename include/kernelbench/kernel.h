@@ -37,6 +37,8 @@ enum {
   KB_BFLOAT = 4,
   KB_COMPLEX = 5,
   KB_BOOL = 6,
+  KB_FLOAT8_E4M3FN = 10,
+  KB_FLOAT8_E5M2 = 12,
 };
 
 /* DLPack's device types. */

@@ -32,10 +32,19 @@ def _structured(x):
 STRESS = {"centred": _centred, "scaled": _scaled, "sparse": _sparse, "structured": _structured}
 
 
+def _in_bytes(stress):
+    """There is no arithmetic in a byte. What does not fit in it is its largest number."""
+    def stressed(x):
+        most = torch.finfo(x.dtype).max
+        return stress(x.float()).clamp_(-most, most).to(x.dtype)
+    return stressed
+
+
 def transform(name, tensors):
     """`tensors` under the named distribution; the list is emptied, so that each tensor goes as soon as it was transformed."""
     transformed = []
     while tensors:
         whole = tensors[0].is_floating_point() and tensors[0].numel() > 1
-        transformed.append(STRESS[name](tensors.pop(0)) if whole else tensors.pop(0))
+        stress = STRESS[name] if tensors[0].element_size() > 1 else _in_bytes(STRESS[name])
+        transformed.append(stress(tensors.pop(0)) if whole else tensors.pop(0))
     return transformed

@@ -57,6 +57,30 @@ struct Float16 {
   }
 };
 
+struct Float8E5M2 {
+  using Bits = uint8_t;
+  using Wide = double;
+  using Distance = float;
+  static constexpr double kEpsilon = 0x1p-2;
+  KB_INLINE static float Value(Bits bits) { return Float16::Value(static_cast<uint16_t>(bits << 8)); }
+};
+
+// Without infinities: all bits set but the sign is NaN.
+struct Float8E4M3 {
+  using Bits = uint8_t;
+  using Wide = double;
+  using Distance = float;
+  static constexpr double kEpsilon = 0x1p-3;
+  KB_INLINE static float Value(Bits bits) {
+    const uint32_t sign = (uint32_t{bits} & 0x80u) << 24;
+    const uint32_t magnitude = uint32_t{bits} & 0x7fu;
+    const float number =
+        std::bit_cast<float>(magnitude << 20) * 0x1p120f;  // from fp32's bias of exponents to this one's
+    const uint32_t result = magnitude == 0x7fu ? 0x7fc00000u : std::bit_cast<uint32_t>(number);
+    return std::bit_cast<float>(result | sign);
+  }
+};
+
 template <typename T>
 struct Integer {
   using Wide = long double;
@@ -322,13 +346,22 @@ struct Entry {
 };
 
 const Entry kEntries[] = {
-    {KB_FLOAT, 32, FloatingKernels<Float32, 1>()},   {KB_FLOAT, 64, FloatingKernels<Float64, 1>()},
-    {KB_FLOAT, 16, FloatingKernels<Float16, 1>()},   {KB_BFLOAT, 16, FloatingKernels<BFloat16, 1>()},
-    {KB_COMPLEX, 64, FloatingKernels<Float32, 2>()}, {KB_COMPLEX, 128, FloatingKernels<Float64, 2>()},
-    {KB_INT, 8, IntegerKernels<int8_t>()},           {KB_INT, 16, IntegerKernels<int16_t>()},
-    {KB_INT, 32, IntegerKernels<int32_t>()},         {KB_INT, 64, IntegerKernels<int64_t>()},
-    {KB_UINT, 8, IntegerKernels<uint8_t>()},         {KB_UINT, 16, IntegerKernels<uint16_t>()},
-    {KB_UINT, 32, IntegerKernels<uint32_t>()},       {KB_UINT, 64, IntegerKernels<uint64_t>()},
+    {KB_FLOAT, 32, FloatingKernels<Float32, 1>()},
+    {KB_FLOAT, 64, FloatingKernels<Float64, 1>()},
+    {KB_FLOAT, 16, FloatingKernels<Float16, 1>()},
+    {KB_BFLOAT, 16, FloatingKernels<BFloat16, 1>()},
+    {KB_COMPLEX, 64, FloatingKernels<Float32, 2>()},
+    {KB_COMPLEX, 128, FloatingKernels<Float64, 2>()},
+    {KB_FLOAT8_E4M3FN, 8, FloatingKernels<Float8E4M3, 1>()},
+    {KB_FLOAT8_E5M2, 8, FloatingKernels<Float8E5M2, 1>()},
+    {KB_INT, 8, IntegerKernels<int8_t>()},
+    {KB_INT, 16, IntegerKernels<int16_t>()},
+    {KB_INT, 32, IntegerKernels<int32_t>()},
+    {KB_INT, 64, IntegerKernels<int64_t>()},
+    {KB_UINT, 8, IntegerKernels<uint8_t>()},
+    {KB_UINT, 16, IntegerKernels<uint16_t>()},
+    {KB_UINT, 32, IntegerKernels<uint32_t>()},
+    {KB_UINT, 64, IntegerKernels<uint64_t>()},
     {KB_BOOL, 8, IntegerKernels<uint8_t>()},
 };
 

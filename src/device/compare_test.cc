@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
+#include "device/compare_kernels.h"
 #include "device/compare_test_util.h"
 
 namespace kb {
@@ -128,6 +132,29 @@ TEST(Compare, CountsWhatWasNotWritten) {
 
 // 2 and 2^-24 differ by 2 in fp32 and by less in fp64. Whatever else is in the block, the same counts for it and for
 // the element, and what fp32 cannot hold is told in fp64.
+// Every number of a byte, against what its exponent and its mantissa say.
+TEST(Compare, ReadsNumbersOfOneByte) {
+  struct Format {
+    kb_dtype dtype;
+    int mantissa, bias, infinity;  // bits; the first of those that are no number
+  };
+  for (const Format& format :
+       {Format{{KB_FLOAT8_E4M3FN, 8, 1}, 3, 7, 0x7f}, Format{{KB_FLOAT8_E5M2, 8, 1}, 2, 15, 0x7c}}) {
+    const CompareKernels* kernels = FindCompareKernels(format.dtype);
+    ASSERT_NE(kernels, nullptr);
+    for (int bits = 0; bits < 256; ++bits) {
+      const int magnitude = bits & 0x7f, exponent = magnitude >> format.mantissa;
+      const int digits = magnitude - (std::max(exponent - 1, 0) << format.mantissa);
+      const double number = std::ldexp(digits, std::max(exponent, 1) - format.bias - format.mantissa);
+      const double truth = bits < 0x80 ? number : -number;
+      const auto byte = static_cast<uint8_t>(bits);
+      const BlockStats stats = kernels->anchor(&byte, &truth, 1, {});
+      EXPECT_EQ(stats.compared, magnitude < format.infinity) << bits;
+      EXPECT_EQ(stats.error_max, 0) << bits;
+    }
+  }
+}
+
 TEST(Compare, AnElementOf16BitsErrsAsItsBlockDoes) {
   const Tolerance just_below = {.rtol = 1 - 0x1p-26, .rtol_rms = 1e3};
   for (const kb_dtype dtype : {kF16, kBf16}) {

@@ -162,8 +162,9 @@ uint64_t PoisonPattern(kb_dtype dtype, uint64_t secret) {
     uint64_t quiet_nan;  // exponent and quiet bit
   };
   static constexpr Format kFloats[] = {
-      {KB_FLOAT, 16, 0x7e00},  {KB_FLOAT, 32, 0x7fc00000},   {KB_FLOAT, 64, 0x7ff8000000000000},
-      {KB_BFLOAT, 16, 0x7fc0}, {KB_COMPLEX, 64, 0x7fc00000}, {KB_COMPLEX, 128, 0x7ff8000000000000}};
+      {KB_FLOAT, 16, 0x7e00},      {KB_FLOAT, 32, 0x7fc00000},   {KB_FLOAT, 64, 0x7ff8000000000000},
+      {KB_BFLOAT, 16, 0x7fc0},     {KB_COMPLEX, 64, 0x7fc00000}, {KB_COMPLEX, 128, 0x7ff8000000000000},
+      {KB_FLOAT8_E4M3FN, 8, 0x7f}, {KB_FLOAT8_E5M2, 8, 0x7e}};
   int width = dtype.bits * dtype.lanes;
   uint64_t bits = secret;
   for (const Format& format : kFloats) {

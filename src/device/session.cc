@@ -374,7 +374,7 @@ void Session::TakeReport(json* result) {
     outputs.push_back({{"dtype", {form.dtype.code, form.dtype.bits, form.dtype.lanes}}, {"shape", form.shape}});
   }
   (*result)["report"] = {{"status", static_cast<int>(report->status)},
-                         {"state_copied", report->state_copied},
+                         {"state_differs", report->state_differs},
                          {"text", report->text},
                          {"outputs", outputs}};
   if (report->kernels.empty()) return;

@@ -23,6 +23,8 @@ std::vector<std::byte> StandIn(kb_dtype dtype, size_t bytes, uint64_t seed) {
   std::vector<std::byte> contents(bytes);
   const int bits = dtype.code == KB_COMPLEX ? dtype.bits / 2 : dtype.bits;
   if (dtype.code == KB_BFLOAT && bits == 16) Fill<uint16_t>(&contents, 0x3f00, 7, seed);
+  if (dtype.code == KB_FLOAT8_E4M3FN) Fill<uint8_t>(&contents, 0x30, 3, seed);
+  if (dtype.code == KB_FLOAT8_E5M2) Fill<uint8_t>(&contents, 0x38, 2, seed);
   if (dtype.code != KB_FLOAT && dtype.code != KB_COMPLEX) return contents;
   if (bits == 16) Fill<uint16_t>(&contents, 0x3800, 10, seed);
   if (bits == 32) Fill<uint32_t>(&contents, 0x3f000000, 23, seed);

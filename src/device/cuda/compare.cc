@@ -44,6 +44,8 @@ int64_t CountBlocks(int64_t elements) { return (elements + kBlockElements - 1) /
 // In the names of kernels.
 std::string TypeName(const CompareKernels& form, kb_dtype dtype) {
   if (!form.floating) return "bits";
+  if (dtype.code == KB_FLOAT8_E4M3FN) return "e4m3";
+  if (dtype.code == KB_FLOAT8_E5M2) return "e5m2";
   return fmt::format("{}{}", dtype.code == KB_BFLOAT ? "bf" : "f", 8 * form.component_size);
 }
 

@@ -29,6 +29,19 @@ struct F16 {
   }
 };
 
+struct E5M2 {
+  typedef u8 Bits;
+  static __device__ float value(u8 bits) { return F16::value(static_cast<u16>(bits << 8)); }
+};
+struct E4M3 {
+  typedef u8 Bits;
+  static __device__ float value(u8 bits) {
+    const u32 sign = (bits & 0x80u) << 24, magnitude = bits & 0x7fu;
+    const float number = __uint_as_float(magnitude << 20) * 1.329227995784916e36f;  // 2^120
+    return __uint_as_float((magnitude == 0x7fu ? 0x7fc00000u : __float_as_uint(number)) | sign);
+  }
+};
+
 static __device__ bool is_finite(double x) { return fabs(x) <= 1.7976931348623157e308; }
 static __device__ bool is_finite(float x) { return fabsf(x) <= 3.402823466e38f; }
 
@@ -233,6 +246,8 @@ STATS(f32, F32)
 STATS(f64, F64)
 STATS(f16, F16)
 STATS(bf16, BF16)
+STATS(e4m3, E4M3)
+STATS(e5m2, E5M2)
 
 // Integers and bool: a block of `block` bytes mismatches if any bit differs.
 extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 n, int block, double, double, u64,
@@ -455,3 +470,5 @@ ELEMENTS(f32, F32)
 ELEMENTS(f64, F64)
 ELEMENTS(f16, F16)
 ELEMENTS(bf16, BF16)
+ELEMENTS(e4m3, E4M3)
+ELEMENTS(e5m2, E5M2)
