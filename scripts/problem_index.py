@@ -94,14 +94,15 @@ def figures(path, size):
                  torch.ops.aten.new_empty, torch.ops.aten._reshape_alias, torch.ops.aten.lift_fresh}
     module = load_module(path, size)
     with torch.no_grad(), torch.device("meta"):
-        model = module.Model(*module.get_init_inputs())
-        inputs = module.get_inputs()
+        positional, named = trees.arguments(module.Model, module.get_init_inputs())
+        model = module.Model(*positional, **named)
+        inputs = trees.arguments(model.forward, module.get_inputs())
         with Count() as count:
-            outputs = model(*inputs)
+            outputs = model(*inputs[0], **inputs[1])
     state = list({id(t): t for t in [*model.parameters(), *model.buffers()]}.values())  # tied weights once
     found = []
     trees.flatten(outputs, found, "outputs")
-    return {"input_bytes": tensor_bytes(list(inputs)), "parameter_bytes": tensor_bytes(state),
+    return {"input_bytes": tensor_bytes(inputs), "parameter_bytes": tensor_bytes(state),
             "output_bytes": sum(t.numel() * t.element_size() for t in found), "operators": count.operators,
             "flops": count.flops, "matrix_flops": count.matrix}
 

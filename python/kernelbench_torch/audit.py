@@ -9,7 +9,7 @@ import time
 import torch
 
 from . import trees
-from .problem import seed_generators
+from .problem import all_finite, seed_generators
 
 MOST_PERTURBED = 8  # inputs, and parameters, that are changed one at a time
 FAILURES = {
@@ -50,7 +50,7 @@ class Audit:
 
     def _finite(self):
         for name in self.names:
-            if any(t.is_floating_point() and not t.isfinite().all() for t in self._expected(name)):
+            if not all(map(all_finite, self._expected(name))):
                 self.failures.append(f"the output on {name} inputs is not finite")
 
     def _repeats(self):
@@ -165,11 +165,11 @@ class Audit:
 
     def _in_precision(self, name, dtype):
         structure, tensors, expected = self._draw(name)
-        model = self.problem.module.Model(*self.problem.init).to(self.problem.device)
+        model = self.problem.new_model().to(self.problem.device)
         model.load_state_dict(self.problem.models[0].state_dict())
         narrow = [t.to(dtype) if t.dtype == torch.float32 else t.clone() for t in tensors]
         seed_generators(1, self.problem.device)
-        outputs = self.problem.outputs(model.to(dtype)(*trees.unflatten(structure, narrow)))
+        outputs = self.problem.outputs(trees.call(model.to(dtype), structure, narrow))
         return [t.to(e.dtype).contiguous() for t, e in zip(outputs, expected)]
 
     def _in_tf32(self, name):

@@ -41,7 +41,8 @@ class Baseline:
         self.problem, self.kind = problem, kind
         self.is_reference = kind == "eager"
         self._models = problem.models
-        self._forms = [(t.dtype, t.shape) for t in problem.output_examples]
+        forms = [(t.dtype, t.shape) for t in problem.output_examples]
+        self._zeros = lambda *_, **__: zeros_like_outputs(problem.output_structure, forms, problem.device)
         self._context = _strict_fp32 if kind == "eager-fp32" else contextlib.nullcontext
         if kind.startswith("compile-"):
             self._compile(kind.removeprefix("compile-"))
@@ -52,12 +53,12 @@ class Baseline:
 
     def empty(self, structure, tensors):
         """The same for a model that writes zeros in the form of the outputs, and nothing else."""
-        return self._call(lambda *_: zeros_like_outputs(self._forms, self.problem.device), structure, tensors, 0)
+        return self._call(self._zeros, structure, tensors, 0)
 
     def _call(self, model, structure, tensors, rng_seed):
         seed_generators(rng_seed, self.problem.device)
         with self._context():
-            return model(*trees.unflatten(structure, tensors))
+            return trees.call(model, structure, tensors)
 
     def _compile(self, mode):
         said = io.StringIO()  # autotuning prints a table for each kernel

@@ -51,7 +51,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def __init__(self, library, kind, threads):
         settle_math()
-        self.lib, self.kind = device_library.load(library), kind
+        self.lib, self.libc, self.kind = device_library.load(library), ctypes.CDLL(None), kind
         if kind != "cpu":
             start_cuda()
         self.device = self.lib.kbd_open(kind.encode(), threads)
@@ -94,12 +94,13 @@ class Host(reference_session.Operations, error_budgets.Operations):
         outputs, outputs_bytes = trees.layout(problem.output_examples)
         params, params_bytes = trees.layout(parameters, names)
         init_tensors = []
-        init = trees.flatten(list(problem.init), init_tensors, "get_init_inputs()")
+        init = trees.flatten(problem.init, init_tensors, "get_init_inputs()")
         if init_tensors:
             raise ProblemError(f"{request['path']}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
         self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
                        "parameters": params, "parameters_bytes": params_bytes}
-        return {**self.layout, "fresh": fresh, "roomy": self.has_room(), "structure": problem.structure, "init": init, "scalars": trees.numbers(problem.structure),
+        return {**self.layout, "fresh": fresh, "roomy": self.has_room(), "structure": problem.structure, "init": init,
+                "output_structure": problem.output_structure, "scalars": trees.numbers(problem.structure),
                 "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
                 "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
 
@@ -112,7 +113,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
         module = load_module(request["path"], request["size"])
         try:
-            return {"init": trees.flatten(list(module.get_init_inputs()), [], "get_init_inputs()")}
+            return {"init": trees.flatten(trees.arguments(module.Model, module.get_init_inputs()), [], "get_init_inputs()")}
         except Exception as error:
             raise ProblemError(f"{request['path']}: get_init_inputs() raised {type(error).__name__}: {error}") from error
 
@@ -142,9 +143,11 @@ class Host(reference_session.Operations, error_budgets.Operations):
         return worst if result["ok"] else max(worst, 1.0000001)
 
     def release_memory(self):
-        """On a GPU what torch keeps of freed memory is missing in the runner."""
+        """What is kept of freed memory is missing elsewhere."""
         if self.kind != "cpu":
             torch.cuda.empty_cache()
+        else:
+            self.libc.malloc_trim(0)
 
     def make_baseline(self, request):
         """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""

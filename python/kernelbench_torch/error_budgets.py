@@ -3,6 +3,7 @@
 import json
 
 from . import trees
+from .problem import ProblemError, readable
 
 
 # Tensors of an anchor from where on memory is not kept for the next one, whose smaller tensors would divide it. Taking it takes time.
@@ -21,6 +22,9 @@ class Operations:
         while done < request["rounds"]:
             weights = done % len(problem.models)
             structure, tensors = problem.draw(name)
+            if not problem.needs_rng and not problem.anchors_fit():
+                raise ProblemError(f"{problem.path} at this size needs {readable(problem.plan.anchors() + problem.windows)} in fp64, "
+                                   f"{readable(problem.free_now())} are free; choose a smaller --size")
             truth = None if problem.needs_rng else problem.forward_fp64(weights, structure, tensors)
             if truth is None:
                 budgets = [None] * len(problem.output_examples)
@@ -53,6 +57,8 @@ class Operations:
         Where few elements of a block depend on the inputs at all, an anchor may have met none of them."""
         copies, notes = [], list(self.problem.notes)
         try:
+            if self.problem.windows and not self.problem.anchors_fit():
+                return []
             truth = None if self.problem.needs_rng else self.problem.forward_fp64(self.weights, self.structure, self.inputs)
             if truth is None or len(truth) != len(budgets):
                 return []
@@ -70,7 +76,7 @@ class Operations:
             truth = a = b = None
             self.problem.notes[:] = notes  # that fp64 did not run beside a candidate says nothing of the problem
             self.release_memory()
-            self.emptied = self.kind != "cpu"
+            self.emptied = True
         return copies
 
     def for_tf32(self, tensors):

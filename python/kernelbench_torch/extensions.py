@@ -13,7 +13,7 @@ import types
 
 from torch.utils import cpp_extension
 
-from . import module_runner, runner_library
+from . import module_runner, runner_library, trees
 
 
 class NotBuilt(RuntimeError):
@@ -60,25 +60,29 @@ def capture(library, spec, result_fd):
     if problem:
         sys.stderr.write(f"builder: {problem}\n")
         return 125
-    wanted, error = [], ""
+    wanted, error = {}, ""
 
     def recording(*arguments, **options):
         request = describe(*positional(arguments, options), **options)
-        described = {**request, "key": key(request)}
-        if described not in wanted:
-            wanted.append(described)
-        return _Unfinished(request["name"])
+        name, known = request["name"], key(request)
+        if known not in wanted:
+            # pybind11 gives a module that is initialised under a name once more to all others of that name.
+            before = sum(each["called"] == name for each in wanted.values())
+            wanted[known] = {**request, "key": known, "called": name, "name": f"{name}_v{before}" if before else name}
+        return _Unfinished(name)
 
     cpp_extension.load_inline = recording
     module = module_runner.new_module(spec["source"])
     try:
         module_runner.run_module(module, spec["source"])
-        module.ModelNew(*spec["init_values"])  # some candidates build in their constructor
+        trees.call(module.ModelNew, spec["init"], [])  # some candidates build in their constructor
     except NotBuilt:
         pass
     except BaseException:  # the runner will meet it again and report it as a verdict
         error = traceback.format_exc()
-    data = json.dumps({"extensions": wanted, "error": error}).encode()
+    for each in wanted.values():
+        del each["called"]
+    data = json.dumps({"extensions": list(wanted.values()), "error": error}).encode()
     while data:
         data = data[os.write(result_fd, data):]
     return 0
@@ -95,7 +99,7 @@ def positional(arguments, options):
 
 def serve_finished(finished, fds):
     """Makes load_inline hand out finished extensions. `finished`: [[key, name], ...], in the order of `fds`."""
-    ready = {}
+    ready, loaded = {}, {}
     for (extension_key, name), fd in zip(finished, fds):
         path = f"{os.environ['TMPDIR']}/{extension_key[:16]}.so"
         with open(fd, "rb") as source, open(path, "wb") as target:
@@ -108,13 +112,12 @@ def serve_finished(finished, fds):
         if found is None:
             raise NotBuilt(f"load_inline({request['name']!r}) was called with sources that were not there when the candidate "
                            "was imported for building; call it at import or in __init__")
-        name, path = found
-        if name not in sys.modules:
-            loader = importlib.machinery.ExtensionFileLoader(name, path)
-            module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader, origin=path))
-            loader.exec_module(module)
-            sys.modules[name] = module
-        return sys.modules[name]
+        # By all that it is made of: several may have one name, or that of a module of somebody else's.
+        if found not in loaded:
+            loader = importlib.machinery.ExtensionFileLoader(*found)
+            loaded[found] = importlib.util.module_from_spec(importlib.util.spec_from_loader(found[0], loader, origin=found[1]))
+            loader.exec_module(loaded[found])
+        return loaded[found]
 
     def refused(*_, **__):
         raise NotBuilt("torch.utils.cpp_extension.load is not supported; use load_inline, which is built before the run")

@@ -102,9 +102,9 @@ def _give_answers(answers):
 def _call(spec):
     model = module_runner.construct(spec, 1)
     for form in _FORMS:
-        inputs = trees.unflatten(spec["structure"], [stand_in(s, spec["device"], form) for s in spec["inputs"]])
+        inputs = [stand_in(s, spec["device"], form) for s in spec["inputs"]]
         seed_generators(1, spec["device"])
-        model(*inputs)
+        trees.call(model, spec["structure"], inputs)
         if spec["device"] != "cpu":
             torch.cuda.synchronize()
 

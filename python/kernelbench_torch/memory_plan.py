@@ -7,6 +7,10 @@ Three states count (the tensors of one are gone before the next begins):
 """
 
 import dataclasses
+import math
+
+import torch
+from torch.overrides import TorchFunctionMode
 
 _PROCESS_BYTES = 2 << 30  # a context, what cuBLAS and cuDNN take in it, and the contexts of runners that wait
 _ARENA_SPARE_BYTES = 64 << 20
@@ -68,3 +72,21 @@ class MemoryPlan:
     def allowance(self):
         """More than that in a candidate's process is its own doing: outputs that it keeps, and a context, too."""
         return self.candidate() + self.outputs + _PROCESS_BYTES
+
+
+_CONVOLUTIONS = {torch.convolution, torch.conv1d, torch.conv2d, torch.conv3d}
+
+
+class Windows(TorchFunctionMode):
+    """While it is entered: `bytes`, what the widest convolution takes in fp64 on a CPU, which lays out every window of it for a whole
+    batch (slow_conv2d, slow_conv3d)."""
+
+    bytes = 0
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        if function in _CONVOLUTIONS:
+            weight = (kwargs or {}).get("weight", args[1] if len(args) > 1 else None)
+            batch, spatial = (result.shape[0], result.shape[2:]) if result.dim() == weight.dim() else (1, result.shape[1:])
+            self.bytes = max(self.bytes, 8 * batch * math.prod(weight.shape[1:]) * math.prod(spatial))
+        return result

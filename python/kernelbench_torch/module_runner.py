@@ -79,7 +79,7 @@ def build_model(model_class, spec, seed):
     torch.manual_seed(seed)
     place = spec["construct_on"]
     with torch.device(place) if place != "cpu" else contextlib.nullcontext():
-        model = model_class(*trees.unflatten(spec["init"], []))
+        model = trees.call(model_class, spec["init"], [])
     if not isinstance(model, torch.nn.Module):
         return model
     return model.to(device=spec["device"], dtype=_PRECISIONS.get(spec["precision"]))
@@ -96,7 +96,7 @@ class Runner:
     def __init__(self, spec, library, doorbell, segments, arena, built):
         self.spec, self.device, self.arena, self.built = spec, spec["device"], arena, built
         inputs, outputs, parameters = segments
-        self.inputs = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
+        self.inputs, self.named = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
         self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
         self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
@@ -113,7 +113,8 @@ class Runner:
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
-        return self._finish(*self._on_gpu(0, lambda *_: zeros_like_outputs(self.forms, self.device), self.timed))
+        structure = self.spec["output_structure"]
+        return self._finish(*self._on_gpu(0, lambda *_, **__: zeros_like_outputs(structure, self.forms, self.device), self.timed))
 
     def load(self):
         """From here on the candidate's own: what was built of it, too, is not looked at before."""
@@ -124,34 +125,33 @@ class Runner:
         self.model_class = load_class(self.spec["source"])
 
     def prepare(self, seed):
-        """Constructs the model. Returns whether its state had to be replaced."""
+        """Constructs the model. Returns whether only the values of its state differ from the reference's, and how it differs, in words."""
         if self.kept is not None and seed in self.kept:
             self.model = self.kept[seed]
-            return False
+            return False, ""
         self.model = build_model(self.model_class, self.spec, seed)
-        copied = self._adopt_state()
         if self.kept is not None:
             self.kept[seed] = self.model
-        return copied
+            return False, ""
+        return self._compare_state()
 
-    def _adopt_state(self):
-        """Where names and shapes agree with the reference's but values do not, the reference's values count."""
-        if not isinstance(self.model, torch.nn.Module):
-            return False
-        own = self.model.state_dict()
+    def _compare_state(self):
+        """A constructed state is the candidate's own. Where it is to have the reference's values, they are copied into it."""
+        own = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
         if own.keys() != self.parameters.keys() or any(own[k].shape != v.shape for k, v in self.parameters.items()):
-            return False
-        different = [k for k, v in self.parameters.items() if not torch.equal(own[k].to(v.dtype), v)]
-        for name in different:
-            own[name].copy_(self.parameters[name])
-        return bool(different)
+            return False, other_state(own, self.parameters)
+        different = [k for k, v in self.parameters.items() if not same_values(own[k], v)]
+        if self.spec["copy_state"]:
+            for name in different:
+                own[name].copy_(self.parameters[name])
+        return bool(different), f"under the same seed {listed(different)} has other values than the reference's" if different else ""
 
     def forward(self, seed):
         """One call. Returns whether it was answered."""
         if self.arena:
             return self._finish(*self._on_gpu(seed, self.model, self.timed))
         seed_generators(seed, self.device)
-        produced = self._checked(self.model(*self.inputs))
+        produced = self._checked(self.model(*self.inputs, **self.named))
         self.mailbox.begin_copying()
         for to, tensor in zip(self.outputs, produced):
             to.copy_(tensor)
@@ -170,7 +170,7 @@ class Runner:
         start = time.perf_counter_ns()
         seed_generators(seed, self.device)
         self.arrival.begin(timed, self.waits)
-        value = model(*self.inputs)
+        value = model(*self.inputs, **self.named)
         placed = [self.arena.place(number, tensor) for number, tensor in enumerate(self._checked(value))]
         if timed:
             self.arrival.end()
@@ -188,7 +188,11 @@ class Runner:
 
     def _checked(self, value):
         """The outputs, flattened, if they are of the right form."""
-        produced = [value] if isinstance(value, torch.Tensor) else self._flatten(value)
+        produced = []
+        try:
+            trees.match(self.spec["output_structure"], value, produced, self._number)
+        except trees.Unlike as error:
+            raise WrongForm(str(error)) from None
         if [(t.dtype, t.shape) for t in produced] != self.forms:
             raise WrongForm(f"outputs are {describe(produced)}, expected {describe(self.outputs)}")
         for tensor in produced:
@@ -203,15 +207,26 @@ class Runner:
             if first <= address < end:
                 raise WrongForm(f"an output {what}")
 
-    def _flatten(self, value):
-        tensors = []
-        try:
-            trees.flatten(value, tensors, "the output of forward")
-        except trees.Unsupported as error:
-            raise WrongForm(str(error)) from None
-        if isinstance(value, (bool, int, float)):
-            tensors.append(torch.tensor(value, device=self.device))
-        return tensors
+    def _number(self, value):
+        return torch.tensor(value, device=self.device)
+
+
+def same_values(own, other):
+    return own.shape == other.shape and torch.equal(own.to(other.dtype), other)
+
+
+def listed(names, most=4):
+    return ", ".join(list(names)[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def other_state(own, reference):
+    """How parameters of other names or shapes differ from the reference's; "" where the values in order are the same."""
+    if len(own) == len(reference) and all(map(same_values, own.values(), reference.values())):
+        return ""
+    def forms(state, other):
+        return [f"{k}{list(v.shape)}" for k, v in state.items() if k not in other or other[k].shape != v.shape]
+    return (f"its parameters {listed(forms(own, reference)) or '(none)'} are not the reference's "
+            f"{listed(forms(reference, own)) or '(none)'}, and their values differ")
 
 
 def describe(tensors):
@@ -249,12 +264,12 @@ class Mailbox:
             self.write(offsets=offsets)
             self._fine = offsets
 
-    def write(self, status=OK, copied=False, text="", offsets=()):
+    def write(self, status=OK, text="", offsets=(), differs=False):
         self._fine = None
         for place, offset in zip(self._offsets_at, offsets):
             self._forms[place] = offset
         data = text.encode("utf-8", "replace")
-        self._library.kbr_write_report(self._mailbox, status, copied, data, len(data), self._outputs, self._forms)
+        self._library.kbr_write_report(self._mailbox, status, differs, data, len(data), self._outputs, self._forms)
 
     def begin_copying(self):
         self._library.kbr_begin_copying(self._mailbox)
@@ -318,6 +333,13 @@ def serve(library, own, engine):
     return 0
 
 
+def summary(error):
+    """Type and first line of the message."""
+    lines = (line.strip() for line in str(error).splitlines())
+    first = next(filter(None, lines), "")
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+
+
 def obey(library, runner, kind, argument):
     """Does what the judge's ring means, and answers."""
     mailbox, arena, answered = runner.mailbox, runner.arena, False
@@ -332,13 +354,13 @@ def obey(library, runner, kind, argument):
         elif kind in (LOAD, PREPARE):
             if arena:
                 arena.leave()
-            copied = runner.prepare(argument) if kind == PREPARE else runner.load()
-            mailbox.write(copied=True) if copied else mailbox.write_fine()
+            differs, text = runner.prepare(argument) if kind == PREPARE else (runner.load(), "")
+            mailbox.write(differs=bool(differs), text=text) if text else mailbox.write_fine()
     except WrongForm as error:
         mailbox.write(WRONG_FORM, text=str(error))
-    except Exception as error:
+    except BaseException as error:  # SystemExit too, which would end this process
         status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
-        mailbox.write(status, text=traceback.format_exc())
+        mailbox.write(status, text=f"{summary(error)}\n{traceback.format_exc()}")
     if kind != FORWARD:
         sys.stdout.flush()
     if not answered:

@@ -10,6 +10,7 @@ A file may also declare
 
 import contextlib
 import copy
+import functools
 import os
 import pathlib
 import sys
@@ -19,7 +20,7 @@ import torch
 
 from . import distributions, tf32, trees
 from .drawing import ParallelUniform
-from .memory_plan import MemoryPlan
+from .memory_plan import MemoryPlan, Windows
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 LARGE_WEIGHTS = 256 << 20  # bytes; torch draws about as many in half a second
@@ -41,9 +42,12 @@ def load_module(path, size):
         raise ProblemError(f"{path} needs the Python package {error.name}: {sys.executable} -m pip install {error.name}") from error
     except (Exception, SystemExit) as error:
         raise ProblemError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
-    for name in ("Model", "get_inputs", "get_init_inputs"):
-        if not callable(getattr(module, name, None)):
-            raise ProblemError(f"{path} does not define {name}; a problem needs class Model, get_inputs() and get_init_inputs()")
+    if not callable(getattr(module, "Model", None)):
+        module.Model = only_module_class(module, path)
+    if not callable(getattr(module, "get_inputs", None)):
+        raise ProblemError(f"{path} does not define get_inputs; a problem needs a class Model, a torch.nn.Module, and get_inputs()")
+    if not callable(getattr(module, "get_init_inputs", None)):
+        module.get_init_inputs = list
     if size != "standard":
         sizes = getattr(module, "SIZES", {})
         if size not in sizes:
@@ -53,6 +57,18 @@ def load_module(path, size):
                 raise ProblemError(f"{path}: SIZES[{size!r}] overrides {name}, which is no constant of the module")
             setattr(module, name, value)
     return module
+
+
+def only_module_class(module, path):
+    """What is meant where no class is called Model."""
+    own = [c for c in vars(module).values()
+           if isinstance(c, type) and issubclass(c, torch.nn.Module) and c.__module__ == module.__name__]
+    if len(own) == 1:
+        return own[0]
+    if own:
+        raise ProblemError(f"{path} does not define Model, and {' and '.join(c.__name__ for c in own)} are modules: "
+                           "rename the one that is meant to Model")
+    raise ProblemError(f"{path} does not define Model; a problem needs a class Model, a torch.nn.Module, and get_inputs()")
 
 
 def tensor_bytes(value):
@@ -93,11 +109,21 @@ def spread_and_scale(a, b):
     return spread.item(), (torch.stack([x.double().abs().sum() for x, _ in pairs]).sum() / a.numel()).item()
 
 
+def all_finite(tensor):
+    return not tensor.is_floating_point() or bool((tensor if tensor.element_size() > 1 else tensor.float()).isfinite().all())
+
+
 def seed_generators(seed, device):
     """Seeds what forward may draw from."""
     torch.default_generator.manual_seed(seed)
     if device != "cpu":
         torch.cuda.default_generators[0].manual_seed(seed)
+
+
+def generators(device):
+    """The states of what seed_generators() seeds."""
+    states = [torch.default_generator.get_state()]
+    return states if device == "cpu" else states + [torch.cuda.default_generators[0].get_state()]
 
 
 def settle_math():
@@ -114,10 +140,9 @@ def plainly_own(tensors):
     return whole and len({t.untyped_storage().data_ptr() for t in tensors}) == len(tensors)
 
 
-def zeros_like_outputs(forms, device):
+def zeros_like_outputs(structure, forms, device):
     """What a model returns that writes zeros and does nothing else. `forms`: dtype and shape of each output."""
-    blanks = [torch.zeros(shape, dtype=dtype, device=device) for dtype, shape in forms]
-    return blanks[0] if len(blanks) == 1 else blanks
+    return trees.unflatten(structure, [torch.zeros(shape, dtype=dtype, device=device) for dtype, shape in forms])
 
 
 def synchronize():
@@ -171,10 +196,11 @@ class Problem:
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
-        self.models = []
+        self.models, self.output_structure = [], None
         self._refuse_what_cannot_fit(figures.get("input_bytes"))
         self.seeds = list(weight_seeds)
-        self.init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
+        init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
+        self.init = trees.arguments(self.module.Model, init)
         self.construct_on = self._where_to_construct(figures.get("parameter_bytes"))
         self.models = [self._guard("Model(...)", lambda seed=seed: self._construct(seed)) for seed in self.seeds]
         if not self.models[0].state_dict():
@@ -184,6 +210,10 @@ class Problem:
         self._describe()
 
     # -- what the engine asks for ------------------------------------------------------------------------------------
+
+    def anchors_fit(self):
+        """Whether there is room for the reference in fp64."""
+        return self.plan.anchors() + self.windows <= self.free_now()
 
     def free_now(self):
         """How much of the device's memory there is to plan with."""
@@ -204,8 +234,9 @@ class Problem:
         with torch.device(self.device) if self.device != "cpu" else contextlib.nullcontext():
             inputs = self._guard("get_inputs()", lambda: self._seeded(seed, self.module.get_inputs))
         tensors = []
-        structure = self._guard("get_inputs()", lambda: trees.flatten(inputs, tensors, "get_inputs()"))
-        del inputs  # what is cast or transformed need not stay
+        given = trees.arguments(self.models[0].forward, inputs)
+        structure = self._guard("get_inputs()", lambda: trees.flatten(given, tensors, "get_inputs()"))
+        del inputs, given  # what is cast or transformed need not stay
         tensors = [self._cast(tensors.pop(0)) for _ in range(len(tensors))]
         if distribution != "natural":
             tensors = distributions.transform(distribution, tensors)
@@ -214,18 +245,19 @@ class Problem:
     def forward(self, weights, structure, tensors, rng_seed):
         """One call of the reference as PyTorch ships it."""
         seed_generators(rng_seed, self.device)
-        return self.models[weights](*trees.unflatten(structure, tensors))
+        return trees.call(self.models[weights], structure, tensors)
 
     def forward_fp64(self, weights, structure, tensors):
         """The same in fp64: contiguous fp64 tensors, or None where the problem has no such path."""
-        wide = trees.unflatten(structure, [t.double() if t.is_floating_point() else t.clone() for t in tensors])
+        wide = [t.double() if t.is_floating_point() else t.clone() for t in tensors]
         try:
             if hasattr(self.module, "reference_fp64"):
-                outputs = self.outputs(self.module.reference_fp64(self.models[weights], *wide))
+                reference = functools.partial(self.module.reference_fp64, self.models[weights])
+                outputs = self.outputs(trees.call(reference, structure, wide))
             else:
                 if self._double is None or self._double[0] != weights:
                     self._double = (weights, copy.deepcopy(self.models[weights]).double())
-                outputs = self.outputs(self._double[1](*wide))
+                outputs = self.outputs(trees.call(self._double[1], structure, wide))
         except (MemoryError, torch.OutOfMemoryError):
             raise  # no property of the problem: another time there may be room
         except Exception as error:
@@ -249,12 +281,19 @@ class Problem:
         return [t.contiguous() for t in outputs] if mode.met else None
 
     def outputs(self, value):
-        """The flattened output tensors of a forward; numbers become tensors."""
+        """The flattened output tensors of a forward; numbers become tensors. The first one tells the structure of all."""
         tensors = []
-        trees.flatten(value, tensors, "the output of forward")
-        if isinstance(value, (bool, int, float)):
-            tensors.append(torch.tensor(value))
+        if self.output_structure is None:
+            self.output_structure = trees.flatten(value, tensors, "the output of forward", self._number)
+            return tensors
+        try:
+            trees.match(self.output_structure, value, tensors, self._number)
+        except trees.Unlike as error:
+            raise ProblemError(f"{self.path}: forward returns values of several structures: {error}") from error
         return tensors
+
+    def _number(self, value):
+        return torch.tensor(value, device=self.device)
 
     def parameters(self, weights):
         state = self.models[weights].state_dict()
@@ -274,14 +313,21 @@ class Problem:
         try:
             if weights is None:
                 with torch.device("meta"):
-                    weights = tensor_bytes(list(self.module.Model(*self.init).state_dict().values()))
+                    weights = tensor_bytes(list(self.new_model().state_dict().values()))
         except Exception:
             return "cpu"  # a module that cannot run there is constructed as ever
-        return self.device if weights >= LARGE_WEIGHTS else "cpu"
+        if weights < LARGE_WEIGHTS:
+            return "cpu"
+        self.notes.append(f"drawn_on_device: {readable(weights)} of weights are drawn by the GPU, where one seed gives others than on a CPU")
+        return self.device
+
+    def new_model(self):
+        positional, named = self.init
+        return self.module.Model(*positional, **named)
 
     def _construct(self, seed):
         with torch.device(self.construct_on) if self.construct_on != "cpu" else contextlib.nullcontext():
-            model = self._seeded(seed, self.module.Model, *self.init)
+            model = self._seeded(seed, self.new_model)
         if not isinstance(model, torch.nn.Module):
             raise ProblemError(f"{self.path}: Model is no torch.nn.Module")
         model = model.to(self.device)
@@ -309,7 +355,7 @@ class Problem:
         if input_bytes is None:
             try:
                 with torch.device("meta"):
-                    input_bytes = tensor_bytes(list(self.module.get_inputs()))
+                    input_bytes = tensor_bytes(self.module.get_inputs())
             except Exception:
                 return  # a module that cannot run there is tried for real
         self._refuse(MemoryPlan(input_bytes, 0))
@@ -323,13 +369,16 @@ class Problem:
         """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
         self.structure, tensors = self.draw()
         copies = [t.clone() for t in tensors]
-        first = self._run_checked(copies)
+        with Windows() if self.device == "cpu" else contextlib.nullcontext() as windows:
+            first = self._run_checked(copies)
+        self.windows = windows.bytes if windows else 0
         self.keeps_inputs = plainly_own(tensors) and all(t._version == 0 and torch.equal(t, given) for t, given in zip(copies, tensors))
         del copies
         if self.device != "cpu":
             torch.cuda.reset_peak_memory_stats()
             held = torch.cuda.memory_allocated()
         again = self._run_checked(tensors)
+        self._notice_random_numbers(first, tensors)
         forward = torch.cuda.max_memory_allocated() - held - tensor_bytes(again) if self.device != "cpu" else 0
         copied = tensor_bytes([t for t in first if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
         weights = tensor_bytes(list(self.models[0].state_dict().values()))
@@ -346,7 +395,7 @@ class Problem:
                                    "a reference must be deterministic")
         storages = {t.untyped_storage().data_ptr() for t in tensors}
         self.may_alias = any(t.untyped_storage().data_ptr() in storages for t in again)
-        if any(t.is_floating_point() and not t.isfinite().all() for t in first):
+        if not all(map(all_finite, first)):
             self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
         # Examples of form alone where memory is scarce.
         self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
@@ -354,12 +403,23 @@ class Problem:
             self.input_examples, self.output_examples = (
                 [torch.empty_like(t, device="meta") for t in examples] for examples in (self.input_examples, self.output_examples))
 
+    def _notice_random_numbers(self, outputs, tensors):
+        """Whether the answer depends on torch's generators, though the problem declares nothing. `outputs`: under seed 1."""
+        drawn = generators(self.device)
+        seed_generators(1, self.device)
+        if self.needs_rng or all(map(torch.equal, drawn, generators(self.device))):
+            return
+        other = self._run_checked(tensors, 2)
+        self.needs_rng = any(spread_and_scale(a, b)[0] > 0 for a, b in zip(outputs, other))
+        if self.needs_rng:
+            self.notes.append("draws_random: forward draws random numbers; both sides get the same seed before each call")
+
     def empty_like(self, example):
         """An uninitialised tensor of this form."""
         return torch.empty_like(example, device=self.device)
 
-    def _run_checked(self, tensors):
+    def _run_checked(self, tensors, rng_seed=1):
         def run():
             with torch.no_grad():
-                return self.outputs(self.forward(0, self.structure, tensors, 1))
+                return self.outputs(self.forward(0, self.structure, tensors, rng_seed))
         return self._guard("forward", run)

@@ -20,11 +20,11 @@ _ATTEMPTS = 10  # where a busy machine had not quite stopped the process, or oth
 _KINDS = {"eager": "", "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False\n"}
 
 
-def source(path, size, kind):
-    """The problem's text as a module candidate: its Model at one of its SIZES, as load_module() makes it."""
+def source(path, size, kind, model):
+    """The problem's text as a module candidate: its class `model` at one of its SIZES, as load_module() makes it."""
     text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
     constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
-    return f"{text}\n\n{constants}import torch\n{_KINDS[kind]}ModelNew = Model\n"
+    return f"{text}\n\n{constants}import torch\n{_KINDS[kind]}ModelNew = {model}\n"
 
 
 class ReferenceSession:
@@ -72,7 +72,7 @@ class Operations:
         if not arena:
             return {"room": False}
         self.beside = ReferenceSession(self.lib, self.device, self.layout)
-        text = source(self.problem.path, request["size"], request["kind"])
+        text = source(self.problem.path, request["size"], request["kind"], self.problem.module.Model.__name__)
         return {"room": True, "arena_bytes": arena, "output_turns": turns, "source": text}, list(self.beside.fds)
 
     def reference_arena(self):

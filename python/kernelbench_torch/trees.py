@@ -1,15 +1,19 @@
 """Nested inputs and outputs: tensors flattened from left to right, the structure kept as plain JSON."""
 
+import inspect
+
 import torch
 
 # DLPack type codes, as in kernelbench/kernel.h.
-_INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL = 0, 1, 2, 4, 5, 6
+_INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL, _E4M3FN, _E5M2 = 0, 1, 2, 4, 5, 6, 10, 12
 
 DTYPES = {
     torch.float32: (_FLOAT, 32, 1),
     torch.float64: (_FLOAT, 64, 1),
     torch.float16: (_FLOAT, 16, 1),
     torch.bfloat16: (_BFLOAT, 16, 1),
+    torch.float8_e4m3fn: (_E4M3FN, 8, 1),
+    torch.float8_e5m2: (_E5M2, 8, 1),
     torch.int8: (_INT, 8, 1),
     torch.int16: (_INT, 16, 1),
     torch.int32: (_INT, 32, 1),
@@ -26,8 +30,15 @@ class Unsupported(Exception):
     """A value that cannot cross to another process, or a dtype we have no name for."""
 
 
-def flatten(value, tensors, what):
-    """Appends the tensors in `value` to `tensors` and returns its structure; `what` names it in messages."""
+class Unlike(Exception):
+    """A value of another structure than was expected."""
+
+
+def flatten(value, tensors, what, number=None):
+    """Appends the tensors in `value` to `tensors` and returns its structure; `what` names it in messages. `number` makes tensors of
+    numbers, which are part of the structure otherwise."""
+    if number and isinstance(value, (bool, int, float)):
+        value = number(value)
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
             raise Unsupported(f"{what} holds a tensor of dtype {value.dtype}, which is not supported")
@@ -37,9 +48,9 @@ def flatten(value, tensors, what):
         return {"tensor": len(tensors) - 1}
     if isinstance(value, (list, tuple)):
         kind = "list" if isinstance(value, list) else "tuple"
-        return {kind: [flatten(item, tensors, what) for item in value]}
+        return {kind: [flatten(item, tensors, what, number) for item in value]}
     if isinstance(value, dict):
-        return {"dict": [[key, flatten(item, tensors, what)] for key, item in value.items()]}
+        return {"dict": [[key, flatten(item, tensors, what, number)] for key, item in value.items()]}
     if value is None or isinstance(value, (bool, int, float, str)):
         return {"value": value}
     raise Unsupported(f"{what} holds a {type(value).__name__}; tensors, numbers, strings, lists, tuples and dicts are supported")
@@ -57,6 +68,68 @@ def unflatten(structure, tensors):
     if kind == "dict":
         return {key: unflatten(item, tensors) for key, item in content}
     return content
+
+
+def arguments(function, values):
+    """(by position, by name): how what get_inputs() or get_init_inputs() returned is passed to `function`. A dict goes by name. A list of
+    a list and a dict is both kinds where the function takes no such two by position."""
+    if isinstance(values, dict):
+        return [], values
+    values = list(values)
+    if len(values) == 2 and isinstance(values[0], (list, tuple)) and isinstance(values[1], dict) and not _takes(function, *values):
+        positional, named = values
+        if _takes(function, *positional, **named):
+            return list(positional), named
+    return values, {}
+
+
+def _takes(function, *positional, **named):
+    try:
+        inspect.signature(function).bind(*positional, **named)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def call(function, structure, tensors):
+    """`structure`: of arguments()."""
+    positional, named = unflatten(structure, tensors)
+    return function(*positional, **named)
+
+
+def match(structure, value, tensors, number, where="the output"):
+    """Appends the tensors in `value` to `tensors`, in the order of `structure`, which has one for each number too. Dicts are matched by
+    key; lists and tuples are alike. Raises Unlike."""
+    (kind, content), = structure.items()
+    if kind == "tensor":
+        if isinstance(value, (bool, int, float)):
+            value = number(value)
+        if not isinstance(value, torch.Tensor):
+            raise Unlike(f"{where} is {_name(value)}, expected a tensor")
+        tensors.append(value)
+    elif kind in ("list", "tuple"):
+        if not isinstance(value, (list, tuple)) or len(value) != len(content):
+            raise Unlike(f"{where} is {_name(value)}, expected a {kind} of {len(content)}")
+        for i, (part, item) in enumerate(zip(content, value)):
+            match(part, item, tensors, number, f"{where}[{i}]")
+    elif kind == "dict":
+        keys = [key for key, _ in content]
+        if not isinstance(value, dict) or set(value) != set(keys):
+            raise Unlike(f"{where} is {_name(value)}, expected a dict with the keys {', '.join(map(repr, keys))}")
+        for key, part in content:
+            match(part, value[key], tensors, number, f"{where}[{key!r}]")
+    elif type(value) is not type(content) or value != content:
+        raise Unlike(f"{where} is {_name(value)}, expected {content!r}")
+
+
+def _name(value):
+    if isinstance(value, dict):
+        return f"a dict with the keys {', '.join(map(repr, value))}"[:200]
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}"
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return repr(value)[:200]
+    return f"a {type(value).__name__}"
 
 
 def numbers(structure):

@@ -19,13 +19,13 @@ from .problem import seed_generators
 
 def call(spec):
     model = module_runner.construct(spec, 1)
-    inputs = trees.unflatten(spec["structure"], [first_call.stand_in(s, spec["device"]) for s in spec["inputs"]])
+    inputs = [first_call.stand_in(s, spec["device"]) for s in spec["inputs"]]
     seed_generators(1, spec["device"])
-    model(*inputs)
+    trees.call(model, spec["structure"], inputs)
     torch.cuda.synchronize()
     if spec["profiled"]:
         torch.cuda.cudart().cudaProfilerStart()
-        model(*inputs)
+        trees.call(model, spec["structure"], inputs)
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStop()
 

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 struct ProblemFlags {
   SelectionFlags selection;
-  std::string size = "small";
+  std::string size;  // empty: SizeFor() decides
   bool json = false;
 };
 
@@ -122,12 +122,13 @@ std::string Tensors(const json& specs) {
   std::string text;
   for (const json& spec : specs) {
     const auto dtype = spec.at("dtype").get<std::vector<int>>();
-    constexpr const char* kCodes[] = {"int", "uint", "float", "?", "bfloat", "complex", "bool"};
+    constexpr const char* kCodes[] = {"int", "uint", "float",         "?", "bfloat",     "complex", "bool", "?",
+                                      "?",   "?",    "float8_e4m3fn", "?", "float8_e5m2"};
     std::string shape;
     for (const json& extent : spec.at("shape"))
       shape += (shape.empty() ? "" : "x") + std::to_string(extent.get<int64_t>());
     text += fmt::format("{}{}{}[{}]", text.empty() ? "" : ", ", kCodes[dtype[0]],
-                        dtype[0] == 6 ? "" : std::to_string(dtype[1]), shape);
+                        dtype[0] >= 6 ? "" : std::to_string(dtype[1]), shape);
   }
   return text.empty() ? "none" : text;
 }

@@ -80,6 +80,18 @@ void AddEvidence(const RunnerProcess::End& end, const Finding& finding, Evaluati
   }
 }
 
+// Whose weights a module was judged with, and where they may be why it is wrong.
+void AddStateNotes(const Request& request, Evaluation* evaluation) {
+  if (request.copy_state) {
+    evaluation->AddNote(
+        "state_copied: with the weights that it was constructed with its first answer was wrong; it was judged with "
+        "the reference's, which were copied into it");
+  } else if (evaluation->verdict == Verdict::kIncorrect && !evaluation->other_state.empty()) {
+    evaluation->AddNote("other_weights: " + evaluation->other_state +
+                        "; keep the reference's names, or draw in the same order");
+  }
+}
+
 // What compilers printed, of all builds of a candidate: what is longer is cut out of the middle.
 std::string Bounded(const std::string& log) {
   constexpr size_t kMost = size_t{256} << 10;
@@ -117,18 +129,27 @@ double Total(const StepTimes& times) {
 }  // namespace
 
 // A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
-// loaded is charged to the candidate. SIGKILL may come from outside too, as from a machine that runs out of memory: a
-// candidate that ends so is judged once more. So is one that seems to have started early, where others on the device
-// were looked for in fewer calls than that verdict takes.
+// loaded is charged to the candidate. SIGKILL comes from outside, as where a machine runs out of memory: no candidate
+// can send it to a trusted process. A candidate that ends so is judged once more. So is one that seems to have started
+// early, where others on the device were looked for in fewer calls than that verdict takes. A module whose first answer
+// is wrong, and whose weights have only other values than the reference's, is judged once more with those: it may draw
+// them in another order.
 Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead) {
+  Request once = request;
   int failures = 0, kills = 0;
   bool loaded = true;  // whenever it failed
   for (;;) {
-    auto evaluation = EvaluateOnce(request, ahead);
+    auto evaluation = EvaluateOnce(once, ahead);
     if (evaluation) {
       if (evaluation->started_early && evaluation->brief) {
         undisturbed_.Forget();
         Say("trying again: the device was in use before calls, and others may use it");
+        continue;
+      }
+      if (evaluation->verdict == Verdict::kIncorrect && evaluation->state_differs && evaluation->rounds.empty() &&
+          !once.copy_state) {
+        Say("trying again: with the reference's weights");
+        once.copy_state = true;
         continue;
       }
       const bool killed =
@@ -146,6 +167,11 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
       continue;
     }
     if (!loaded || !trusted_died) return evaluation;
+    if (device_ && device_->killed()) {
+      return Fail(ErrorCode::kUnavailable, evaluation.error().message +
+                                               " twice, as Linux does where the machine runs out of memory; choose a "
+                                               "smaller --size, or free some");
+    }
     return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
                   "a trusted process died twice under this candidate: " + evaluation.error().message);
   }
@@ -200,6 +226,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   ForeseeRunners(runners, roomy_);
   evaluation.device_info = device_->info();
   for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
+  if (options_.device == "cpu") AwaitDeath(&times);  // its memory must be back before what this one may take is planned
   KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   evaluation.problem_sha256 = problem.at("sha256");
   // Without namespaces a candidate could reach those of its user that wait for others.
@@ -223,9 +250,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   if (!built.log.empty()) evaluation.evidence["compiler_output"] = Bounded(built.log);
   if (!built.failure.empty()) return Reject(std::move(evaluation), Verdict::kBuildFailed, built.failure);
 
-  // The last candidate's memory must be back before what this one may take is planned. On a GPU with room for both it
-  // dies while nothing but kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.
-  if (options_.device == "cpu" || !roomy_ || problem.at("fresh")) AwaitDeath(&times);
+  // The last candidate's memory must be back here at the latest. On a GPU with room for both it dies while nothing but
+  // kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.
+  if (!roomy_ || problem.at("fresh")) AwaitDeath(&times);
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
@@ -271,6 +298,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   // The verdict, and the times of a candidate that is right.
   evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
   if (finding) evaluation.reason = finding->reason;
+  AddStateNotes(request, &evaluation);
   evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
   step = NowNs();
   runner->Kill();
@@ -372,11 +400,8 @@ Result<std::optional<Finding>> Evaluator::Load(const json& problem, Rounds* roun
   if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional<Finding>(std::move(*finding));
   const auto& answer = std::get<Rounds::Answer>(prepared);
   evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;
-  if (answer.report.at("state_copied")) {
-    evaluation->notes.push_back(
-        "state_copied: the candidate drew other weights than the reference under the same seed; "
-        "the reference's were copied into it");
-  }
+  evaluation->state_differs = answer.report.at("state_differs");
+  evaluation->other_state = answer.report.at("text").get<std::string>().substr(0, 400);
   return std::optional<Finding>();
 }
 

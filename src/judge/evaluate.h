@@ -48,6 +48,7 @@ struct Request {
   std::string size = "standard";
   Candidate candidate;
   Protocol protocol;
+  bool copy_state = false;  // the reference's values replace those that a module was constructed with; Evaluate() asks
 };
 
 // In bytes.

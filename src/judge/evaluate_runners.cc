@@ -95,8 +95,8 @@ json Evaluator::WorkerSpec(double memory_gb) const {
 json Evaluator::CandidateSpec(const Request& request, const json& problem) const {
   json spec = WorkerSpec(request.protocol.memory_gb);
   spec["precision"] = request.protocol.precision;
-  for (const char* key : {"inputs", "outputs", "parameters", "structure", "init", "scalars", "init_scalars",
-                          "may_alias", "construct_on"}) {
+  for (const char* key : {"inputs", "outputs", "parameters", "structure", "output_structure", "init", "scalars",
+                          "init_scalars", "may_alias", "construct_on"}) {
     spec[key] = problem.at(key);
   }
   return spec;
@@ -111,6 +111,7 @@ Status Evaluator::TellRunner(const Request& request, const json& problem, const 
   spec["reference"] = false;
   if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});
   spec["source"] = request.candidate.source;
+  spec["copy_state"] = request.copy_state;
   spec["arena_bytes"] = session.arena_bytes;
   spec["output_turns"] = session.output_turns;
   spec["extensions"] = json::array();

@@ -44,15 +44,6 @@ std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol, con
   return "the compiler refused it; evidence.compiler_output holds what it said";
 }
 
-// The values of a structure made by trees.flatten(), without tensors.
-json PlainValues(const json& structure) {
-  const std::string kind = structure.begin().key();
-  if (kind == "value") return structure.begin().value();
-  json values = json::array();
-  for (const json& item : structure.begin().value()) values.push_back(PlainValues(kind == "dict" ? item.at(1) : item));
-  return values;
-}
-
 // Only a module that names the machinery can use it: importing it a second time is not free.
 bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
 
@@ -191,7 +182,7 @@ Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::s
 Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& problem) {
   if (!UsesExtensions(request.candidate)) return std::vector<ExtensionRequest>();
   const json spec = {{"source", request.candidate.source},
-                     {"init_values", PlainValues(problem.at("init"))},
+                     {"init", problem.at("init")},
                      {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
   const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(timeout_s)));

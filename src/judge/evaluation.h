@@ -52,6 +52,9 @@ struct Evaluation {
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
   bool started_early = false;  // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
+  // A module's weights have other values than the reference's, but their names and shapes; and how they differ.
+  bool state_differs = false;
+  std::string other_state;
   std::vector<Round> rounds;
   bool surely_slow = false;        // rounds ended early, for all of the interval lay below `slow_below`
   std::optional<Speedup> speedup;  // of the headline distribution

@@ -125,11 +125,11 @@ uint32_t kbr_wait(void* mailbox, uint64_t* argument) {
   return static_cast<uint32_t>(command.kind);
 }
 
-void kbr_write_report(void* mailbox, int status, int state_copied, const char* text, uint64_t text_size, int outputs,
+void kbr_write_report(void* mailbox, int status, int state_differs, const char* text, uint64_t text_size, int outputs,
                       const int64_t* forms) {
   Report report;
   report.status = static_cast<ReportStatus>(status);
-  report.state_copied = state_copied != 0;
+  report.state_differs = state_differs != 0;
   report.text.assign(text, text_size);
   for (int i = 0; i < outputs; ++i) {
     TensorForm form;

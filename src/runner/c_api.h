@@ -42,7 +42,7 @@ KBR_EXPORT void* kbr_mailbox(void* doorbell);
 KBR_EXPORT uint32_t kbr_wait(void* mailbox, uint64_t* argument);
 // Writes a report. `forms`: for each output code, bits, lanes, ndim, its offset in the arena, then its extents, all as
 // int64.
-KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_copied, const char* text, uint64_t text_size,
+KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_differs, const char* text, uint64_t text_size,
                                  int outputs, const int64_t* forms);
 // From now until the answer outputs are copied: that is nobody's work (device/authorship.h).
 KBR_EXPORT void kbr_begin_copying(void* mailbox);

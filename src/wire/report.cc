@@ -103,7 +103,7 @@ std::string EncodeReport(const Report& report) {
   std::string out;
   Put(&out, kMagic);
   Put(&out, static_cast<uint8_t>(report.status));
-  Put(&out, static_cast<uint8_t>(report.state_copied));
+  Put(&out, static_cast<uint8_t>(report.state_differs));
   const size_t room = kReportCapacity - out.size() - sizeof(uint32_t) - tail.size();
   std::string_view text = report.text;
   if (text.size() > room) text.remove_prefix(text.size() - room);
@@ -121,11 +121,11 @@ Result<Report> DecodeReport(std::string_view bytes) {
   uint16_t outputs = 0, kernels = 0;
   if (!reader.Get(&magic) || magic != kMagic) return Malformed("magic");
   if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kWrongForm)) return Malformed("status");
-  if (!reader.Get(&copied) || copied > 1) return Malformed("state_copied");
+  if (!reader.Get(&copied) || copied > 1) return Malformed("state_differs");
   if (!reader.Get(&text_size) || !reader.Get(&report.text, text_size)) return Malformed("text");
   if (!reader.Get(&outputs) || outputs > kMaxOutputs) return Malformed("number of outputs");
   report.status = static_cast<ReportStatus>(status);
-  report.state_copied = copied == 1;
+  report.state_differs = copied == 1;
   report.outputs.resize(outputs);
   for (TensorForm& form : report.outputs) {
     if (!GetForm(&reader, &form)) return Malformed("output");

@@ -45,7 +45,7 @@ struct KernelUse {
 
 struct Report {
   ReportStatus status = ReportStatus::kOk;
-  bool state_copied = false;  // the runner's own weights differed from the reference's and were replaced
+  bool state_differs = false;  // only in values, from the reference's, and these can replace them; text says how
   std::string text;
   std::vector<TensorForm> outputs;
   // After a traced call on a GPU: what ran, and the time from the start of the first to the end of the last.

@@ -12,7 +12,7 @@ namespace {
 Report Sample() {
   Report report;
   report.status = ReportStatus::kRaised;
-  report.state_copied = true;
+  report.state_differs = true;
   report.text = "ValueError: no";
   report.outputs = {{{KB_FLOAT, 32, 1}, {2, 3}}, {{KB_INT, 64, 1}, {}}};
   report.kernels = {{"relu<float>(float*)", 3, 4500, {108, 1, 1}, {256, 1, 1}, 40, 1024, 0, 8}, {"", 70, 99}};
@@ -24,7 +24,7 @@ TEST(Report, SurvivesTheTrip) {
   const auto back = DecodeReport(EncodeReport(Sample()));
   ASSERT_TRUE(back);
   EXPECT_EQ(back->status, ReportStatus::kRaised);
-  EXPECT_TRUE(back->state_copied);
+  EXPECT_TRUE(back->state_differs);
   EXPECT_EQ(back->text, "ValueError: no");
   ASSERT_EQ(back->outputs.size(), 2u);
   EXPECT_EQ(back->outputs[0].shape, (std::vector<int64_t>{2, 3}));

@@ -12,7 +12,7 @@ namespace kb::fuzz {
 std::vector<std::string> Seeds() {
   Report large;
   large.status = ReportStatus::kWrongForm;
-  large.state_copied = true;
+  large.state_differs = true;
   large.text = "Traceback (most recent call last):\n  \xff\xfe\x00 not UTF-8";
   large.outputs = {{{KB_FLOAT, 32, 1}, {16, 4096}}, {{KB_BOOL, 8, 1}, {}}, {{KB_BFLOAT, 16, 4}, {0, 1, 2, 3}}};
   Report deep = large;

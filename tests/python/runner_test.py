@@ -194,7 +194,7 @@ class References(unittest.TestCase):
             path.write_text(SIZED)
             for size, factor in (("standard", 2), ("small", 3)):
                 module = {}
-                exec(reference_session.source(path, size, "eager"), module)
+                exec(reference_session.source(path, size, "eager", "Model"), module)
                 self.assertEqual(module["ModelNew"]()(torch.ones(1)).item(), factor)
 
     def test_only_the_strict_one_does_without_tf32(self):
@@ -204,9 +204,9 @@ class References(unittest.TestCase):
             kept = torch.backends.cudnn.allow_tf32
             self.addCleanup(setattr, torch.backends.cudnn, "allow_tf32", kept)
             torch.backends.cudnn.allow_tf32 = True
-            exec(reference_session.source(path, "standard", "eager"), {})
+            exec(reference_session.source(path, "standard", "eager", "Model"), {})
             self.assertTrue(torch.backends.cudnn.allow_tf32)
-            exec(reference_session.source(path, "standard", "eager-fp32"), {})
+            exec(reference_session.source(path, "standard", "eager-fp32", "Model"), {})
             self.assertFalse(torch.backends.cudnn.allow_tf32)
 
     def test_a_call_that_was_not_quite_stopped_or_came_too_early_is_made_again_and_a_lack_of_memory_is_one(self):

@@ -97,8 +97,8 @@ class Libraries(unittest.TestCase):
 class UnderTool(unittest.TestCase):
     def test_calls_a_module_on_inputs_of_the_problems_form(self):
         tensors = []
-        structure = trees.flatten([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], tensors, "inputs")
-        spec = {"source": SOURCE, "init": trees.flatten([4], [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
+        structure = trees.flatten(([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], {}), tensors, "inputs")
+        spec = {"source": SOURCE, "init": trees.flatten(([4], {}), [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
                 "precision": "fp32", "inputs": trees.layout(tensors)[0]}
         for profiled, calls in ((False, 1), (True, 2)):
             happened = mock.Mock()

@@ -189,6 +189,7 @@ Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, millisecond
                               static_cast<double>(timeout.count()) / 1e3, op));
     }
     const auto status = process_.Wait(std::chrono::seconds(2));
+    killed_ = status && status->signal == SIGKILL;
     process_.Kill();
     return Fail(ErrorCode::kEngine, fmt::format("the device process died in step \"{}\": {}", op,
                                                 status ? status->Describe() : "it closed its socket"));

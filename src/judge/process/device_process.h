@@ -54,6 +54,7 @@ class DeviceProcess {
 
   const nlohmann::json& info() const { return info_; }
   bool alive() const { return alive_; }
+  bool killed() const { return killed_; }  // by SIGKILL, and not by us
   pid_t pid() const { return process_.pid(); }
 
  private:
@@ -69,7 +70,7 @@ class DeviceProcess {
   Channel channel_;
   std::optional<Posted> posted_;
   nlohmann::json info_;
-  bool alive_ = true;
+  bool alive_ = true, killed_ = false;
 };
 
 }  // namespace kb

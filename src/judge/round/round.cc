@@ -77,20 +77,20 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, const std::s
   }
   const json& report = answer.at("report");
   const std::string text = report.at("text");
-  std::string last = text.substr(0, text.find_last_not_of(" \n") + 1);
-  last = last.substr(last.find_last_of('\n') + 1);
+  const std::string first = text.substr(0, text.find('\n'));  // a reason, then what else there is to say
+  const std::string rest = first.size() < text.size() ? text.substr(first.size() + 1) : text;
   switch (static_cast<ReportStatus>(report.at("status").get<int>())) {
     case ReportStatus::kOk:
       return std::nullopt;
     case ReportStatus::kLoadFailed:
-      return Finding{Verdict::kLoadFailed, last, text, nullptr};
+      return Finding{Verdict::kLoadFailed, first, rest, nullptr};
     case ReportStatus::kRaised:
-      return Finding{loading ? Verdict::kLoadFailed : Verdict::kCrashed, (loading ? "" : "forward raised: ") + last,
-                     text, nullptr};
+      return Finding{loading ? Verdict::kLoadFailed : Verdict::kCrashed, (loading ? "" : "forward raised: ") + first,
+                     rest, nullptr};
     case ReportStatus::kOutOfMemory:
-      return Finding{Verdict::kOutOfMemory, last, text, nullptr};
+      return Finding{Verdict::kOutOfMemory, first, rest, nullptr};
     case ReportStatus::kWrongForm:
-      return Finding{Verdict::kWrongForm, last, text, nullptr};
+      return Finding{Verdict::kWrongForm, first, rest, nullptr};
   }
   return std::nullopt;
 }

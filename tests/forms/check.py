@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Judges candidates for problems in the forms that people bring, in one run, and checks verdict, reason and note of each.
+
+    tests/forms/check.py [--binary B]
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+from problems import KINDS
+
+TOLD = ("state_copied", "other_weights", "draws_random")  # notes that this test is about
+
+
+def difference(result, verdict, reason, note):
+    if result.get("verdict") != verdict:
+        return f"expected {verdict}, got {result.get('verdict', result)}: {result.get('reason')}"
+    if not re.search(reason, result["reason"]):
+        return f"expected a reason like /{reason}/: {result['reason']}"
+    notes = [n for n in result["notes"] if n.startswith(TOLD)]
+    if bool(note) != bool(notes) or not all(re.search(note, n) for n in notes):
+        return f"expected a note like /{note}/: {notes}"
+    return ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description="judge candidates for problems in the forms that people bring")
+    parser.add_argument("--binary", default=str(pathlib.Path(__file__).resolve().parents[2] / "build/dev/bin/kernelbench"))
+    binary = parser.parse_args().binary
+    with tempfile.TemporaryDirectory() as directory:
+        level, expected, number = pathlib.Path(directory) / "problems" / "level1", {}, 0
+        level.mkdir(parents=True)
+        with open(f"{directory}/forms.jsonl", "w") as rows:
+            for kind, problems in KINDS.items():
+                for text, candidates in problems:
+                    number += 1
+                    (level / f"{number}_form.py").write_text(text)
+                    for sample, (name, source, *answer) in enumerate(candidates):
+                        file = f"{number}_{sample}.py"
+                        expected[file] = f"{kind}: {name}", answer
+                        pathlib.Path(directory, file).write_text(source)
+                        rows.write(json.dumps({"problem": f"1/{number}", "sample": sample, "path": file}) + "\n")
+        command = [binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard", "--protocol",
+                   "quick", "--measure", "false", "--profile", "false", "--json", "--quiet", "--store", f"{directory}/store.sqlite"]
+        done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
+    wrong = 0
+    for line in map(json.loads, done.stdout.splitlines()):
+        if "verdict" not in line:  # it could not be judged
+            continue
+        name, answer = expected.pop(pathlib.Path(line["candidate"]["path"]).name)
+        different = difference(line, *answer)
+        wrong += bool(different)
+        print(f"{name:64} {different or 'ok'}")
+    for name, _ in expected.values():
+        wrong += 1
+        print(f"{name:64} was not judged")
+    print(f"{wrong} not as expected" if wrong else "all as expected")
+    if wrong:
+        print(done.stderr, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""Problems in the forms that people bring, and candidates with what each must get: (name, source, verdict, reason, note), the last two
+as regular expressions. "" for a note: none of those that this test is about."""
+
+HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n\n"
+SHIFTED = '''
+class {name}(nn.Module):
+    def __init__(self, {init}):
+        super().__init__()
+        self.fc = nn.Linear(12, width)
+        self.shift = shift
+
+    def forward(self, x):
+        return self.fc(x) + self.shift
+'''
+
+
+def problem(body, inputs="[torch.randn(20, 12)]", init="[]"):
+    given = "" if init is None else f"\n\ndef get_init_inputs():\n    return {init}\n"
+    return f"{HEAD}{body}\n\ndef get_inputs():\n    return {inputs}\n{given}"
+
+
+def model(forward, init="pass", name="Model", arguments="x", given=""):
+    body = "".join(f"        {line}\n" for line in init.splitlines())
+    return (f"class {name}(nn.Module):\n    def __init__(self{given}):\n        super().__init__()\n{body}\n"
+            f"    def forward(self, {arguments}):\n" + "".join(f"        {line}\n" for line in forward.splitlines()))
+
+
+def candidate(*given, **named):
+    return HEAD + model(*given, name="ModelNew", **named)
+
+
+def shifted(name="ModelNew", init="width, shift"):
+    return SHIFTED.format(name=name, init=init)
+
+
+KINDS = {
+    "arguments by name": [
+        (problem(shifted("Model", "*, width, shift=0.5"), init='[[], {"width": 28, "shift": 0.25}]'),
+         [("all", HEAD + shifted(init="*, width, shift=0.5"), "correct", "", "")]),
+        (problem(shifted("Model", "width, *, shift"), init='{"shift": 0.25, "width": 28}'),
+         [("some", HEAD + shifted(init="width, *, shift"), "correct", "", ""),
+          ("other order", HEAD + shifted(init="shift, width"), "correct", "", "")]),
+        (problem(shifted("Model", "unused, width, shift"), init='[[2.0], {"shift": 0.25, "width": 28}]'),
+         [("both", HEAD + shifted(init="unused, width, shift"), "correct", "", "")]),
+        (problem(model("return F.linear(x, self.w) * self.options['by']", "self.w = nn.Parameter(torch.randn(sizes[0], 12))\nself.options = options",
+                       given=", sizes, options"), init='[[28, 6], {"by": 2.0}]'),
+         [("a list and a dict by position", candidate("return F.linear(x, self.w) * self.options['by']",
+           "self.w = nn.Parameter(torch.randn(sizes[0], 12))\nself.options = options", given=", sizes, options"), "correct", "", "")]),
+        (problem(model("return x * gain + shift", arguments="x, gain=2.0, *, shift"), '{"shift": torch.randn(12), "x": torch.randn(20, 12)}'),
+         [("inputs", candidate("return 2 * x + shift", arguments="x, *, shift"), "correct", "", ""),
+          ("inputs mixed up", candidate("return 2 * shift + x", arguments="x, *, shift"), "incorrect", "", "")]),
+    ],
+    "no get_init_inputs, a class of another name": [
+        (problem(shifted("Model", "width=28, shift=1.0"), init=None),
+         [("defaults", HEAD + shifted(init="width=28, shift=1.0"), "correct", "", "")]),
+        (problem(shifted("Mixer", "width, shift"), init="[28, 1.0]"),
+         [("Mixer", HEAD + shifted(), "correct", "", "")]),
+    ],
+    "outputs are compared by key and value": [
+        (problem(model('return {"y": x * (x > 0), "positive": int((x > 0).sum())}')),
+         [("the count", candidate('return {"positive": int((x > 0).sum()), "y": x.clamp(min=0)}'), "correct", "", ""),
+          ("another count", candidate('return {"y": x.clamp(min=0), "positive": 0}'), "incorrect", "1 of 1 elements", ""),
+          ("no count", candidate('return {"y": x.clamp(min=0)}'), "wrong_form", "the keys 'y', expected .*'positive'", "")]),
+        (problem(model("y = torch.cos(x)\nreturn y, bool((y - x).abs().max() < 1e-3), None, 'done'")),
+         [("all", candidate("return [torch.cos(x), False, None, 'done']"), "correct", "", ""),
+          ("another flag", candidate("return torch.cos(x), True, None, 'done'"), "incorrect", "", ""),
+          ("another word", candidate("return torch.cos(x), False, None, 'more'"), "wrong_form", r"output\[3\] is 'more'", "")]),
+        (problem(model("return x * 2, (x + 1, {'a': x - 1})")),
+         [("nested", candidate("return [x * 2, [x + 1, {'a': x - 1}]]"), "correct", "", ""),
+          ("regrouped", candidate("return (x * 2, x + 1), {'a': x - 1}"), "wrong_form", r"output\[0\] is a tuple of 2", ""),
+          ("flat", candidate("return x * 2, x + 1, x - 1"), "wrong_form", "is a tuple of 3", "")]),
+        (problem(model("return torch.sigmoid(x)")),
+         [("with a remark", candidate("return [torch.sigmoid(x), 'fused']"), "wrong_form", "a list of 2, expected a tensor", ""),
+          ("None", candidate("return None"), "wrong_form", "is None, expected a tensor", ""),
+          ("one dtype less", candidate("return torch.sigmoid(x).half()"), "wrong_form", "float16", "")]),
+    ],
+    "a constructed state is the candidate's own": [
+        (problem(model("return self.fc(x) / 3", "self.fc = nn.Linear(12, 28)")),
+         [("scaled", candidate("return self.fc(x)", "self.fc = nn.Linear(12, 28)\nwith torch.no_grad():\n    self.fc.weight.div_(3)\n"
+                               "    self.fc.bias.div_(3)"), "correct", "", ""),
+          ("drawn later", candidate("return self.fc(x) / 3", "torch.randn(1)\nself.fc = nn.Linear(12, 28)"), "correct", "", "state_copied"),
+          ("drawn later and wrong", candidate("return self.fc(x) / 4", "torch.randn(1)\nself.fc = nn.Linear(12, 28)"), "incorrect", "",
+           "state_copied"),
+          ("other names", candidate("return F.linear(x, self.w, self.b)", "fc = nn.Linear(12, 28)\nself.w = nn.Parameter(fc.weight / 3)\n"
+                                    "self.b = nn.Parameter(fc.bias / 3)"), "correct", "", ""),
+          ("other names, other values", candidate("return self.layer(x) / 3", "torch.randn(5)\nself.layer = nn.Linear(12, 28)"), "incorrect",
+           "", "other_weights: .*layer.weight.*fc.weight"),
+          ("another shape", candidate("return x @ self.fc[:12] + self.fc[12]", "fc = nn.Linear(12, 28)\n"
+                                      "self.fc = nn.Parameter(torch.cat([fc.weight.t(), fc.bias[None]]) / 3)"), "correct", "", "")]),
+    ],
+    "random numbers that nobody declared": [
+        (problem(model("return self.drop(x) - 1", "self.drop = nn.Dropout(0.25)")),
+         [("dropout", candidate("return F.dropout(x, 0.25) - 1"), "correct", "", "draws_random"),
+          ("no dropout", candidate("return x - 1"), "incorrect", "", "draws_random")]),
+        (problem(model("return x + 0.5 * torch.randn_like(x)")),
+         [("noise", candidate("return torch.randn_like(x) * 0.5 + x"), "correct", "", "draws_random")]),
+        (problem(model("return F.dropout(x, 0.0) + 0 * torch.rand(1)")),
+         [("drawn for nothing", candidate("return x + 0"), "correct", "", "")]),
+    ],
+    "reasons": [
+        (problem(model("return x.abs()")),
+         [("several lines", candidate("raise RuntimeError('\\nlaunch refused: 96 KiB\\n\\n   grid (40, 1, 1)\\n')"), "crashed",
+           "^forward raised: RuntimeError: launch refused: 96 KiB$", ""),
+          ("no message", candidate("raise KeyError"), "crashed", "^forward raised: KeyError$", ""),
+          ("exit", candidate("raise SystemExit(1)"), "crashed", "^forward raised: SystemExit: 1$", ""),
+          ("exit in the constructor", candidate("return x", "import sys\nsys.exit('no device')"), "load_failed", "^SystemExit: no device$", ""),
+          ("exit at import", HEAD + "raise SystemExit\n\nclass ModelNew: pass\n", "load_failed", "^SystemExit$", ""),
+          ("interrupt", candidate("raise KeyboardInterrupt"), "crashed", "^forward raised: KeyboardInterrupt$", ""),
+          ("state_dict", candidate("return x", "nn.Linear(2, 2).load_state_dict({'weight': torch.zeros(3, 3), 'bias': torch.zeros(2)})"),
+           "load_failed", r"^RuntimeError: Error\(s\) in loading state_dict for Linear:$", "")]),
+    ],
+    "numbers of one byte": [
+        (problem(model("return (x * 2).to(torch.float8_e4m3fn)")),
+         [("e4m3", candidate("return (x + x).to(torch.float8_e4m3fn)"), "correct", "", ""),
+          ("e4m3, wrong", candidate("return (x * 2.5).to(torch.float8_e4m3fn)"), "incorrect", "", ""),
+          ("e5m2 instead", candidate("return (x * 2).to(torch.float8_e5m2)"), "wrong_form", "float8_e5m2", "")]),
+        (problem(model("return x.float() @ w.float()", arguments="x, w"),
+                 "[torch.randn(20, 12).to(torch.float8_e5m2), torch.randn(12, 8).to(torch.float8_e4m3fn)]"),
+         [("inputs", candidate("return torch.mm(x.float(), w.float())", arguments="x, w"), "correct", "", ""),
+          ("one input alone", candidate("return x.float()[:, :8]", arguments="x, w"), "incorrect", "", "")]),
+    ],
+    "extensions of one name": [
+        (problem(model("return torch.where(x > 0, 4 * x, 6 * x)")), []),
+    ],
+}
+
+LINEAR = r'''
+#include <pybind11/pybind11.h>
+
+static void run(size_t x, size_t y, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) reinterpret_cast<float*>(y)[i] = FACTOR * reinterpret_cast<const float*>(x)[i];
+}
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, module) { module.def("run", &run); }
+'''
+BUILD = f'''from torch.utils.cpp_extension import load_inline
+
+SOURCE = r"""{LINEAR}"""
+
+
+def built(name, factor, by_flag):
+    if by_flag:
+        return load_inline(name=name, cpp_sources=SOURCE, no_implicit_headers=True, extra_cflags=[f"-DFACTOR={{factor}}"])
+    return load_inline(name=name, cpp_sources=SOURCE.replace("FACTOR", str(factor)), no_implicit_headers=True)
+
+
+def times(extension, x):
+    y = torch.empty_like(x)
+    extension.run(x.data_ptr(), y.data_ptr(), x.numel())
+    return y
+
+
+'''
+CHOOSE = "return torch.where(x > 0, times(self.four, x), times(self.six, x))"
+KINDS["extensions of one name"][0][1].extend([
+    ("by a flag", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("kernel", 4, True), built("kernel", 6, True)', "ModelNew"), "correct", "", ""),
+    ("by the text", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("kernel", 4, False), built("kernel", 6, False)', "ModelNew"),
+     "correct", "", ""),
+    ("of a module", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("select", 4, False), built("json", 6, False)', "ModelNew"),
+     "correct", "", "")])
