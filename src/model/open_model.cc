@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/utf8.h"
 #include "model/remote_provider.h"
 #include "model/replay.h"
-#include "model/utf8.h"
 
 namespace kb {
 namespace {

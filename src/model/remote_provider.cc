@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "model/utf8.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {

@@ -1,6 +1,6 @@
 // Makes text from outside fit for JSON: what a model or a server sends need not be UTF-8.
-#ifndef MODEL_UTF8_H_
-#define MODEL_UTF8_H_
+#ifndef BASE_UTF8_H_
+#define BASE_UTF8_H_
 
 #include <string>
 #include <string_view>
@@ -16,4 +16,4 @@ std::string ReplaceLoneSurrogates(std::string_view json_text);
 
 }  // namespace kb
 
-#endif  // MODEL_UTF8_H_
+#endif  // BASE_UTF8_H_
