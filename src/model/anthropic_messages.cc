@@ -83,6 +83,7 @@ class AnthropicReader : public AnswerReader {
     } else if (type == "message_delta") {
       ReadUsage(MemberOf(event, "usage"));
       const std::string reason = TextOf(MemberOf(event, "delta"), "stop_reason");
+      finished_ |= !reason.empty();
       if (!reason.empty()) completion_.finish = AnthropicFinish(reason);
     } else if (type == "message_stop") {
       ended_ = true;

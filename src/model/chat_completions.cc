@@ -111,6 +111,7 @@ class ChatReader : public AnswerReader {
     refused_ |= !refusal.empty();
     const std::string reason = TextOf(choice, "finish_reason");
     if (reason == "error") return FaultOf({{"message", "the server behind the provider failed in the middle"}});
+    finished_ |= !reason.empty();
     if (reason == "stop") completion_.finish = FinishReason::kStop;
     if (reason == "length") completion_.finish = FinishReason::kLength;
     if (reason == "content_filter" || refused_) completion_.finish = FinishReason::kRefused;

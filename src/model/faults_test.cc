@@ -55,6 +55,17 @@ Fault Half(const char* name, std::function<void(ServedConnection*)> then, bool h
           hangs};
 }
 
+// All of an answer but the end mark, and then the end of the stream in some way.
+Fault LacksItsEnd(const char* name, std::function<void(ServedConnection*)> then, bool hangs = false) {
+  return {name,
+          [=](ProviderKind kind, ServedConnection* connection) {
+            const std::vector<std::string> events = StreamOf(kind, {"fine ", "\xE2\x82\xAC"});
+            connection->Send(StreamHead() + Chunk(Joined(events, events.size() - 1)));
+            then(connection);
+          },
+          hangs};
+}
+
 std::string DateIn(int seconds) {
   const std::time_t at = std::time(nullptr) + seconds;
   std::tm utc{};
@@ -145,6 +156,11 @@ std::vector<Fault> Oddities() {
                connection->Send(Chunk(all));
                connection->Hang();
              }),
+      LacksItsEnd("no end mark after the reason to end",
+                  [](ServedConnection* connection) { connection->Send(Chunk("")); }),
+      LacksItsEnd("closes after the reason to end", [](ServedConnection* connection) { connection->Close(); }),
+      LacksItsEnd(
+          "hangs after the reason to end", [](ServedConnection* connection) { connection->Hang(); }, true),
       {"stream under another content type",
        [](ProviderKind kind, ServedConnection* connection) {
          connection->Send(StreamHead("application/octet-stream") +

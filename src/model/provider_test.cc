@@ -181,6 +181,17 @@ TEST(ProviderTest, ReasoningFinishAndText) {
        "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"max_tokens\"}}\n\n"
        "data: {\"type\":\"message_stop\"}\n\n",
        "so", "why", FinishReason::kLength},
+      // Streams without an end mark, as some local servers send them.
+      {ProviderKind::kVllm,
+       R"(data: {"choices":[{"delta":{"content":"cut"},"finish_reason":null}]})"
+       "\n\n"
+       R"(data: {"choices":[{"delta":{},"finish_reason":"length"}]})"
+       "\n\n",
+       "cut", "", FinishReason::kLength},
+      {ProviderKind::kOpenAi,
+       R"(data: {"choices":[{"delta":{"content":"whole"},"finish_reason":"eos"}]})"
+       "\n\n",
+       "whole", "", FinishReason::kUnknown},
       // Bytes that are not UTF-8, and half of a surrogate pair.
       {ProviderKind::kOpenAi,
        "data: {\"choices\":[{\"delta\":{\"content\":\"a\xFF"

@@ -124,7 +124,7 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
   const HttpResult result = http_->Call(call, sink, stop);
   if (over || result.end == HttpEnd::kTooLarge) return too_long;
   if (fault) return Failure{fault->message, fault->retry, ""};
-  if (!reader->ended()) return FailureOf(result, body);
+  if (!reader->finished() || result.end == HttpEnd::kStopped) return FailureOf(result, body);
   Completion completion = reader->Take();
   // Answers are kept and exported: a key that a server repeats must not be among them.
   completion.text = ValidUtf8(Redacted(std::move(completion.text), key_, settings_.key_env));

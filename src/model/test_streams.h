@@ -12,7 +12,7 @@
 
 namespace kb {
 
-// The events of one answer, each as its bytes in the stream. The last is the end mark.
+// The events of one answer, each as its bytes in the stream. The last is the end mark alone.
 inline std::vector<std::string> ChatStream(const std::vector<std::string>& pieces) {
   using nlohmann::json;
   const auto event = [](const json& choice, const json& usage = {}) {

@@ -25,8 +25,11 @@ class AnswerReader {
   virtual ~AnswerReader() = default;
   // `data` of the event need not be JSON, nor UTF-8.
   std::optional<StreamFault> Read(const SseEvent& event);
-  // The stream's end mark has come. A stream that ends without it is broken.
+  // The stream's end mark has come.
   bool ended() const { return ended_; }
+  // The provider has said why the answer ends, so its text is whole. What may follow is its usage and the end mark,
+  // which `transformers serve` never sends. A stream that ends before this is broken.
+  bool finished() const { return finished_ || ended_; }
   // Bytes of text and reasoning so far.
   size_t size() const { return completion_.text.size() + completion_.reasoning.size(); }
   Completion Take() { return std::move(completion_); }
@@ -37,6 +40,7 @@ class AnswerReader {
 
   Completion completion_;
   bool ended_ = false;
+  bool finished_ = false;
 };
 
 struct WireFormat {
