@@ -92,6 +92,7 @@ int Original(OriginalFlags flags) {
   if (flags.run.empty()) flags.run = std::filesystem::weakly_canonical(flags.directory, ignored).filename();
   const auto original = ReadOriginalRun(flags.directory, flags.level, flags.baseline);
   if (!original) return Report(original.error());
+  for (const std::string& note : original->notes) fmt::print(stderr, "kernelbench: {}\n", CleanText(note));
   std::vector<ScoreRow> rows;
   if (std::filesystem::exists(flags.store)) {
     const auto store = Store::Open(flags.store, {.create = false});

@@ -31,6 +31,11 @@ Result<BaselineRow> ReadRow(const Json& times) {
   return row;
 }
 
+// A problem that has no times: null, or NaN as its mean.
+bool FailedThere(const Json& times) {
+  return times.is_null() || (times.is_object() && times.contains("mean") && times["mean"].is_null());
+}
+
 std::optional<int> LevelOf(const std::string& key) {
   return key.starts_with("level") ? ParseCount(std::string_view(key).substr(5)) : std::nullopt;
 }
@@ -52,7 +57,7 @@ Result<std::vector<BaselineRow>> ReadBaselineFile(const std::filesystem::path& p
     const std::optional<int> level = LevelOf(key);
     if (!level || !problems.is_object()) return fail(fmt::format("`{}` is no level with problems", key));
     for (const auto& [problem, times] : problems.items()) {
-      if (times.is_null()) continue;
+      if (FailedThere(times)) continue;
       auto row = ReadRow(times);
       if (!row) return fail(fmt::format("{}, {}: {}", key, problem, row.error().message));
       row->level = *level;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <charconv>
 
 #include "base/file.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {
@@ -16,10 +18,7 @@ const Json* Member(const Json& object, const char* key) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-}  // namespace
-
-Result<Json> ReadJsonFile(const std::filesystem::path& path) {
-  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+Result<Json> ParseStrictly(std::string_view text) {
   constexpr int kMaxDepth = 64;  // values are copied and written recursively
   bool too_deep = false;
   try {
@@ -28,10 +27,55 @@ Result<Json> ReadJsonFile(const std::filesystem::path& path) {
       return depth <= kMaxDepth;
     });
     if (!too_deep) return value;
-    return Fail(ErrorCode::kUsage, fmt::format("{} is nested more than {} deep", path.string(), kMaxDepth));
+    return Fail(ErrorCode::kUsage, fmt::format("nested more than {} deep", kMaxDepth));
   } catch (const nlohmann::json::exception& exception) {
-    return Fail(ErrorCode::kUsage, fmt::format("{} is no JSON: {}", path.string(), exception.what()));
+    return Fail(ErrorCode::kUsage, fmt::format("no JSON: {}", exception.what()));
   }
+}
+
+bool IsWordByte(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '-'; }
+
+// The end of the string whose opening quote is at `begin`.
+size_t EndOfString(std::string_view text, size_t begin) {
+  for (size_t at = begin + 1; at < text.size(); ++at) {
+    if (text[at] == '\\') {
+      ++at;
+    } else if (text[at] == '"') {
+      return at + 1;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::string WithoutBareWords(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at + 1;
+    if (text[at] == '"') {
+      end = EndOfString(text, at);
+    } else if (IsWordByte(text[at])) {
+      while (end < text.size() && IsWordByte(text[end])) ++end;
+    }
+    const std::string_view part = text.substr(at, end - at);
+    plain += part == "NaN" || part == "Infinity" || part == "-Infinity" ? "null" : part;
+    at = end;
+  }
+  return plain;
+}
+
+Result<Json> ParseJson(std::string_view text) {
+  if (auto strict = ParseStrictly(text)) return strict;
+  return ParseStrictly(ReplaceLoneSurrogates(WithoutBareWords(text)));
+}
+
+Result<Json> ReadJsonFile(const std::filesystem::path& path) {
+  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  auto value = ParseJson(text);
+  if (!value) return Fail(ErrorCode::kUsage, fmt::format("{} is {}", path.string(), value.error().message));
+  return value;
 }
 
 Result<std::optional<double>> NumberMember(const Json& object, const char* key) {

@@ -16,7 +16,15 @@ namespace kb {
 // Keys in the order of the file: KernelBench's analysis pairs files by position.
 using Json = nlohmann::ordered_json;
 
-// The file's one value; a byte order mark is skipped. Errors are kUsage and name the file and the place in it.
+// `text` with null for NaN, Infinity and -Infinity outside of strings: Python's json writes them, and they are no JSON.
+std::string WithoutBareWords(std::string_view text);
+
+// The value of a text as other programs write it: such words are null, and half a surrogate pair in a string ("\ud800")
+// is U+FFFD. What is no JSON in UTF-8 is a usage error that says where.
+Result<Json> ParseJson(std::string_view text);
+
+// The file's one value, read as ParseJson() does; a byte order mark is skipped. Errors are kUsage and name the file and
+// the place in it.
 Result<Json> ReadJsonFile(const std::filesystem::path& path);
 
 // Members of an object: absent if not there or null, an error sentence ("`mean` is no number") if of another type.

@@ -141,7 +141,10 @@ Result<std::optional<RuntimeStats>> ReadStats(const Json& object) {
   for (const auto& [key, value] : {std::pair("mean", &stats.mean_ms), std::pair("std", &stats.std_ms),
                                    std::pair("min", &stats.min_ms), std::pair("max", &stats.max_ms)}) {
     KB_ASSIGN_OR_RETURN(const auto number, NumberMember(*found, key));
-    if (!number) return Fail(ErrorCode::kUsage, fmt::format("`runtime_stats` has no `{}`", key));
+    if (!number && !found->contains(key)) {
+      return Fail(ErrorCode::kUsage, fmt::format("`runtime_stats` has no `{}`", key));
+    }
+    if (!number) return std::optional<RuntimeStats>();  // NaN
     *value = *number;
   }
   KB_ASSIGN_OR_RETURN(const auto trials, CountMember(*found, "num_trials"));
@@ -239,24 +242,36 @@ std::string PassAtKText(std::span<const KernelBenchResult> results) {
   return FileText({{"averages", averages}, {"metadata", metadata}, {"problems", problems}});
 }
 
-Result<std::vector<KernelBenchResult>> ReadEvalResults(const std::filesystem::path& path) {
+Result<std::vector<KernelBenchResult>> ReadEvalResults(const std::filesystem::path& path, std::vector<OddResult>* odd) {
   KB_ASSIGN_OR_RETURN(const Json file, ReadJsonFile(path));
   const auto fail = [&](const std::string& what) {
     return Fail(ErrorCode::kUsage, fmt::format("{} holds no results of KernelBench: {}", path.string(), what));
   };
   if (!file.is_object()) return fail("it is no object of problems");
   std::vector<KernelBenchResult> results;
+  std::vector<OddResult> found_odd;
   for (const auto& [key, entries] : file.items()) {
     const std::optional<int> problem = ParseCount(key);
-    if (!problem) return fail(fmt::format("`{}` is no number of a problem", key));
+    if (!problem) {
+      found_odd.push_back({key, {}, fmt::format("`{}` is no number of a problem", key)});
+      continue;
+    }
     // Early versions wrote one result without an array.
     for (const Json& entry : entries.is_array() ? entries : Json::array({entries})) {
       auto result = ReadResult(entry);
-      if (!result) return fail(fmt::format("problem {}: {}", key, result.error().message));
+      if (!result) {
+        const auto sample = entry.is_object() ? CountMember(entry, "sample_id") : std::optional<int>();
+        found_odd.push_back({key, sample.value_or(std::nullopt), result.error().message});
+        continue;
+      }
       result->problem = *problem;
       results.push_back(std::move(*result));
     }
   }
+  if (results.empty() && !found_odd.empty()) {
+    return fail(fmt::format("problem {}: {}", found_odd.front().problem, found_odd.front().what));
+  }
+  if (odd) odd->insert(odd->end(), found_odd.begin(), found_odd.end());
   return results;
 }
 

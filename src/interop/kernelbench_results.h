@@ -42,8 +42,17 @@ std::string EvalResultsText(std::span<const KernelBenchResult> results);
 // have them.
 std::string PassAtKText(std::span<const KernelBenchResult> results);
 
-// In the order of the file. Errors are kUsage and name the file, the problem and the sample.
-Result<std::vector<KernelBenchResult>> ReadEvalResults(const std::filesystem::path& path);
+// An entry of the file that cannot be read.
+struct OddResult {
+  std::string problem;  // its key in the file
+  std::optional<int> sample;
+  std::string what;  // is wrong with it, as a sentence
+};
+
+// In the order of the file. An entry that cannot be read goes into `odd`. Errors are kUsage and name the file: it holds
+// something else, or nothing but odd entries.
+Result<std::vector<KernelBenchResult>> ReadEvalResults(const std::filesystem::path& path,
+                                                       std::vector<OddResult>* odd = nullptr);
 
 }  // namespace kb
 

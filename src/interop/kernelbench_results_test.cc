@@ -153,6 +153,47 @@ TEST_F(ResultsTest, SaysWhatIsWrong) {
   }
 }
 
+TEST_F(ResultsTest, AnOddEntryLosesNoOther) {
+  const std::string good = R"({"sample_id": 0, "compiled": true, "correctness": true, "runtime": 2})";
+  const struct {
+    std::string entry, problem, said;
+    std::optional<int> sample;
+  } cases[] = {
+      {R"("26": [{"sample_id": 3, "compiled": true, "correctness": null}])", "26", "`correctness` is neither", 3},
+      {R"("27": [7])", "27", "no object", {}},
+      {R"("28": null)", "28", "no object", {}},
+      {R"("relu": [])", "relu", "no number of a problem", {}},
+      {R"("29": [{"sample_id": "x", "compiled": true, "correctness": true}])", "29", "`sample_id`", {}},
+  };
+  for (const auto& each : cases) {
+    std::vector<OddResult> odd;
+    const auto read =
+        ReadEvalResults(Write("{\"19\": [" + good + "], " + each.entry + ", \"30\": [" + good + "]}"), &odd);
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->size(), 2u) << each.entry;
+    EXPECT_EQ(read->at(1).problem, 30);
+    ASSERT_EQ(odd.size(), 1u) << each.entry;
+    EXPECT_EQ(odd[0].problem, each.problem);
+    EXPECT_EQ(odd[0].sample, each.sample) << each.entry;
+    EXPECT_THAT(odd[0].what, HasSubstr(each.said));
+  }
+}
+
+TEST_F(ResultsTest, FiguresThatAreNoNumbersAreAbsent) {
+  const char* const entries[] = {
+      R"({"sample_id": 0, "compiled": true, "correctness": true, "runtime": NaN})",
+      R"({"sample_id": 0, "compiled": true, "correctness": true, "runtime": Infinity, "metadata": {"max": [-Infinity]}})",
+      R"({"sample_id": 0, "compiled": true, "correctness": true, "runtime": null,
+          "runtime_stats": {"mean": NaN, "std": NaN, "min": 1, "max": 2}})"};
+  for (const char* entry : entries) {
+    const auto read = ReadEvalResults(Write(std::string("{\"1\": [") + entry + "]}"));
+    ASSERT_TRUE(read) << entry << ": " << read.error().message;
+    EXPECT_FALSE(read->at(0).runtime_ms);
+    EXPECT_FALSE(read->at(0).stats);
+    EXPECT_TRUE(read->at(0).correct);
+  }
+}
+
 TEST_F(ResultsTest, DeepFilesAreRefused) {
   const auto deep = [](size_t depth) {
     return R"({"1": [{"sample_id": 0, "compiled": true, "correctness": true, "metadata": {"x": )" +

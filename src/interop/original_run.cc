@@ -31,7 +31,9 @@ Result<int> LevelOf(const fs::path& directory, const GenerationConfig& config) {
 
 Result<OriginalRun> ReadOriginalRun(const fs::path& directory, std::optional<int> level, const fs::path& baselines) {
   OriginalRun run;
-  KB_ASSIGN_OR_RETURN(run.results, ReadEvalResults(directory / "eval_results.json"));
+  const fs::path results = directory / "eval_results.json";
+  std::vector<OddResult> odd;
+  KB_ASSIGN_OR_RETURN(run.results, ReadEvalResults(results, &odd));
   KB_ASSIGN_OR_RETURN(const GenerationConfig config, ReadGenerationConfig(directory / "generation_config.yaml"));
   std::error_code ignored;
   run.model = config.model.value_or(fs::weakly_canonical(directory, ignored).filename());
@@ -39,6 +41,10 @@ Result<OriginalRun> ReadOriginalRun(const fs::path& directory, std::optional<int
     run.level = *level;
   } else {
     KB_ASSIGN_OR_RETURN(run.level, LevelOf(directory, config));
+  }
+  for (const OddResult& each : odd) {
+    run.notes.push_back(fmt::format("{}: {}/{}{} is left out: {}", results.string(), run.level, each.problem,
+                                    each.sample ? fmt::format(" sample {}", *each.sample) : "", each.what));
   }
   if (baselines.empty()) return run;
   KB_ASSIGN_OR_RETURN(const std::vector<BaselineRow> rows, ReadBaselineFile(baselines));

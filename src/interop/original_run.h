@@ -21,6 +21,7 @@ struct OriginalRun {
   int level = 0;
   std::vector<KernelBenchResult> results;
   std::map<int, double> baseline_ms;  // by problem number
+  std::vector<std::string> notes;     // on each result that is left out: which one, and what is wrong with it
 };
 
 // A run directory with eval_results.json, which does not tell its level: `level`, else that of generation_config.yaml,
