@@ -36,7 +36,6 @@ struct Plan {
   std::vector<RunCandidate> candidates;
   std::vector<Job> jobs;              // of the candidates, in the same order
   std::vector<ProblemFile> problems;  // likewise
-  std::vector<std::string> notes;
 };
 
 std::string KeyOf(const Job& job) {
@@ -67,7 +66,8 @@ bool Restricted(const Selection& selection) {
 }
 
 // Leaves out what the flags leave out, and finds the problem of each.
-Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Plan* plan) {
+Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, std::vector<std::string>* notes,
+                        Plan* plan) {
   const bool restricted = Restricted(flags.selection.selection) || flags.selection.without_metr;
   std::set<std::string> selected;
   if (restricted) {
@@ -84,13 +84,20 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
       continue;
     }
     const Result<ProblemFile>& problem = finder.Find(candidate.problem);
+    const auto leave_out = [&](const Error& error) {
+      notes->push_back(fmt::format("{} is left out: {}", candidate.place, error.message));
+      if (left_out.empty()) left_out = notes->back();
+    };
     if (!problem) {
-      plan->notes.push_back(fmt::format("{} is left out: {}", candidate.path.string(), problem.error().message));
-      if (left_out.empty()) left_out = plan->notes.back();
+      leave_out(problem.error());
       continue;
     }
     if (restricted && !selected.contains(problem->name)) continue;
-    KB_ASSIGN_OR_RETURN(const std::string source, ReadSource(candidate));
+    const auto source = ReadSource(candidate);
+    if (!source) {
+      leave_out(source.error());
+      continue;
+    }
     Job job;
     job.model = candidate.model;
     job.problem = problem->name;
@@ -99,7 +106,7 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
     job.device = plan->devices.front().substr(0, plan->devices.front().find(':'));
     job.protocol = plan->rules;
     job.path = candidate.path.string();
-    job.sha256 = Sha256(source);
+    job.sha256 = Sha256(source->text);
     plan->jobs.push_back(std::move(job));
     plan->problems.push_back(*problem);
     plan->candidates.push_back(std::move(candidate));
@@ -110,7 +117,8 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, Pl
                           left_out.empty() ? "is left by these flags" : "can be judged: " + left_out));
 }
 
-Result<Plan> MakePlan(const RunFlags& flags) {
+// What is left out is told in `notes`, also where nothing is left.
+Result<Plan> MakePlan(const RunFlags& flags, std::vector<std::string>* notes) {
   Plan plan;
   plan.run = flags.name.empty() ? DefaultName(flags.source) : flags.name;
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
@@ -118,21 +126,24 @@ Result<Plan> MakePlan(const RunFlags& flags) {
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
   plan.rules = RulesOf(*flags.judge);
   KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
-  KB_ASSIGN_OR_RETURN(std::vector<RunCandidate> candidates, ReadCandidates(flags.source, &plan.notes));
-  KB_RETURN_IF_ERROR(ChooseCandidates(flags, std::move(candidates), &plan));
+  KB_ASSIGN_OR_RETURN(std::vector<RunCandidate> candidates, ReadCandidates(flags.source, notes));
+  KB_RETURN_IF_ERROR(ChooseCandidates(flags, std::move(candidates), notes, &plan));
   return plan;
 }
 
 // What a file of this candidate's would be called, for a source that lies in a line of another file.
 std::filesystem::path NameOf(const RunCandidate& candidate) {
-  if (!candidate.offset) return candidate.path;
-  return fmt::format("{}:{}.{}", candidate.path.string(), *candidate.offset, candidate.language);
+  if (candidate.offset) return fmt::format("{}:{}.{}", candidate.path.string(), *candidate.offset, candidate.language);
+  if (!candidate.has_code) return fmt::format("{}.{}", candidate.place, candidate.language);
+  return candidate.path;
 }
 
 Result<Candidate> Read(const RunCandidate& candidate, const std::string& device) {
-  if (!candidate.offset) return ReadCandidate(candidate.path, device);
-  KB_ASSIGN_OR_RETURN(std::string source, ReadSource(candidate));
-  return MakeCandidate(NameOf(candidate), std::move(source), device);
+  if (candidate.has_code && !candidate.offset) return ReadCandidate(candidate.path, device);
+  KB_ASSIGN_OR_RETURN(RunSource source, ReadSource(candidate));
+  KB_ASSIGN_OR_RETURN(Candidate made, MakeCandidate(NameOf(candidate), std::move(source.text), device));
+  if (!source.rejection.empty()) made.rejection = std::move(source.rejection);
+  return made;
 }
 
 // Tasks of the plan's jobs that are still to be judged.
@@ -224,11 +235,12 @@ int JudgeRun(const RunFlags& flags, const Plan& plan, Store* store) {
 }
 
 int Run(const RunFlags& flags) {
-  const auto plan = MakePlan(flags);
-  if (!plan) return Report(plan.error());
+  std::vector<std::string> notes;
+  const auto plan = MakePlan(flags, &notes);
   if (!flags.quiet) {
-    for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", CleanText(note));
+    for (const std::string& note : notes) fmt::print(stderr, "{}\n", CleanText(note));
   }
+  if (!plan) return Report(plan.error());
   auto store = Store::Open(flags.store);
   if (!store) return Report(store.error());
   return JudgeRun(flags, *plan, &*store);

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Found = std::vector<FoundCandidate>;
+using Found = std::vector<RunCandidate>;
 
 // What KernelBench itself leaves in a run directory.
 bool BelongsToRun(const std::string& name) {
@@ -46,7 +46,7 @@ Result<std::string> RunModel(const fs::path& directory, std::vector<std::string>
 
 Result<Found> ReadRunDirectory(const fs::path& directory, std::vector<std::string>* notes) {
   std::error_code error;
-  std::map<std::tuple<int, int, int, std::string>, FoundCandidate> sorted;
+  std::map<std::tuple<int, int, int, std::string>, RunCandidate> sorted;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     const fs::path& path = entry->path();
     const std::string file_name = path.filename();
@@ -64,28 +64,32 @@ Result<Found> ReadRunDirectory(const fs::path& directory, std::vector<std::strin
     candidate.sample = name->sample;
     candidate.path = path;
     candidate.language = name->language;
-    sorted.emplace(std::tuple(name->level, name->problem, name->sample, file_name),
-                   FoundCandidate{std::move(candidate), path.string()});
+    candidate.place = path.string();
+    sorted.emplace(std::tuple(name->level, name->problem, name->sample, file_name), std::move(candidate));
   }
   if (error) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", directory.string(), error.message()));
+  std::sort(notes->begin(), notes->end());  // directories are in no order
   Found found;
   for (auto& [order, each] : sorted) found.push_back(std::move(each));
   if (found.empty()) return found;
   KB_ASSIGN_OR_RETURN(const std::string model, RunModel(directory, notes));
-  for (FoundCandidate& each : found) each.candidate.model = model;
+  for (RunCandidate& each : found) each.model = model;
   return found;
 }
 
 void NoteUnlisted(const fs::path& directory, const Found& found, std::vector<std::string>* notes) {
   std::vector<fs::path> listed;
-  for (const FoundCandidate& each : found) listed.push_back(each.candidate.path.lexically_normal());
+  for (const RunCandidate& each : found) listed.push_back(each.path.lexically_normal());
   std::sort(listed.begin(), listed.end());
+  std::vector<std::string> unlisted;
   std::error_code error;
   for (fs::directory_iterator entry(directory, error), end; !error && entry != end; entry.increment(error)) {
     if (LanguageOf(entry->path()).empty()) continue;
     if (std::binary_search(listed.begin(), listed.end(), entry->path().lexically_normal())) continue;
-    notes->push_back(fmt::format("{}: skipped, the manifest does not list it", entry->path().string()));
+    unlisted.push_back(fmt::format("{}: skipped, the manifest does not list it", entry->path().string()));
   }
+  std::sort(unlisted.begin(), unlisted.end());  // directories are in no order
+  notes->insert(notes->end(), unlisted.begin(), unlisted.end());
 }
 
 Result<Found> ReadDirectory(const fs::path& directory, std::vector<std::string>* notes) {
@@ -98,7 +102,8 @@ Result<Found> ReadDirectory(const fs::path& directory, std::vector<std::string>*
   }
   if (!has_array && !has_lines) return ReadRunDirectory(directory, notes);
   const std::string model = NameOf(directory);
-  KB_ASSIGN_OR_RETURN(Found found, has_array ? ReadCandidateArray(array, model) : ReadCandidateLines(lines, model));
+  KB_ASSIGN_OR_RETURN(Found found,
+                      has_array ? ReadCandidateArray(array, model, notes) : ReadCandidateLines(lines, model, notes));
   NoteUnlisted(directory, found, notes);
   return found;
 }
@@ -110,8 +115,8 @@ Result<Found> ReadAny(const fs::path& path, std::vector<std::string>* notes) {
     return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file or directory", path.string()));
   }
   const std::string extension = path.extension();
-  if (extension == ".jsonl" || extension == ".ndjson") return ReadCandidateLines(path, NameOf(path));
-  if (extension == ".json") return ReadCandidateArray(path, NameOf(path));
+  if (extension == ".jsonl" || extension == ".ndjson") return ReadCandidateLines(path, NameOf(path), notes);
+  if (extension == ".json") return ReadCandidateArray(path, NameOf(path), notes);
   return Fail(ErrorCode::kUsage, fmt::format("{} lists no candidates: give a KernelBench run directory, a directory "
                                              "with manifest.json or manifest.jsonl, or a .jsonl file",
                                              path.string()));
@@ -119,16 +124,19 @@ Result<Found> ReadAny(const fs::path& path, std::vector<std::string>* notes) {
 
 Status CheckUnique(const Found& found) {
   using Key = std::tuple<std::string_view, std::string_view, int>;
-  std::map<Key, const FoundCandidate*> seen;
-  for (const FoundCandidate& each : found) {
-    const RunCandidate& candidate = each.candidate;
-    const auto [first, is_new] = seen.emplace(Key(candidate.model, candidate.problem, candidate.sample), &each);
+  std::map<Key, const RunCandidate*> seen;
+  for (const RunCandidate& each : found) {
+    const auto [first, is_new] = seen.emplace(Key(each.model, each.problem, each.sample), &each);
     if (is_new) continue;
     return Fail(ErrorCode::kUsage,
                 fmt::format("{} and {} are both sample {} of {} for problem {}: give each its own `sample`",
-                            first->second->place, each.place, candidate.sample, candidate.model, candidate.problem));
+                            first->second->place, each.place, each.sample, each.model, each.problem));
   }
   return {};
+}
+
+RunSource TooLong(uintmax_t bytes) {
+  return {"", fmt::format("its source is {} bytes long; a candidate may have {}", bytes, kMaxCandidateBytes)};
 }
 
 // Takes `word` from the beginning of `text`.
@@ -167,10 +175,8 @@ std::string MakeKernelName(const KernelName& name) {
 }
 
 Result<std::vector<RunCandidate>> ReadCandidates(const fs::path& path, std::vector<std::string>* notes) {
-  std::vector<std::string> found_notes;
-  KB_ASSIGN_OR_RETURN(Found found, ReadAny(path, &found_notes));
-  std::sort(found_notes.begin(), found_notes.end());  // directories are in no order
-  if (notes) notes->insert(notes->end(), found_notes.begin(), found_notes.end());
+  std::vector<std::string> unread;
+  KB_ASSIGN_OR_RETURN(Found found, ReadAny(path, notes ? notes : &unread));
   if (found.empty()) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{} holds no candidate: its files must be called level_{{L}}_problem_{{P}}_sample_{{S}}_"
@@ -178,14 +184,18 @@ Result<std::vector<RunCandidate>> ReadCandidates(const fs::path& path, std::vect
                             path.string()));
   }
   KB_RETURN_IF_ERROR(CheckUnique(found));
-  std::vector<RunCandidate> candidates;
-  candidates.reserve(found.size());
-  for (FoundCandidate& each : found) candidates.push_back(std::move(each.candidate));
-  return candidates;
+  return found;
 }
 
-Result<std::string> ReadSource(const RunCandidate& candidate) {
-  if (!candidate.offset) return ReadFile(candidate.path, kMaxCandidateBytes);
+Result<RunSource> ReadSource(const RunCandidate& candidate) {
+  if (!candidate.has_code) return RunSource{"", "its row in the list holds no code"};
+  if (!candidate.offset) {
+    std::error_code error;
+    const uintmax_t bytes = fs::file_size(candidate.path, error);
+    if (!error && bytes > kMaxCandidateBytes) return TooLong(bytes);
+    KB_ASSIGN_OR_RETURN(std::string text, ReadFile(candidate.path, kMaxCandidateBytes));
+    return RunSource{std::move(text), ""};
+  }
   const auto fail = [&](const std::string& what) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{}: the line at byte {}: {}", candidate.path.string(), *candidate.offset, what));
@@ -195,11 +205,8 @@ Result<std::string> ReadSource(const RunCandidate& candidate) {
   if (!line) return fail("it is not there any more");
   auto source = InlineSource(*line);
   if (!source) return fail(source.error().message);
-  if (source->size() > kMaxCandidateBytes) {
-    return fail(
-        fmt::format("its source is {} bytes long; a candidate may have {}", source->size(), kMaxCandidateBytes));
-  }
-  return source;
+  if (source->size() > kMaxCandidateBytes) return TooLong(source->size());
+  return RunSource{std::move(*source), ""};
 }
 
 }  // namespace kb

@@ -23,16 +23,23 @@ struct RunCandidate {
   std::filesystem::path path;     // the candidate's file, or the .jsonl file that holds its source
   std::optional<int64_t> offset;  // of the line with the source; absent if `path` is the candidate itself
   std::string language = "py";    // "py", "cpp" or "cu": what the source's file would be called
+  bool has_code = true;           // false: an attempt that its list has no code of
+  std::string place;              // for messages: the file, and the line or entry in it
 };
 
 // In order: KernelBench's files by level, problem and sample, the others as they are listed. A text goes into `notes`
-// for everything that is left out or had to be guessed. Errors are kUsage and name the file and the line: what cannot
-// be read, a wrong type, no candidate at all, and two candidates with the same model, problem and sample.
+// for everything that is left out or had to be guessed; those of a list's rows that cannot be used name file and line.
+// Errors are kUsage: what cannot be read, no candidate at all, and two candidates with the same model, problem and
+// sample.
 Result<std::vector<RunCandidate>> ReadCandidates(const std::filesystem::path& path,
                                                  std::vector<std::string>* notes = nullptr);
 
-// The candidate's source, at most kMaxCandidateBytes long; longer is a usage error.
-Result<std::string> ReadSource(const RunCandidate& candidate);
+// The candidate's text, or why there is none that could be judged. Errors: it cannot be read any more.
+struct RunSource {
+  std::string text;
+  std::string rejection;  // one sentence; empty if there is a text
+};
+Result<RunSource> ReadSource(const RunCandidate& candidate);
 
 // Level, problem and sample of a name as KernelBench gives it; absent for any other name.
 struct KernelName {

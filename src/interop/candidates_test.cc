@@ -62,7 +62,7 @@ TEST_F(CandidatesTest, AKernelBenchRunDirectory) {
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_THAT(Names(*read), ElementsAre("google/gemma: 2 1/3 0 cu", "google/gemma: 2 1/19 0 py",
                                         "google/gemma: 2 1/19 1 py", "google/gemma: 2 2/1 0 cpp"));
-  EXPECT_EQ(ReadSource(read->at(1)).value(), "a");
+  EXPECT_EQ(ReadSource(read->at(1))->text, "a");
   EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("problem_4"), HasSubstr("no file")), HasSubstr("99999999999"),
                                  HasSubstr("problem_x"), HasSubstr("notes.txt")));
 }
@@ -107,7 +107,7 @@ TEST_F(CandidatesTest, AManifest) {
   const auto array = ReadCandidates(root() / "m", &notes);
   ASSERT_TRUE(array) << array.error().message;
   EXPECT_THAT(Names(*array), ElementsAre("x 1/19 3 py", "m 2/7 0 cu"));
-  EXPECT_EQ(ReadSource(array->at(0)).value(), "a");
+  EXPECT_EQ(ReadSource(array->at(0))->text, "a");
   EXPECT_THAT(notes, ElementsAre(HasSubstr("forgotten.py")));
 
   Write("m/manifest.jsonl", first + "\n" + second + "\n");
@@ -126,17 +126,48 @@ TEST_F(CandidatesTest, LinesWithSourcesAreReadWhenAsked) {
   const auto read = ReadCandidates(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_THAT(Names(*read), ElementsAre("mine 1/1 0 py", "mine 1/2 1 cu", "mine 1/3 0 cpp", "mine 1/4 0 py"));
-  EXPECT_EQ(ReadSource(read->at(0)).value(), "first");
-  EXPECT_EQ(ReadSource(read->at(1)).value(), odd["kernel"]);
-  EXPECT_EQ(ReadSource(read->at(2)).value(), "");
-  EXPECT_EQ(ReadSource(read->at(3)).value(), "last");
+  EXPECT_EQ(ReadSource(read->at(0))->text, "first");
+  EXPECT_EQ(ReadSource(read->at(1))->text, odd["kernel"]);
+  EXPECT_EQ(ReadSource(read->at(2))->text, "");
+  EXPECT_EQ(ReadSource(read->at(3))->text, "last");
   Write("mine.jsonl", "");
   EXPECT_THAT(ReadSource(read->at(3)).error().message, HasSubstr("not there any more"));
   fs::remove(path);
   EXPECT_THAT(ReadSource(read->at(0)).error().message, HasSubstr("mine.jsonl"));
 }
 
-TEST_F(CandidatesTest, SaysWhatIsWrongAndWhere) {
+TEST_F(CandidatesTest, ARowWithoutCodeIsAnAttempt) {
+  for (const char* code : {R"("code": null)", R"("code": "")", R"("code": NaN)", R"("speedup": 1.5)",
+                           R"("code": null, "language": "rust")", R"("path": null)", R"("kernel": "", "path": "")"}) {
+    const fs::path path =
+        Write("list.jsonl", std::string(R"({"problem": "1/22", )") + code + "}\n" +
+                                R"({"problem": "1/19", "kernel": null, "code": "x", "speedup": -Infinity})");
+    std::vector<std::string> notes;
+    const auto read = ReadCandidates(path, &notes);
+    ASSERT_TRUE(read) << code << ": " << read.error().message;
+    EXPECT_THAT(Names(*read), ElementsAre("list 1/22 0 py", "list 1/19 0 py")) << code;
+    EXPECT_THAT(notes, IsEmpty());
+    EXPECT_EQ(ReadSource(read->at(0))->text, "");
+    EXPECT_THAT(ReadSource(read->at(0))->rejection, HasSubstr("holds no code")) << code;
+    EXPECT_EQ(ReadSource(read->at(1))->text, "x");
+    EXPECT_EQ(ReadSource(read->at(1))->rejection, "");
+  }
+  const auto array = ReadCandidates(Write("m.json", R"([{"problem": "1/1", "path": null}])"));
+  ASSERT_TRUE(array) << array.error().message;
+  EXPECT_THAT(ReadSource(array->at(0))->rejection, HasSubstr("holds no code"));
+  const std::string empty = "{\"problem\": \"1/1\", \"code\": null}\n";
+  EXPECT_THAT(ErrorOf(Write("twice.jsonl", empty + empty)),
+              AllOf(HasSubstr("twice.jsonl:1"), HasSubstr("twice.jsonl:2")))
+      << "they cannot be told apart";
+}
+
+TEST_F(CandidatesTest, HalfASurrogatePairIsReplaced) {
+  const auto read = ReadCandidates(Write("list.jsonl", R"({"problem": "1/1", "code": "# \ud800 \ud83d\ude00"})"));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(ReadSource(read->at(0))->text, "# \xEF\xBF\xBD \xF0\x9F\x98\x80");
+}
+
+TEST_F(CandidatesTest, ARowThatCannotBeUsedIsNamedAndLosesNoOther) {
   Write("there.py", "");
   Write("there.txt", "");
   const std::pair<std::string, const char*> kCases[] = {
@@ -154,7 +185,6 @@ TEST_F(CandidatesTest, SaysWhatIsWrongAndWhere) {
       {R"({"problem": "1/1", "model": 4, "source": "x"})", "`model` is no text"},
       {R"({"problem": "1/1", "source": ["x"]})", "`source` is no text"},
       {R"({"problem": "1/1", "source": "x", "language": "rust"})", "`language` rust"},
-      {R"({"problem": "1/1"})", "needs a `path` or a `source`"},
       {R"({"problem": "1/1", "path": "missing.py"})", "`path` missing.py names no file"},
       {R"({"problem": "1/1", "path": "C:\\runs\\a.py"})", "names no file"},
       {R"({"problem": "1/1", "path": "/etc/passwd"})", "names no file in"},
@@ -163,8 +193,15 @@ TEST_F(CandidatesTest, SaysWhatIsWrongAndWhere) {
       {R"({"problem": "1/1", "path": "there.txt"})", "neither a .py"},
   };
   for (const auto& [line, said] : kCases) {
-    const fs::path path = Write("list.jsonl", "{\"problem\": \"2/1\", \"source\": \"\"}\n" + line + "\n");
-    EXPECT_THAT(ErrorOf(path), AllOf(HasSubstr("list.jsonl:2: "), HasSubstr(said))) << line;
+    const std::string good = R"({"problem": "2/1", "source": "x"})";
+    const fs::path path = Write("list.jsonl", good + "\n" + line + "\n" + R"({"problem": "2/2", "source": "y"})");
+    std::vector<std::string> notes;
+    const auto read = ReadCandidates(path, &notes);
+    ASSERT_TRUE(read) << line << ": " << read.error().message;
+    EXPECT_THAT(Names(*read), ElementsAre("list 2/1 0 py", "list 2/2 0 py")) << line;
+    EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("list.jsonl:2: left out, "), HasSubstr(said)))) << line;
+    EXPECT_THAT(ErrorOf(Write("list.jsonl", line)), AllOf(HasSubstr("no candidate that can be used (1 left out)"),
+                                                          HasSubstr("list.jsonl:1"), HasSubstr(said)));
   }
   EXPECT_THAT(ErrorOf(Write("m.json", R"([{"problem": "1/1", "source": "x"}])")),
               AllOf(HasSubstr("m.json, entry 1"), HasSubstr("belong in a .jsonl")));
@@ -187,19 +224,33 @@ TEST_F(CandidatesTest, TwoOfTheSameSampleAreNamedBoth) {
               AllOf(HasSubstr("twice.jsonl:1"), HasSubstr("twice.jsonl:3")));
 }
 
-TEST_F(CandidatesTest, LongSourcesAndLongLinesAreRefused) {
+TEST_F(CandidatesTest, LongSourcesAreRejectedAndLongLinesLeftOut) {
   const fs::path path =
       Write("long.jsonl", json{{"problem", "1/1"}, {"source", std::string(kMaxCandidateBytes, 'x')}}.dump() + "\n" +
                               json{{"problem", "1/2"}, {"source", std::string(kMaxCandidateBytes + 1, 'x')}}.dump());
   const auto read = ReadCandidates(path);
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(ReadSource(read->at(0))->size(), kMaxCandidateBytes);
-  EXPECT_THAT(ReadSource(read->at(1)).error().message, HasSubstr("a candidate may have"));
+  EXPECT_EQ(ReadSource(read->at(0))->text.size(), kMaxCandidateBytes);
+  EXPECT_EQ(ReadSource(read->at(0))->rejection, "");
+  EXPECT_EQ(ReadSource(read->at(1))->text, "");
+  EXPECT_THAT(ReadSource(read->at(1))->rejection, HasSubstr("a candidate may have"));
+  Write("run/level_1_problem_1_sample_0_kernel.py", std::string(kMaxCandidateBytes + 1, 'x'));
+  EXPECT_THAT(ReadSource(ReadCandidates(root() / "run")->at(0))->rejection, HasSubstr("a candidate may have"));
   {
     std::ofstream endless(root() / "endless.jsonl");
     endless << "\n" << std::string(kMaxLineBytes + 1, ' ');
   }
   EXPECT_THAT(ErrorOf(root() / "endless.jsonl"), AllOf(HasSubstr("endless.jsonl:2"), HasSubstr("longer than")));
+  const std::string good = json{{"problem", "1/1"}, {"source", "x"}}.dump();
+  {
+    std::ofstream between(root() / "between.jsonl");
+    between << std::string(2 * kMaxLineBytes + 3, 'y') << "\n" << good;
+  }
+  std::vector<std::string> notes;
+  const auto after = ReadCandidates(root() / "between.jsonl", &notes);
+  ASSERT_TRUE(after) << after.error().message;
+  EXPECT_EQ(ReadSource(after->at(0))->text, "x");
+  EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("between.jsonl:1: left out"), HasSubstr("longer than"))));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 namespace kb {
@@ -30,13 +31,15 @@ Result<std::optional<std::string_view>> LineReader::Next() {
     return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path_.string(), strerror(errno)));
   }
   ++number_;
-  if (stream_.eof() && got == 0) return std::optional<std::string_view>();
-  if (stream_.fail()) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{}:{}: the line is longer than {} bytes", path_.string(), number_, kMaxLineBytes));
-  }
   next_ += got;
-  return std::string_view(buffer_.get(), static_cast<size_t>(stream_.eof() ? got : got - 1));
+  too_long_ = false;
+  if (stream_.eof() && got == 0) return std::optional<std::string_view>();
+  if (!stream_.fail()) return std::string_view(buffer_.get(), static_cast<size_t>(stream_.eof() ? got : got - 1));
+  too_long_ = true;
+  stream_.clear();
+  stream_.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  next_ += stream_.gcount();
+  return std::string_view(buffer_.get(), static_cast<size_t>(got));
 }
 
 }  // namespace kb

@@ -16,6 +16,8 @@ namespace fs = std::filesystem;
 
 constexpr auto kSourceKeys = {"source", "kernel", "code", "kernel_src"};
 
+constexpr char kNoObject[] = "it is no JSON object in UTF-8";
+
 // The first of the keys that is there, each a name for the same thing.
 template <typename Read>
 auto FirstOf(const Json& entry, std::initializer_list<const char*> keys, Read read) -> decltype(read(entry, "")) {
@@ -59,13 +61,22 @@ Result<std::string> InlineLanguage(const Json& entry) {
   return Fail(ErrorCode::kUsage, fmt::format("`language` {} is none of py, cpp and cu", *language));
 }
 
+// The first of its texts that is not empty: an answer without code is written as null or "" under any of the names.
+Result<std::optional<std::string>> SourceOf(const Json& entry) {
+  for (const char* key : kSourceKeys) {
+    KB_ASSIGN_OR_RETURN(auto source, TextMember(entry, key));
+    if (source && !source->empty()) return source;
+  }
+  return std::optional<std::string>();
+}
+
 Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const std::string& model,
                                 std::optional<int64_t> offset) {
-  if (!entry.is_object()) return Fail(ErrorCode::kUsage, "it is no JSON object in UTF-8");
+  if (!entry.is_object()) return Fail(ErrorCode::kUsage, kNoObject);
   RunCandidate candidate;
   KB_ASSIGN_OR_RETURN(const auto own_model, FirstOf(entry, {"model", "model_name"}, TextMember));
   KB_ASSIGN_OR_RETURN(const auto sample, FirstOf(entry, {"sample", "sample_id"}, CountMember));
-  KB_ASSIGN_OR_RETURN(const auto source, FirstOf(entry, kSourceKeys, TextMember));
+  KB_ASSIGN_OR_RETURN(const auto source, SourceOf(entry));
   KB_ASSIGN_OR_RETURN(const auto path, TextMember(entry, "path"));
   KB_ASSIGN_OR_RETURN(candidate.problem, ProblemOf(entry));
   candidate.model = own_model.value_or(model);
@@ -76,9 +87,14 @@ Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const s
     KB_ASSIGN_OR_RETURN(candidate.language, InlineLanguage(entry));
     return candidate;
   }
-  if (!path) {
-    return Fail(ErrorCode::kUsage, offset ? "it needs a `path` or a `source`"
-                                          : "it needs a `path`; sources in the list itself belong in a .jsonl file");
+  if (source && !path) {
+    return Fail(ErrorCode::kUsage, "it needs a `path`; sources in the list itself belong in a .jsonl file");
+  }
+  if (!path || path->empty()) {
+    candidate.path = list;
+    candidate.language = InlineLanguage(entry).value_or("py");
+    candidate.has_code = false;
+    return candidate;
   }
   KB_ASSIGN_OR_RETURN(candidate.path, ResolvePath(list.parent_path(), *path));
   candidate.language = LanguageOf(candidate.path);
@@ -88,9 +104,28 @@ Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const s
   return candidate;
 }
 
-tl::unexpected<Error> FailAt(const std::string& place, const Error& error) {
-  return Fail(error.code, fmt::format("{}: {}", place, error.message));
-}
+// What one list holds.
+struct Listed {
+  std::vector<RunCandidate> found;
+  std::vector<std::string> left_out;
+
+  void Add(Result<RunCandidate> candidate, std::string place) {
+    if (!candidate) {
+      left_out.push_back(fmt::format("{}: left out, {}", place, candidate.error().message));
+      return;
+    }
+    candidate->place = std::move(place);
+    found.push_back(std::move(*candidate));
+  }
+
+  // An error if nothing can be used.
+  Result<std::vector<RunCandidate>> End(const fs::path& list, std::vector<std::string>* notes) {
+    notes->insert(notes->end(), left_out.begin(), left_out.end());
+    if (!found.empty() || left_out.empty()) return std::move(found);
+    return Fail(ErrorCode::kUsage, fmt::format("{} holds no candidate that can be used ({} left out); the first is {}",
+                                               list.string(), left_out.size(), left_out.front()));
+  }
+};
 
 }  // namespace
 
@@ -105,37 +140,39 @@ std::string LanguageOf(const fs::path& file) {
 }
 
 Result<std::string> InlineSource(std::string_view line) {
-  const Json entry = Json::parse(line, nullptr, false);
-  if (!entry.is_object()) return Fail(ErrorCode::kUsage, "it is no JSON object in UTF-8");
-  KB_ASSIGN_OR_RETURN(const auto source, FirstOf(entry, kSourceKeys, TextMember));
+  const auto entry = ParseJson(line);
+  if (!entry || !entry->is_object()) return Fail(ErrorCode::kUsage, kNoObject);
+  KB_ASSIGN_OR_RETURN(const auto source, SourceOf(*entry));
   if (!source) return Fail(ErrorCode::kUsage, "it has no `source` any more");
   return *source;
 }
 
-Result<std::vector<FoundCandidate>> ReadCandidateArray(const fs::path& path, const std::string& model) {
+Result<std::vector<RunCandidate>> ReadCandidateArray(const fs::path& path, const std::string& model,
+                                                     std::vector<std::string>* notes) {
   KB_ASSIGN_OR_RETURN(const Json list, ReadJsonFile(path));
   if (!list.is_array()) return Fail(ErrorCode::kUsage, fmt::format("{} is no array of candidates", path.string()));
-  std::vector<FoundCandidate> found;
-  for (const Json& entry : list) {
-    const std::string place = fmt::format("{}, entry {}", path.string(), found.size() + 1);
-    auto candidate = ParseEntry(entry, path, model, std::nullopt);
-    if (!candidate) return FailAt(place, candidate.error());
-    found.push_back({std::move(*candidate), place});
+  Listed listed;
+  for (size_t i = 0; i < list.size(); ++i) {
+    listed.Add(ParseEntry(list[i], path, model, std::nullopt), fmt::format("{}, entry {}", path.string(), i + 1));
   }
-  return found;
+  return listed.End(path, notes);
 }
 
-Result<std::vector<FoundCandidate>> ReadCandidateLines(const fs::path& path, const std::string& model) {
+Result<std::vector<RunCandidate>> ReadCandidateLines(const fs::path& path, const std::string& model,
+                                                     std::vector<std::string>* notes) {
   KB_ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(path));
-  std::vector<FoundCandidate> found;
+  Listed listed;
   for (;;) {
     KB_ASSIGN_OR_RETURN(const auto line, lines.Next());
-    if (!line) return found;
-    if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string place = fmt::format("{}:{}", path.string(), lines.number());
-    auto candidate = ParseEntry(Json::parse(*line, nullptr, false), path, model, lines.offset());
-    if (!candidate) return FailAt(place, candidate.error());
-    found.push_back({std::move(*candidate), place});
+    if (!line) return listed.End(path, notes);
+    std::string place = fmt::format("{}:{}", path.string(), lines.number());
+    if (lines.too_long()) {
+      listed.Add(Fail(ErrorCode::kUsage, fmt::format("the line is longer than {} bytes", kMaxLineBytes)),
+                 std::move(place));
+    } else if (line->find_first_not_of(" \t\r") != std::string_view::npos) {
+      const auto entry = ParseJson(*line);
+      listed.Add(ParseEntry(entry ? *entry : Json(), path, model, lines.offset()), std::move(place));
+    }
   }
 }
 

@@ -12,14 +12,12 @@
 
 namespace kb {
 
-struct FoundCandidate {
-  RunCandidate candidate;
-  std::string place;  // for messages: the file, and the line in it
-};
-
-// Entries without a model are `model`'s. Paths are relative to the file's directory and stay in it.
-Result<std::vector<FoundCandidate>> ReadCandidateArray(const std::filesystem::path& path, const std::string& model);
-Result<std::vector<FoundCandidate>> ReadCandidateLines(const std::filesystem::path& path, const std::string& model);
+// Entries without a model are `model`'s. Paths are relative to the file's directory and stay in it. An entry is judged
+// by itself: one that cannot be used is left out, and a note says where it is and what is wrong with it.
+Result<std::vector<RunCandidate>> ReadCandidateArray(const std::filesystem::path& path, const std::string& model,
+                                                     std::vector<std::string>* notes);
+Result<std::vector<RunCandidate>> ReadCandidateLines(const std::filesystem::path& path, const std::string& model,
+                                                     std::vector<std::string>* notes);
 
 // The source in one line of JSON.
 Result<std::string> InlineSource(std::string_view line);

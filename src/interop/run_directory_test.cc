@@ -91,7 +91,7 @@ TEST_F(RunDirectoryTest, OneModelOnOneLevelIsOneDirectory) {
   ASSERT_EQ(candidates->size(), 4u);
   EXPECT_EQ(candidates->at(0).model, "m");
   EXPECT_EQ(candidates->at(0).problem, "1/3");
-  EXPECT_EQ(ReadSource(candidates->at(0)).value(), "source of 1/3\n");
+  EXPECT_EQ(ReadSource(candidates->at(0))->text, "source of 1/3\n");
   const auto original = ReadOriginalRun(Path("out"));
   ASSERT_TRUE(original) << original.error().message;
   EXPECT_EQ(original->level, 1);
