@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 #include <optional>
 
 namespace kb {
 namespace {
 
 constexpr std::string_view kBlank = " \t";
+constexpr int kDeepestMarkdown = 3;  // a block of Markdown in a block of Markdown
 
 std::string_view TrimBlank(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
@@ -67,10 +69,14 @@ std::optional<Fence> FenceOf(std::string_view line) {
   return fence;
 }
 
-bool IsCpp(std::string_view info) {
-  const std::string_view word = info.substr(0, std::min(info.find_first_of(" :{,"), info.size()));
-  constexpr std::string_view kNames[] = {"c", "cc", "cpp", "c++", "cxx", "cuda", "cu", "cuda-cpp", "cuda-c++", "hip"};
-  return std::find(std::begin(kNames), std::end(kNames), word) != std::end(kNames);
+// The language that an opening fence names.
+std::string_view FirstWord(std::string_view info) {
+  return info.substr(0, std::min(info.find_first_of(" :{,"), info.size()));
+}
+
+bool IsMarkdown(std::string_view info) {
+  constexpr std::string_view kNames[] = {"markdown", "md", "mdown", "mkd", "mdx", "gfm"};
+  return std::find(std::begin(kNames), std::end(kNames), FirstWord(info)) != std::end(kNames);
 }
 
 // A sentence that follows a closing fence on its line, rather than a language with a file or attributes.
@@ -110,7 +116,7 @@ class BlockReader {
           return Add(fence, begin, at, false), at;
         }
       }
-      if (!IsCpp(fence.info)) strings.Feed(lines_[at]);
+      if (!IsCpp(fence.info) && !IsMarkdown(fence.info)) strings.Feed(lines_[at]);
     }
     // No fence outside of strings: rather a quote that was misread than a string with half of the answer in it.
     if (inside_string) return Add(fence, begin, *inside_string, true), *inside_string + 1;
@@ -192,7 +198,34 @@ bool EndsInsidePythonString(std::string_view text) {
   return strings.open();
 }
 
-std::vector<CodeBlock> FencedBlocks(std::string_view text) { return BlockReader(text).Read(); }
+bool IsCpp(std::string_view info) {
+  constexpr std::string_view kNames[] = {"c", "cc", "cpp", "c++", "cxx", "cuda", "cu", "cuda-cpp", "cuda-c++", "hip"};
+  return std::find(std::begin(kNames), std::end(kNames), FirstWord(info)) != std::end(kNames);
+}
+
+bool HoldsFences(std::string_view text) {
+  PythonStrings strings;
+  for (const std::string_view line : SplitLines(text)) {
+    if (!strings.open() && FenceOf(line)) return true;
+    strings.Feed(line);
+  }
+  return false;
+}
+
+std::vector<CodeBlock> CodeBlocks(std::string_view text) {
+  std::vector<CodeBlock> blocks = BlockReader(text).Read();
+  for (int depth = 0; depth < kDeepestMarkdown; ++depth) {
+    std::vector<CodeBlock> inside;
+    for (CodeBlock& block : blocks) {
+      const bool text_inside = IsMarkdown(block.info) || (!IsCpp(block.info) && HoldsFences(block.text));
+      std::vector<CodeBlock> inner = text_inside ? BlockReader(block.text).Read() : std::vector<CodeBlock>();
+      if (inner.empty()) inner.push_back(std::move(block));
+      std::move(inner.begin(), inner.end(), std::back_inserter(inside));
+    }
+    blocks = std::move(inside);
+  }
+  return blocks;
+}
 
 std::vector<CodeBlock> UnfencedBlocks(std::string_view text, bool python) {
   std::vector<CodeBlock> blocks;

@@ -19,7 +19,14 @@ std::vector<std::string_view> SplitLines(std::string_view text);
 
 // The blocks between fences of three or more backticks or tildes, in order. A fence inside a triple-quoted string of
 // Python does not close a block; a fence that opens with a language inside a block ends it as one that was not closed.
-std::vector<CodeBlock> FencedBlocks(std::string_view text);
+// Of a block that is Markdown itself the blocks inside are given: an answer may be wrapped as a whole.
+std::vector<CodeBlock> CodeBlocks(std::string_view text);
+
+// Whether a line opens or closes a fence outside of Python's triple-quoted strings, which no line of code does.
+bool HoldsFences(std::string_view text);
+
+// Whether what follows an opening fence names C++ or CUDA.
+bool IsCpp(std::string_view info);
 
 // Runs of lines that look like Python, or like C++, between lines that look like prose. `closed` is false for one that
 // goes on to the end of the text.

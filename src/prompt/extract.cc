@@ -8,6 +8,7 @@
 #include <regex>
 #include <vector>
 
+#include "prompt/block_choice.h"
 #include "prompt/code_blocks.h"
 
 namespace kb {
@@ -53,51 +54,6 @@ std::optional<std::string> WithoutReasoning(std::string text) {
   return text;
 }
 
-bool Matches(const std::string& text, const std::regex& pattern) {
-  // Line by line: std::regex recurses, and a line of a megabyte would take the stack with it.
-  for (const std::string_view line : SplitLines(text)) {
-    if (line.size() < 4096 && std::regex_search(line.begin(), line.end(), pattern)) return true;
-  }
-  return false;
-}
-
-// int kb_forward(...) with a body; a declaration alone ends with a semicolon.
-bool DefinesForward(const std::string& text) {
-  static const std::regex kName(R"(\bkb_forward\s*\()");
-  if (!Matches(text, kName)) return false;
-  for (size_t at = 0; (at = text.find("kb_forward", at)) != std::string::npos; at += 10) {
-    const size_t open = text.find_first_not_of(" \t\n", at + 10);
-    if (open == std::string::npos || text[open] != '(') continue;
-    const size_t close = text.find(')', open);
-    if (close == std::string::npos) continue;
-    const size_t next = text.find_first_not_of(" \t\n", close + 1);
-    if (next != std::string::npos && (text[next] == '{' || text.compare(next, 8, "noexcept") == 0)) return true;
-  }
-  return false;
-}
-
-bool Defines(const std::string& text, const Target& target) {
-  static const std::regex kClass(R"(^(class\s+ModelNew\b|ModelNew\s*=[^=]))");
-  return target.backend == Backend::kNative ? DefinesForward(text) : Matches(text, kClass);
-}
-
-// Whether it can be a whole file: fragments ("the rest as before") follow a full version in many answers.
-bool StandsAlone(const std::string& text, const Target& target) {
-  static const std::regex kLeftOut(R"(^\s*(#|//)\s*(\.\.\.|…))");
-  if (Matches(text, kLeftOut)) return false;
-  if (target.backend == Backend::kNative) return text.find("kernelbench/kernel.h") != std::string::npos;
-  static const std::regex kImport(R"(^(import|from)\s+torch\b)");
-  return Matches(text, kImport);
-}
-
-// A first line that is only the name of a file.
-std::string WithoutFileName(const std::string& text) {
-  static const std::regex kName(R"(^[\w./-]+\.(py|cpp|cc|cu|cuh|h)\s*$)");
-  const std::string first = text.substr(0, text.find('\n'));
-  if (first.size() > 200 || !std::regex_match(first, kName)) return text;
-  return text.substr(std::min(first.size() + 1, text.size()));
-}
-
 class Extractor {
  public:
   Extractor(const Target& target, bool cut_off) : target_(target), cut_off_(cut_off) {}
@@ -106,12 +62,12 @@ class Extractor {
     const std::string plain = WithPlainLineEnds(answer);
     auto text = WithoutReasoning(plain);
     if (!text) {  // never closed: either it went on to the limit, or the closing tag was forgotten
-      const auto found = cut_off_ ? std::nullopt : FromFences(FencedBlocks(plain));
+      const auto found = cut_off_ ? std::nullopt : FromFences(CodeBlocks(plain));
       if (found && found->ok()) return *found;
       return End(ExtractOutcome::kTruncated, "", "", "the answer ends inside its reasoning");
     }
     if (auto found = FromJson(*text)) return *found;
-    const std::vector<CodeBlock> fenced = FencedBlocks(*text);
+    const std::vector<CodeBlock> fenced = CodeBlocks(*text);
     if (auto found = FromFences(fenced)) return *found;
     if (auto found = FromPlainText(*text)) return *found;
     return Nothing(fenced, *text);
@@ -126,10 +82,8 @@ class Extractor {
   std::optional<std::string> SourceIn(const json& value, int depth) const {
     if (value.is_string()) {
       const std::string text = WithPlainLineEnds(value.get<std::string>());
-      for (const CodeBlock& block : FencedBlocks(text)) {
-        if (block.closed && Defines(block.text, target_)) return WithoutFileName(block.text);
-      }
-      return Defines(text, target_) ? std::optional(text) : std::nullopt;
+      if (const auto fenced = ChooseBlocks(CodeBlocks(text), target_, false)) return fenced->source;
+      return DefinesEntryPoint(text, target_) ? std::optional(text) : std::nullopt;
     }
     if (!value.is_structured() || depth == kDeepestJson) return std::nullopt;
     std::optional<std::string> found;
@@ -141,7 +95,7 @@ class Extractor {
 
   std::optional<Extraction> FromJson(const std::string& text) const {
     std::vector<std::string> places = {text};
-    for (const CodeBlock& block : FencedBlocks(text)) {
+    for (const CodeBlock& block : CodeBlocks(text)) {
       if (block.closed && (block.info.empty() || block.info.starts_with("json"))) places.push_back(block.text);
     }
     for (const std::string& place : places) {
@@ -165,38 +119,27 @@ class Extractor {
   }
 
   std::optional<Extraction> FromFences(const std::vector<CodeBlock>& blocks) const {
-    const CodeBlock* best = nullptr;
-    bool best_stands = false;
-    for (const CodeBlock& block : blocks) {
-      if (!block.closed || !Defines(block.text, target_)) continue;
-      const bool stands = StandsAlone(block.text, target_);
-      if (best != nullptr && best_stands && !stands) continue;
-      best = &block;
-      best_stands = stands;
+    const bool cut = !blocks.empty() && !blocks.back().closed;
+    const auto closed = ChooseBlocks(blocks, target_, false);
+    // A sketch that the answer's end follows in the middle of code may be what that code was to fill in.
+    if (closed && !(closed->sketch && cut)) return End(ExtractOutcome::kFound, closed->source, "fence", "");
+    if (cut) {
+      return End(ExtractOutcome::kTruncated, WithoutFileName(blocks.back().text), "fence",
+                 "the answer ends inside its code: the last fence is never closed");
     }
-    if (best != nullptr) return End(ExtractOutcome::kFound, WithoutFileName(best->text), "fence", "");
-    if (blocks.empty() || blocks.back().closed) {
-      for (const CodeBlock& block : blocks) {  // closed by the next one's opening fence
-        if (!block.closed && Defines(block.text, target_))
-          return End(ExtractOutcome::kFound, WithoutFileName(block.text), "fence", "");
-      }
-      return std::nullopt;
-    }
-    return End(ExtractOutcome::kTruncated, WithoutFileName(blocks.back().text), "fence",
-               "the answer ends inside its code: the last fence is never closed");
+    const auto any = ChooseBlocks(blocks, target_, true);  // closed by the next one's opening fence
+    return any ? std::optional(End(ExtractOutcome::kFound, any->source, "fence", "")) : std::nullopt;
   }
 
   std::optional<Extraction> FromPlainText(const std::string& text) const {
     const std::vector<CodeBlock> blocks = UnfencedBlocks(text, target_.backend != Backend::kNative);
-    for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-      if (!Defines(block->text, target_)) continue;
-      if (!block->closed &&
-          (cut_off_ || (target_.backend != Backend::kNative && EndsInsidePythonString(block->text)))) {
-        return End(ExtractOutcome::kTruncated, block->text, "unfenced", "the answer ends inside its code");
-      }
-      return End(ExtractOutcome::kFound, block->text, "unfenced", "");
+    const auto found = ChooseBlocks(blocks, target_, true);
+    if (!found) return std::nullopt;
+    const CodeBlock& block = blocks[found->block];
+    if (!block.closed && (cut_off_ || (target_.backend != Backend::kNative && EndsInsidePythonString(block.text)))) {
+      return End(ExtractOutcome::kTruncated, block.text, "unfenced", "the answer ends inside its code");
     }
-    return std::nullopt;
+    return End(ExtractOutcome::kFound, found->source, "unfenced", "");
   }
 
   Extraction Nothing(const std::vector<CodeBlock>& fenced, const std::string& text) const {
@@ -205,10 +148,11 @@ class Extractor {
     bool other_kind = false;
     for (const CodeBlock& block : fenced) {
       if (block.text.size() > longest.size()) longest = block.text;
-      other_kind = other_kind || Defines(block.text, other);
+      other_kind = other_kind || DefinesEntryPoint(block.text, other);
     }
     for (const bool python : {true, false}) {
-      for (const CodeBlock& block : UnfencedBlocks(text, python)) other_kind = other_kind || Defines(block.text, other);
+      for (const CodeBlock& block : UnfencedBlocks(text, python))
+        other_kind = other_kind || DefinesEntryPoint(block.text, other);
     }
     if (longest.empty() && !other_kind) {
       return End(ExtractOutcome::kNoCode, "", "", fmt::format("the answer holds no code; {} was asked for", Wanted()));

@@ -2,7 +2,8 @@
 //
 // Models write code in fences of all sorts, several of them, with prose around, drafts and repetitions of the reference
 // between, reasoning before, or without any fence at all; and some answers end in the middle. What is taken is the last
-// complete block that defines the entry point (ModelNew, kb_forward) and stands on its own.
+// complete block that defines the entry point (ModelNew, kb_forward), is more than a sketch and stands on its own, else
+// one with the blocks that define what it needs (block_choice.h).
 #ifndef PROMPT_EXTRACT_H_
 #define PROMPT_EXTRACT_H_
 

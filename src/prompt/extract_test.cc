@@ -99,5 +99,17 @@ TEST(Extract, HostileAnswersEnd) {
   }
 }
 
+// Each block needs the next one's name: all are followed, up to as many as make sense.
+TEST(Extract, ALongChainOfBlocksEnds) {
+  std::string chain;
+  for (int i = 0; i < 2000; ++i) {
+    chain += "```python\nclass ModelNew(B" + std::to_string(i) + "):\n    size = 1\n```\n```python\nB" +
+             std::to_string(i) + " = B" + std::to_string(i + 1) + "\n```\n";
+  }
+  const Extraction got = ExtractCode(chain, TargetOf("triton"));
+  EXPECT_TRUE(got.ok());
+  EXPECT_THAT(got.source, testing::HasSubstr("class ModelNew(B1999)"));
+}
+
 }  // namespace
 }  // namespace kb
