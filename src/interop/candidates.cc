@@ -14,6 +14,7 @@
 #include "interop/line_reader.h"
 #include "interop/listed_candidates.h"
 #include "judge/candidate/candidate.h"
+#include "prompt/extract.h"
 
 namespace kb {
 namespace {
@@ -206,6 +207,7 @@ Result<RunSource> ReadSource(const RunCandidate& candidate) {
   auto source = InlineSource(*line);
   if (!source) return fail(source.error().message);
   if (source->size() > kMaxCandidateBytes) return TooLong(source->size());
+  if (auto code = CodeOfAnswer(*source, "." + candidate.language)) return RunSource{std::move(*code), ""};
   return RunSource{std::move(*source), ""};
 }
 

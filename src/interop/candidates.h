@@ -34,7 +34,8 @@ struct RunCandidate {
 Result<std::vector<RunCandidate>> ReadCandidates(const std::filesystem::path& path,
                                                  std::vector<std::string>* notes = nullptr);
 
-// The candidate's text, or why there is none that could be judged. Errors: it cannot be read any more.
+// The candidate's text, taken out of an answer with fences where a list holds one in place of code; or why there is
+// none that could be judged. Errors: it cannot be read any more.
 struct RunSource {
   std::string text;
   std::string rejection;  // one sentence; empty if there is a text

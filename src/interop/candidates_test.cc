@@ -161,6 +161,25 @@ TEST_F(CandidatesTest, ARowWithoutCodeIsAnAttempt) {
       << "they cannot be told apart";
 }
 
+TEST_F(CandidatesTest, AnAnswerInPlaceOfCodeGivesItsCode) {
+  const std::string module =
+      "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n";
+  const std::string native = "#include <kernelbench/kernel.h>\nint kb_forward(const kb_call* c) { return run(c); }\n";
+  const std::string quoted = "\"\"\"\n```python\n" + module + "```\n\"\"\"\n" + module,
+                    none = "```python\nno candidate\n```";
+  const std::pair<json, std::string> rows[] = {
+      {{{"problem", "1/1"}, {"code", "Sure!\n```python\n" + module + "```\nIt is fast."}}, module},
+      {{{"problem", "1/2"}, {"source", "```cpp\n" + native + "```"}, {"language", "cpp"}}, native},
+      {{{"problem", "1/3"}, {"kernel", "~~~md\n```\n" + module + "```\n~~~\n"}}, module},
+      {{{"problem", "1/4"}, {"code", quoted}}, quoted},
+      {{{"problem", "1/5"}, {"code", none}}, none}};
+  std::string text;
+  for (const auto& [row, code] : rows) text += row.dump() + "\n";
+  const auto read = ReadCandidates(Write("answers.jsonl", text));
+  ASSERT_TRUE(read) << read.error().message;
+  for (size_t i = 0; i < std::size(rows); ++i) EXPECT_EQ(ReadSource(read->at(i))->text, rows[i].second) << i;
+}
+
 TEST_F(CandidatesTest, HalfASurrogatePairIsReplaced) {
   const auto read = ReadCandidates(Write("list.jsonl", R"({"problem": "1/1", "code": "# \ud800 \ud83d\ude00"})"));
   ASSERT_TRUE(read) << read.error().message;

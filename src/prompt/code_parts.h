@@ -19,8 +19,9 @@ struct CodeParts {
   bool broken = false;          // does not follow the grammar, as prose and shell commands do not
 };
 
-// A function is a sketch if its body is `pass`, `...` or a `raise` besides a docstring; a class if its forward() is
-// one, or without forward() all of its methods. A text that is too long or too involved has no parts.
+// A method is a sketch if its body is `pass`, `...` or a `raise` besides a docstring; so is a function, unless it
+// raises something else than NotImplementedError; and so is a class if its forward() is one, or without forward() all
+// of its methods. A text that is too long or too involved has no parts.
 CodeParts PartsOfPython(const std::string& text, ParseBudget* budget);
 
 // The same for C++ and CUDA, where a function whose body returns a constant or throws is a sketch. An include is a name

@@ -75,6 +75,8 @@ TEST(CodePartsTest, SketchesOfPython) {
   };
   for (const char* text : kWhole) EXPECT_THAT(Python(text).sketched_classes, IsEmpty()) << text;
   EXPECT_THAT(Python("@jit\ndef f(x): ...\ndef g(x): return x\n").sketched_functions, ElementsAre("f"));
+  EXPECT_THAT(Python("def f(): raise NotImplementedError\ndef g(x): raise ValueError(x)\n").sketched_functions,
+              ElementsAre("f"));
 }
 
 TEST(CodePartsTest, WhatCppDefinesAndNeeds) {

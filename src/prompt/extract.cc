@@ -10,6 +10,7 @@
 
 #include "prompt/block_choice.h"
 #include "prompt/code_blocks.h"
+#include "prompt/code_parts.h"
 
 namespace kb {
 namespace {
@@ -181,6 +182,15 @@ std::string_view ToString(ExtractOutcome outcome) {
 
 Extraction ExtractCode(std::string_view answer, const Target& target, bool cut_off) {
   return Extractor(target, cut_off).Extract(answer);
+}
+
+std::optional<std::string> CodeOfAnswer(const std::string& text, std::string_view extension) {
+  if (!HoldsFences(WithPlainLineEnds(text))) return std::nullopt;
+  const Target target{extension == ".py" ? Backend::kCuda : Backend::kNative, extension == ".cu"};
+  ParseBudget budget(text.size());
+  const CodeParts parts = extension == ".py" ? PartsOfPython(text, &budget) : PartsOfCpp(text, &budget);
+  Extraction found = parts.broken ? ExtractCode(text, target) : Extraction();
+  return found.ok() ? std::optional(std::move(found.source)) : std::nullopt;
 }
 
 }  // namespace kb

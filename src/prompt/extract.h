@@ -7,6 +7,7 @@
 #ifndef PROMPT_EXTRACT_H_
 #define PROMPT_EXTRACT_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -36,6 +37,10 @@ struct Extraction {
 // `cut_off`: the provider said that the answer reached its limit of tokens, so code that goes on to the very end of an
 // answer without fences is not whole. Takes any bytes; never fails otherwise than by its outcome.
 Extraction ExtractCode(std::string_view answer, const Target& target, bool cut_off = false);
+
+// The code in a text that was to be a source and is an answer with fences; nothing if it reads as source as it stands,
+// or no block in it is a candidate. `extension`: ".py", ".cpp" or ".cu".
+std::optional<std::string> CodeOfAnswer(const std::string& text, std::string_view extension);
 
 }  // namespace kb
 

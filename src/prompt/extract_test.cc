@@ -99,6 +99,30 @@ TEST(Extract, HostileAnswersEnd) {
   }
 }
 
+TEST(Extract, ASourceIsTakenOutOfAnAnswerOnlyIfItIsOne) {
+  const std::string module =
+      "import torch\nclass ModelNew(torch.nn.Module):\n    def forward(self, x):\n        return x\n";
+  const std::string sketch = "import torch\nclass ModelNew(A):\n    def forward(s): pass\n";
+  const std::string native = "#include <kernelbench/kernel.h>\nint kb_forward(const kb_call* c) { return run(c); }\n";
+  const struct {
+    std::string text, extension;
+    std::optional<std::string> code;
+  } cases[] = {
+      {"```python\n" + module + "```", ".py", module},
+      {"Here:\r\n~~~\r\n" + module + "~~~\r\nDone.", ".py", module},
+      {"```py\n" + module + "```\nIn short:\n```py\n" + sketch + "```\n", ".py", module},
+      {"```cpp\n" + native + "```\n", ".cpp", native},
+      {"The kernel:\n```cuda\n" + native + "```\n", ".cu", native},
+      {module, ".py", {}},
+      {"\"\"\"Use:\n```python\n" + module + "```\n\"\"\"\n" + module, ".py", {}},
+      {"/* Was:\n```cpp\n" + native + "```\n*/\n" + native, ".cpp", {}},
+      {"```python\n" + module, ".py", {}},  // cut off
+      {"```python\nprint(1)\n```\n", ".py", {}},
+      {"```cpp\n" + native + "```\n", ".py", {}},
+  };
+  for (const auto& each : cases) EXPECT_EQ(CodeOfAnswer(each.text, each.extension), each.code) << each.text;
+}
+
 // Each block needs the next one's name: all are followed, up to as many as make sense.
 TEST(Extract, ALongChainOfBlocksEnds) {
   std::string chain;
