@@ -107,6 +107,32 @@ TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
   ExpectNoProcessLeft();
 }
 
+TEST_F(RunTest, ARowOfAListLosesNoOther) {
+  const std::string relu = Write("relu.py", kReluProblem);
+  const auto row = [&](int sample, const json& code) {
+    return json{{"problem", relu}, {"sample", sample}, {"code", code}}.dump();
+  };
+  std::string with_nan = row(0, kReluModule);
+  with_nan.insert(with_nan.size() - 1, ", \"speedup\": NaN");
+  const std::string fenced = "Here:\n```python\n" + std::string(kReluModule) + "\n```\n";
+  const std::string list =
+      Write("list.jsonl", "no JSON\n" + with_nan + "\n" + row(1, nullptr) + "\n{\"code\": \"x\"}\n" + row(2, fenced) +
+                              "\n" + row(3, std::string(5 << 20, '#')) + "\n");
+  const Ended judged = Run(Command(list, {"--json"}));
+  EXPECT_EQ(judged.code, 0) << judged;
+  std::map<int, std::string> verdicts, reasons;
+  for (const json& line : judged.Lines()) {
+    verdicts[line.at("sample")] = line.at("verdict");
+    reasons[line.at("sample")] = line.at("reason");
+  }
+  EXPECT_EQ(verdicts, (std::map<int, std::string>{
+                          {0, "correct"}, {1, "static_rejected"}, {2, "correct"}, {3, "static_rejected"}}));
+  EXPECT_THAT(reasons[1], HasSubstr("holds no code"));
+  EXPECT_THAT(reasons[3], HasSubstr("a candidate may have"));
+  EXPECT_THAT(judged.err, testing::AllOf(HasSubstr("list.jsonl:1: left out"), HasSubstr("list.jsonl:4: left out")));
+  EXPECT_EQ(Run(Command(Write("odd.jsonl", "no JSON\n"))).code, 2) << "nothing is left";
+}
+
 TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
   const std::string directory = MakeRun({{"right.py", kReluModule}});
   const std::string broken = Write("broken.py", "raise ValueError('no such luck')\n");
