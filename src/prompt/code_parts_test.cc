@@ -58,8 +58,7 @@ TEST(CodePartsTest, SketchesOfPython) {
   const char* const kSketches[] = {
       "class M:\n    def forward(self, x):\n        pass  # as above\n",
       "class M:\n    def forward(self, x): ...\n",
-      "class M:\n    def __init__(self):\n        self.a = 1\n    def forward(self, x):\n        '''Text.'''\n        "
-      "...\n",
+      "class M:\n    def __init__(self): self.a = 1\n    def forward(self, x):\n        'Text.'\n        ...\n",
       "class M:\n    def forward(self, x):\n        raise NotImplementedError('above')\n",
       "class M:\n    @torch.no_grad()\n    def forward(self, x):\n        return ...\n",
       "class M:\n    ...\n",
