@@ -5,6 +5,7 @@ device is held (capture), the engine compiles it, and the runner later finds the
 import hashlib
 import importlib.machinery
 import importlib.util
+import itertools
 import json
 import os
 import sys
@@ -67,8 +68,9 @@ def capture(library, spec, result_fd):
         name, known = request["name"], key(request)
         if known not in wanted:
             # pybind11 gives a module that is initialised under a name once more to all others of that name.
-            before = sum(each["called"] == name for each in wanted.values())
-            wanted[known] = {**request, "key": known, "called": name, "name": f"{name}_v{before}" if before else name}
+            taken = {each["name"] for each in wanted.values()}
+            free = (f"{name}_v{i}" for i in itertools.count(1))
+            wanted[known] = {**request, "key": known, "name": name if name not in taken else next(n for n in free if n not in taken)}
         return _Unfinished(name)
 
     cpp_extension.load_inline = recording
@@ -80,8 +82,6 @@ def capture(library, spec, result_fd):
         pass
     except BaseException:  # the runner will meet it again and report it as a verdict
         error = traceback.format_exc()
-    for each in wanted.values():
-        del each["called"]
     data = json.dumps({"extensions": list(wanted.values()), "error": error}).encode()
     while data:
         data = data[os.write(result_fd, data):]

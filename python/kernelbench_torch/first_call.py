@@ -48,7 +48,7 @@ def stand_in(spec, device, form=_FORMS[0]):
     dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
     tensor = torch.zeros(spec["bytes"] // dtype.itemsize, dtype=dtype, device=device)
     if dtype.is_floating_point:
-        form(tensor)
+        tensor = form(tensor if dtype.itemsize > 1 else tensor.float()).to(dtype)  # nothing is drawn in a byte
     return tensor.as_strided(spec["shape"], spec["strides"])
 
 

@@ -78,15 +78,20 @@ _CONVOLUTIONS = {torch.convolution, torch.conv1d, torch.conv2d, torch.conv3d}
 
 
 class Windows(TorchFunctionMode):
-    """While it is entered: `bytes`, what the widest convolution takes in fp64 on a CPU, which lays out every window of it for a whole
-    batch (slow_conv2d, slow_conv3d)."""
+    """While it is entered: `bytes`, what the widest convolution takes in fp64 on a CPU, which lays out every window of it, for a whole
+    batch or, with dilation, for one sample. Transposed convolutions are not counted."""
 
-    bytes = 0
+    def __init__(self):
+        super().__init__()
+        self.bytes = 0
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         if function in _CONVOLUTIONS:
             weight = (kwargs or {}).get("weight", args[1] if len(args) > 1 else None)
             batch, spatial = (result.shape[0], result.shape[2:]) if result.dim() == weight.dim() else (1, result.shape[1:])
+            dilation = (kwargs or {}).get("dilation", args[5] if len(args) > 5 else 1)
+            if any(d > 1 for d in (dilation if isinstance(dilation, (list, tuple)) else [dilation])):
+                batch = 1
             self.bytes = max(self.bytes, 8 * batch * math.prod(weight.shape[1:]) * math.prod(spatial))
         return result

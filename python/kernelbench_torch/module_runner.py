@@ -137,7 +137,7 @@ class Runner:
 
     def _compare_state(self):
         """A constructed state is the candidate's own. Where it is to have the reference's values, they are copied into it."""
-        own = self.model.state_dict() if isinstance(self.model, torch.nn.Module) else {}
+        own = tensors_of(self.model.state_dict()) if isinstance(self.model, torch.nn.Module) else {}
         if own.keys() != self.parameters.keys() or any(own[k].shape != v.shape for k, v in self.parameters.items()):
             return False, other_state(own, self.parameters)
         different = [k for k, v in self.parameters.items() if not same_values(own[k], v)]
@@ -209,6 +209,12 @@ class Runner:
 
     def _number(self, value):
         return torch.tensor(value, device=self.device)
+
+
+def tensors_of(state):
+    """Without extra state, and parameters that get their form at the first call."""
+    lazy = torch.nn.parameter.is_lazy
+    return {name: value for name, value in state.items() if isinstance(value, torch.Tensor) and not lazy(value)}
 
 
 def same_values(own, other):
@@ -333,11 +339,14 @@ def serve(library, own, engine):
     return 0
 
 
-def summary(error):
-    """Type and first line of the message."""
-    lines = (line.strip() for line in str(error).splitlines())
-    first = next(filter(None, lines), "")
-    return f"{type(error).__name__}: {first}" if first else type(error).__name__
+def told(error):
+    """Type and first line of the message, then the end of the traceback: more than a report holds would be cut at its front."""
+    try:
+        first = next(filter(None, map(str.strip, str(error).splitlines())), "")[:2000]
+        rest = traceback.format_exc()[-20_000:]
+    except BaseException:  # its own __str__
+        first, rest = "", "it cannot be printed"
+    return f"{type(error).__name__}{': ' if first else ''}{first}\n{rest}"
 
 
 def obey(library, runner, kind, argument):
@@ -360,7 +369,7 @@ def obey(library, runner, kind, argument):
         mailbox.write(WRONG_FORM, text=str(error))
     except BaseException as error:  # SystemExit too, which would end this process
         status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
-        mailbox.write(status, text=f"{summary(error)}\n{traceback.format_exc()}")
+        mailbox.write(status, text=told(error))
     if kind != FORWARD:
         sys.stdout.flush()
     if not answered:

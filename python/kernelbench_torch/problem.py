@@ -23,6 +23,7 @@ from .drawing import ParallelUniform
 from .memory_plan import MemoryPlan, Windows
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+MOST_OUTPUTS = 256  # of a report (src/wire/report.h)
 LARGE_WEIGHTS = 256 << 20  # bytes; torch draws about as many in half a second
 
 
@@ -44,6 +45,7 @@ def load_module(path, size):
         raise ProblemError(f"{path} cannot be imported: {type(error).__name__}: {error}") from error
     if not callable(getattr(module, "Model", None)):
         module.Model = only_module_class(module, path)
+        module.reference_name = module.Model.__name__
     if not callable(getattr(module, "get_inputs", None)):
         raise ProblemError(f"{path} does not define get_inputs; a problem needs a class Model, a torch.nn.Module, and get_inputs()")
     if not callable(getattr(module, "get_init_inputs", None)):
@@ -249,6 +251,7 @@ class Problem:
 
     def forward_fp64(self, weights, structure, tensors):
         """The same in fp64: contiguous fp64 tensors, or None where the problem has no such path."""
+        seed_generators(1, self.device)
         wide = [t.double() if t.is_floating_point() else t.clone() for t in tensors]
         try:
             if hasattr(self.module, "reference_fp64"):
@@ -386,8 +389,8 @@ class Problem:
         self.plan = MemoryPlan(tensor_bytes(tensors), tensor_bytes(first), max(0, forward) + copied, weights, len(self.models),
                                8 // self.dtype.itemsize, 2 if on_cpu else 0 if self.keeps_inputs else 1, 1 if on_cpu else 0)
         self._refuse(self.plan)
-        if not first:
-            raise ProblemError(f"{self.path}: forward returns no tensor")
+        if not 0 < len(first) <= MOST_OUTPUTS:
+            raise ProblemError(f"{self.path}: forward returns {len(first)} tensors and numbers; it may return 1 to {MOST_OUTPUTS}")
         for a, b in zip(first, again):
             spread, scale = spread_and_scale(a, b)
             if spread > 1e-3 * max(scale, 1e-30):
@@ -409,8 +412,7 @@ class Problem:
         seed_generators(1, self.device)
         if self.needs_rng or all(map(torch.equal, drawn, generators(self.device))):
             return
-        other = self._run_checked(tensors, 2)
-        self.needs_rng = any(spread_and_scale(a, b)[0] > 0 for a, b in zip(outputs, other))
+        self.needs_rng = any(spread_and_scale(a, b)[0] > 0 for seed in (2, 3, 4, 5) for a, b in zip(outputs, self._run_checked(tensors, seed)))
         if self.needs_rng:
             self.notes.append("draws_random: forward draws random numbers; both sides get the same seed before each call")
 

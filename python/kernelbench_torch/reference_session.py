@@ -72,7 +72,7 @@ class Operations:
         if not arena:
             return {"room": False}
         self.beside = ReferenceSession(self.lib, self.device, self.layout)
-        text = source(self.problem.path, request["size"], request["kind"], self.problem.module.Model.__name__)
+        text = source(self.problem.path, request["size"], request["kind"], getattr(self.problem.module, "reference_name", "Model"))
         return {"room": True, "arena_bytes": arena, "output_turns": turns, "source": text}, list(self.beside.fds)
 
     def reference_arena(self):

@@ -1,6 +1,7 @@
 """Nested inputs and outputs: tensors flattened from left to right, the structure kept as plain JSON."""
 
 import inspect
+import math
 
 import torch
 
@@ -50,10 +51,24 @@ def flatten(value, tensors, what, number=None):
         kind = "list" if isinstance(value, list) else "tuple"
         return {kind: [flatten(item, tensors, what, number) for item in value]}
     if isinstance(value, dict):
+        for key in value:
+            if type(key) not in (str, int):
+                raise Unsupported(f"{what} holds a dict with the key {key!r}; keys may be strings and integers")
         return {"dict": [[key, flatten(item, tensors, what, number)] for key, item in value.items()]}
     if value is None or isinstance(value, (bool, int, float, str)):
+        if not _crosses(value):
+            raise Unsupported(f"{what} holds {value!r}; numbers must be finite and fit into 64 bits, strings must be UTF-8")
         return {"value": value}
     raise Unsupported(f"{what} holds a {type(value).__name__}; tensors, numbers, strings, lists, tuples and dicts are supported")
+
+
+def _crosses(value):
+    """Whether JSON holds the value as it is."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, str):
+        return value.encode("utf-8", "ignore").decode() == value
+    return value is None or -1 << 63 <= value < 1 << 63
 
 
 def unflatten(structure, tensors):

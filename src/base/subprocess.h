@@ -33,7 +33,8 @@ struct SpawnOptions {
   std::vector<int> inherit;              // descriptors the child keeps under the same numbers; all others close
   int stdout_fd = -1;                    // -1: /dev/null
   int stderr_fd = -1;
-  std::string directory;  // working directory; empty: unchanged
+  bool first_to_end = false;  // where the machine runs out of memory, with all that it starts
+  std::string directory;      // working directory; empty: unchanged
   // What Kill() sends. With another signal than SIGKILL the child has 5 seconds to end by itself, and what it started.
   int stop_signal = SIGKILL;
 };

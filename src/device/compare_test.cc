@@ -130,8 +130,6 @@ TEST(Compare, CountsWhatWasNotWritten) {
   }
 }
 
-// 2 and 2^-24 differ by 2 in fp32 and by less in fp64. Whatever else is in the block, the same counts for it and for
-// the element, and what fp32 cannot hold is told in fp64.
 // Every number of a byte, against what its exponent and its mantissa say.
 TEST(Compare, ReadsNumbersOfOneByte) {
   struct Format {
@@ -155,6 +153,8 @@ TEST(Compare, ReadsNumbersOfOneByte) {
   }
 }
 
+// 2 and 2^-24 differ by 2 in fp32 and by less in fp64. Whatever else is in the block, the same counts for it and for
+// the element, and what fp32 cannot hold is told in fp64.
 TEST(Compare, AnElementOf16BitsErrsAsItsBlockDoes) {
   const Tolerance just_below = {.rtol = 1 - 0x1p-26, .rtol_rms = 1e3};
   for (const kb_dtype dtype : {kF16, kBf16}) {

@@ -130,10 +130,10 @@ double Total(const StepTimes& times) {
 
 // A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
 // loaded is charged to the candidate. SIGKILL comes from outside, as where a machine runs out of memory: no candidate
-// can send it to a trusted process. A candidate that ends so is judged once more. So is one that seems to have started
-// early, where others on the device were looked for in fewer calls than that verdict takes. A module whose first answer
-// is wrong, and whose weights have only other values than the reference's, is judged once more with those: it may draw
-// them in another order.
+// can send it to a trusted process, and all its processes are ended before one of those is. A candidate that ends so is
+// judged once more. So is one that seems to have started early, where others on the device were looked for in fewer
+// calls than that verdict takes. A module whose first answer is wrong, and whose weights have only other values than
+// the reference's, is judged once more with those: it may draw them in another order.
 Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead) {
   Request once = request;
   int failures = 0, kills = 0;

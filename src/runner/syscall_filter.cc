@@ -32,6 +32,8 @@ constexpr const char* kDenied[] = {
     "timerfd_create",
     "mq_notify",
     // Wide interfaces of the kernel.
+    "io_setup",  // what was submitted goes on while its process is stopped
+    "io_submit",
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",
@@ -56,7 +58,9 @@ constexpr const char* kDenied[] = {
     "chroot",
     "move_mount",
     "open_tree",
+    "open_tree_attr",
     "fsopen",
+    "fspick",
     "fsmount",
     "fsconfig",
     "mount_setattr",
@@ -192,6 +196,8 @@ void DenySockets(bool namespaces, bool gpu, Filter* filter) {
     filter->Deny(SCMP_SYS(socket));
   }
   filter->Deny(SCMP_SYS(connect));
+  if (!gpu) filter->Deny(SCMP_SYS(bind));
+  filter->Deny(SCMP_SYS(socketpair), SCMP_A0(SCMP_CMP_NE, AF_UNIX));
   for (const int type : {SOCK_DGRAM, SOCK_RAW}) {
     const auto is = SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, static_cast<scmp_datum_t>(type));
     filter->Deny(SCMP_SYS(socketpair), is);

@@ -117,15 +117,15 @@ Result<Report> DecodeReport(std::string_view bytes) {
   Reader reader(bytes);
   Report report;
   uint32_t magic = 0, text_size = 0;
-  uint8_t status = 0, copied = 0;
+  uint8_t status = 0, differs = 0;
   uint16_t outputs = 0, kernels = 0;
   if (!reader.Get(&magic) || magic != kMagic) return Malformed("magic");
   if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kWrongForm)) return Malformed("status");
-  if (!reader.Get(&copied) || copied > 1) return Malformed("state_differs");
+  if (!reader.Get(&differs) || differs > 1) return Malformed("state_differs");
   if (!reader.Get(&text_size) || !reader.Get(&report.text, text_size)) return Malformed("text");
   if (!reader.Get(&outputs) || outputs > kMaxOutputs) return Malformed("number of outputs");
   report.status = static_cast<ReportStatus>(status);
-  report.state_differs = copied == 1;
+  report.state_differs = differs == 1;
   report.outputs.resize(outputs);
   for (TensorForm& form : report.outputs) {
     if (!GetForm(&reader, &form)) return Malformed("output");

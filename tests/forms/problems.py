@@ -85,6 +85,9 @@ KINDS = {
                                     "self.b = nn.Parameter(fc.bias / 3)"), "correct", "", ""),
           ("other names, other values", candidate("return self.layer(x) / 3", "torch.randn(5)\nself.layer = nn.Linear(12, 28)"), "incorrect",
            "", "other_weights: .*layer.weight.*fc.weight"),
+          ("a lazy layer", candidate("return self.fc(x) / 3", "self.fc = nn.Linear(12, 28)\nself.lazy = nn.LazyLinear(3)"), "correct", "", ""),
+          ("extra state", HEAD + model("return self.fc(x) / 3", "self.fc = nn.Linear(12, 28)", "ModelNew")
+           + "\n    def get_extra_state(self):\n        return {'amax': [1.0]}\n", "correct", "", ""),
           ("another shape", candidate("return x @ self.fc[:12] + self.fc[12]", "fc = nn.Linear(12, 28)\n"
                                       "self.fc = nn.Parameter(torch.cat([fc.weight.t(), fc.bias[None]]) / 3)"), "correct", "", "")]),
     ],
@@ -102,6 +105,10 @@ KINDS = {
          [("several lines", candidate("raise RuntimeError('\\nlaunch refused: 96 KiB\\n\\n   grid (40, 1, 1)\\n')"), "crashed",
            "^forward raised: RuntimeError: launch refused: 96 KiB$", ""),
           ("no message", candidate("raise KeyError"), "crashed", "^forward raised: KeyError$", ""),
+          ("no text", HEAD + "class Odd(Exception):\n    def __str__(self):\n        raise ValueError\n\n" + model("raise Odd", name="ModelNew"),
+           "crashed", "^forward raised: Odd$", ""),
+          ("much text", candidate("raise RuntimeError('launch refused\\n' + 20000 * 'x = 1 ')"), "crashed",
+           "^forward raised: RuntimeError: launch refused$", ""),
           ("exit", candidate("raise SystemExit(1)"), "crashed", "^forward raised: SystemExit: 1$", ""),
           ("exit in the constructor", candidate("return x", "import sys\nsys.exit('no device')"), "load_failed", "^SystemExit: no device$", ""),
           ("exit at import", HEAD + "raise SystemExit\n\nclass ModelNew: pass\n", "load_failed", "^SystemExit$", ""),
@@ -155,5 +162,7 @@ KINDS["extensions of one name"][0][1].extend([
     ("by a flag", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("kernel", 4, True), built("kernel", 6, True)', "ModelNew"), "correct", "", ""),
     ("by the text", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("kernel", 4, False), built("kernel", 6, False)', "ModelNew"),
      "correct", "", ""),
+    ("of a name that a second one gets", HEAD + BUILD + model(CHOOSE, 'self.two = built("kernel", 2, True)\n'
+     'self.four, self.six = built("kernel", 4, True), built("kernel_v1", 6, True)', "ModelNew"), "correct", "", ""),
     ("of a module", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("select", 4, False), built("json", 6, False)', "ModelNew"),
      "correct", "", "")])

@@ -126,7 +126,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
   // Tells a sandbox that failed from a compiler that did. What is written cannot be taken back.
-  KB_ASSIGN_OR_RETURN(const Fd began, MemoryFile("began", "", MFD_ALLOW_SEALING));
+  KB_ASSIGN_OR_RETURN(Fd began, MemoryFile("began", "", MFD_ALLOW_SEALING));
   if (fcntl(began.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot seal a memory file for a build");
   }
@@ -182,6 +182,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
     compiled.log = "the compiler ended with " + done.status.Describe();
   }
   output.Reset();  // memory of the group's
+  began.Reset();
   if (group) group->AwaitReturned();
   return compiled;
 }

@@ -75,9 +75,11 @@ Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
     worker->Limited();
   }
   const bool ended = worker->WaitForEnd(timeout);
-  if (!worker->Finish().status) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
+  const bool told = worker->Finish().status.has_value();
+  if (!ended) return std::string();  // the kernel may take longer to end it than we wait
+  if (!told) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);
-  if (!ended || size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
+  if (size <= 0 || size > static_cast<off_t>(kMaxCaptureBytes)) return std::string();
   std::string text(static_cast<size_t>(size), '\0');
   if (pread(result.get(), text.data(), text.size(), 0) != size) return std::string();
   return text;

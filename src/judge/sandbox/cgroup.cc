@@ -116,7 +116,9 @@ std::optional<Cgroup> Cgroup::Create(uint64_t memory_bytes, int threads) {
 bool Cgroup::KillAll() const {
   std::ifstream processes(directories_.front() / "cgroup.procs");
   bool none = true;
-  for (pid_t pid = 0; processes >> pid; none = false) kill(pid, SIGKILL);
+  for (pid_t pid = 0; processes >> pid; none = false) {
+    if (pid > 0) kill(pid, SIGKILL);  // 0: of a namespace that we do not see
+  }
   return none;
 }
 

@@ -254,6 +254,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   options.stdout_fd = spec.stdout_fd;
   options.stderr_fd = spec.stderr_fd;
   options.directory = "/";
+  options.first_to_end = true;  // and not the device process, which has as much memory
   options.stop_signal = SIGTERM;
   const auto add = [&](std::initializer_list<std::string> words) {
     options.argv.insert(options.argv.end(), words.begin(), words.end());
