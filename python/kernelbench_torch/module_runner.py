@@ -11,7 +11,7 @@ import types
 import torch
 
 from . import extensions, first_call, output_arena, runner_library, trees
-from .problem import Arrival, is_out_of_memory, seed_generators, synchronize, zeros_like_outputs
+from .problem import Arrival, is_out_of_memory, message_of, seed_generators, synchronize, zeros_like_outputs
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
@@ -341,12 +341,8 @@ def serve(library, own, engine):
 
 def told(error):
     """Type and first line of the message, then the end of the traceback: more than a report holds would be cut at its front."""
-    try:
-        first = next(filter(None, map(str.strip, str(error).splitlines())), "")[:2000]
-        rest = traceback.format_exc()[-20_000:]
-    except BaseException:  # its own __str__
-        first, rest = "", "it cannot be printed"
-    return f"{type(error).__name__}{': ' if first else ''}{first}\n{rest}"
+    first = next(filter(None, map(str.strip, message_of(error).splitlines())), "")[:2000]
+    return f"{type(error).__name__}{': ' if first else ''}{first}\n{traceback.format_exc()[-20_000:]}"
 
 
 def obey(library, runner, kind, argument):

@@ -83,9 +83,16 @@ def readable(size):
     return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
+def message_of(error):
+    try:
+        return str(error)
+    except BaseException:  # a candidate's own
+        return ""
+
+
 def is_out_of_memory(error):
     # Out of GPU memory torch asks NVML for details, which a confined process does not reach.
-    said = str(error).lower()
+    said = message_of(error).lower()
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or any(text in said for text in ("allocate memory", "out of memory", "nvmlinit"))
 
 
