@@ -142,8 +142,8 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
   const bool known = options_.without.contains("weight-seeds");
   if (known) seeds.push_back(42);
   for (int i = 0; i < protocol.weight_seeds && !known; ++i) {
-    seeds.push_back(protocol.weight_seed < 0 ? weight_seeds_[static_cast<size_t>(i)]
-                                             : static_cast<uint64_t>(protocol.weight_seed + i));
+    const bool fixed = i == 0 && protocol.weight_seed >= 0;
+    seeds.push_back(fixed ? static_cast<uint64_t>(protocol.weight_seed) : weight_seeds_[static_cast<size_t>(i)]);
   }
   const std::string sha256 = Sha256(source);
   // What inputs and weights take need not be found out again.

@@ -39,7 +39,7 @@ const std::vector<Entry>& Entries() {
        &Protocol::backend},
       {{"measure", "measure the speedup (true, false)"}, &Protocol::measure},
       {{"weight_seeds", "how many times the modules are constructed anew"}, &Protocol::weight_seeds},
-      {{"weight_seed", "first seed of the weights; -1: random"}, &Protocol::weight_seed},
+      {{"weight_seed", "first seed of the weights, -1: random; others are random"}, &Protocol::weight_seed},
       {{"input_seeds", "a round compared but not scored on the inputs of each seed"}, &Protocol::input_seeds},
       {{"warmup_rounds", "rounds compared but not scored"}, &Protocol::warmup_rounds},
       {{"round_checks", "numbers of scored rounds after which the interval is looked at"}, &Protocol::round_checks},

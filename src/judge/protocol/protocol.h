@@ -28,7 +28,7 @@ struct Protocol {
   std::string backend;               // the candidate must be written in it; empty: what it seems to be written in
   bool measure = true;               // false: correctness only, no speedup
   int weight_seeds = 2;              // how many times the modules are constructed anew
-  int64_t weight_seed = -1;          // first seed of the weights; -1: random
+  int64_t weight_seed = -1;          // first seed of the weights, -1: random; others are random
   std::vector<int64_t> input_seeds;  // one more compared round of each; what is timed has new random bytes
 
   // How many rounds.
