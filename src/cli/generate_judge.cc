@@ -57,6 +57,7 @@ Job GenerateJudge::JobOf(const SessionCandidate& candidate) const {
   job.device = options_.devices.front().substr(0, options_.devices.front().find(':'));
   job.protocol = options_.rules;
   job.path = CandidateName(options_.problems[candidate.problem], job.sample, candidate.language);
+  job.problem_sha256 = options_.problem_texts[candidate.problem];
   job.sha256 = candidate.source_sha256.empty() ? Sha256("") : candidate.source_sha256;
   return job;
 }

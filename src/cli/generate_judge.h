@@ -22,6 +22,7 @@ struct GenerateJudgeOptions {
   EvaluatorOptions evaluator;
   std::vector<std::string> models;
   std::vector<ProblemFile> problems;
+  std::vector<std::string> problem_texts;  // their hashes
   bool json = false, quiet = false;
 };
 

@@ -4,6 +4,7 @@
 
 #include "base/interrupt.h"
 #include "cli/generate_judge.h"
+#include "cli/run_tasks.h"
 #include "interop/run_directory.h"
 
 namespace kb::cli {
@@ -82,9 +83,12 @@ Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
   std::unique_ptr<GenerateJudge> judge;
   if (flags.judged) {
     GenerateJudgeOptions wanted{plan.run, plan.size, plan.rules, plan.devices, plan.protocol, OptionsOf(*flags.judge),
-                                {},       {},        flags.json, flags.quiet};
+                                {},       {},        {},         flags.json,   flags.quiet};
     for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
-    for (const PlannedProblem& problem : plan.problems) wanted.problems.push_back(problem.file);
+    for (const PlannedProblem& problem : plan.problems) {
+      wanted.problems.push_back(problem.file);
+      wanted.problem_texts.push_back(ProblemTextHash(problem.file));
+    }
     auto made = GenerateJudge::Create(std::move(wanted), store, progress);
     if (!made) return {tl::make_unexpected(made.error()), {}};
     judge = std::move(*made);

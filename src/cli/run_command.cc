@@ -107,6 +107,7 @@ Status ChooseCandidates(const RunFlags& flags, std::vector<RunCandidate> all, st
     job.protocol = plan->rules;
     job.path = candidate.path.string();
     job.sha256 = Sha256(source->text);
+    job.problem_sha256 = finder.TextHash(*problem);
     plan->jobs.push_back(std::move(job));
     plan->problems.push_back(*problem);
     plan->candidates.push_back(std::move(candidate));

@@ -43,15 +43,20 @@ Status KeepEnd(const JobEnds& ends, const Job& job, const TaskEnd& end,
 // and an error if one is not on this machine, before anything waits for it or a model is paid.
 Result<std::vector<std::string>> FindDevices(const std::string& text);
 
+// Of the problem's source; "" if it cannot be read, which is for its judge to say.
+std::string ProblemTextHash(const ProblemFile& problem);
+
 // Finds each problem once.
 class ProblemFinder {
  public:
   explicit ProblemFinder(std::filesystem::path directory) : directory_(std::move(directory)) {}
   const Result<ProblemFile>& Find(const std::string& name);
+  const std::string& TextHash(const ProblemFile& problem);  // ProblemTextHash()
 
  private:
   std::filesystem::path directory_;
   std::map<std::string, Result<ProblemFile>> found_;
+  std::map<std::filesystem::path, std::string> texts_;
 };
 
 }  // namespace kb::cli

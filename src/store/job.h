@@ -14,6 +14,8 @@ struct Job {
   std::string model, problem, size, device, protocol;
   int sample = 0;
   std::string path, sha256;  // the candidate's file, and its text when it was queued
+  // The problem's text: when it was queued, and of a done one that which it was judged with. Empty: not known.
+  std::string problem_sha256;
   std::string state;
   std::string owner;  // of a running one: OwnerName()
   int attempts = 0;

@@ -221,7 +221,15 @@ CREATE TABLE reviews (
 ) STRICT;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration};
+// 5: which text of its problem a job is about. That of a done one is in its evaluation, unless that did without it; the
+// others get theirs when they are queued or judged.
+constexpr char kProblemTexts[] = R"sql(
+ALTER TABLE jobs ADD COLUMN problem_sha256 TEXT NOT NULL DEFAULT '';
+UPDATE jobs SET problem_sha256 = coalesce((SELECT p.sha256 FROM evaluations e JOIN problems p ON p.id = e.problem_id
+  WHERE e.id = jobs.evaluation_id), '');
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

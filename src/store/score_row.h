@@ -11,7 +11,8 @@ namespace kb {
 struct ScoreRow {
   std::string id, created, run, model, problem, size, device, device_name, protocol, baseline, path, sha256, verdict;
   // `protocol` names its changed keys too: "quick, precision=fp16".
-  std::string torch;  // the version; empty, like device_name, for candidates that were rejected by their text
+  std::string problem_sha256;  // the problem's text; empty for candidates that were rejected by their own
+  std::string torch;           // the version; empty, like device_name, for candidates that were rejected by their text
   // Of a correct one: why no speedup of it counts, as a sentence; empty if there is no such reason.
   std::string reason;
   std::optional<int64_t> sample;

@@ -91,6 +91,7 @@ json ReadSummary(SQLite::Statement& row) {
                   {"speedup", OrNull(row.getColumn(12))},
                   {"baseline_us", OrNull(row.getColumn(15))},
                   {"candidate_us", OrNull(row.getColumn(16))}};
+  summary["problem_sha256"] = text(19);
   summary["model"] = row.getColumn(17).getString().empty() ? json(nullptr) : json(text(17));
   summary["sample"] = row.getColumn(18).isNull() ? json(nullptr) : json(row.getColumn(18).getInt64());
   summary["run"] = row.getColumn(2).isNull() ? json(nullptr) : json(text(2));
@@ -204,8 +205,8 @@ Result<std::vector<json>> Store::List(const StoreFilter& filter) const {
         fmt::format(
             "SELECT e.id, e.created, r.name, e.problem, e.size, e.device, d.name, e.protocol, e.candidate_path, "
             "e.candidate_sha256, e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us, "
-            "e.model, e.sample FROM evaluations e JOIN devices d ON d.id = e.device_id LEFT JOIN runs r ON r.id = "
-            "e.run_id {}{}",
+            "e.model, e.sample, p.sha256 FROM evaluations e JOIN devices d ON d.id = e.device_id JOIN problems p ON "
+            "p.id = e.problem_id LEFT JOIN runs r ON r.id = e.run_id {}{}",
             kWhere, kNewestFirst));
     BindFilter(query, filter);
     std::vector<json> summaries;

@@ -76,7 +76,8 @@ class Store {
   Result<nlohmann::json> Get(std::string_view id) const;
 
   // Newest first, without what is long: id, created, run, problem, size, device, device_info.name, protocol,
-  // candidate.path, candidate.sha256, verdict, reason, speedup, speedup_interval, baseline_us, candidate_us.
+  // problem_sha256, candidate.path, candidate.sha256, verdict, reason, speedup, speedup_interval, baseline_us,
+  // candidate_us.
   Result<std::vector<nlohmann::json>> List(const StoreFilter& filter = {}) const;
 
   // Whole evaluations, newest first: of each problem, size, device, protocol and candidate path only the newest that
@@ -92,7 +93,8 @@ class Store {
   Result<std::vector<std::string>> Runs() const;
 
   // Jobs of a run (job.h), which is made if it is not there. One that is there already stays as it is, unless its
-  // candidate's text is another one now, or `again`: then it is queued anew, with the same id. Returns how many are.
+  // candidate's or its problem's text is another one now, or `again`: then it is queued anew, with the same id. Returns
+  // how many are. A job that is given without its problem's text asks nothing about that.
   Result<int64_t> AddJobs(const std::string& run, std::span<const Job> jobs, bool again = false);
   // The same for one job, which comes back as it is in the store.
   Result<Job> AddJob(const std::string& run, const Job& job);
@@ -100,7 +102,8 @@ class Store {
   Result<std::vector<Job>> Jobs(const std::string& run, const std::string& state = {}) const;
   // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
   Result<bool> ClaimJob(int64_t id, const std::string& owner);
-  // The evaluation and its job's end, in one transaction. An owner whose job was taken away adds nothing.
+  // The evaluation and its job's end, in one transaction; the job is then about the problem's text that was judged
+  // with. An owner whose job was taken away adds nothing.
   Status FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation);
   // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other.
   Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);

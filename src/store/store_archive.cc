@@ -172,22 +172,26 @@ std::optional<std::string> RunOf(SQLite::Database& database, const std::string& 
 
 bool IsOfJob(SQLite::Database& database, const Job& job) {
   SQLite::Statement query(database,
-                          "SELECT model = ?2 AND problem = ?3 AND size = ?4 AND sample IS ?5 FROM evaluations "
-                          "WHERE id = ?1");
+                          "SELECT e.model = ?2 AND e.problem = ?3 AND e.size = ?4 AND e.sample IS ?5 AND (?6 = '' OR "
+                          "p.sha256 IN ('', ?6)) FROM evaluations e JOIN problems p ON p.id = e.problem_id "
+                          "WHERE e.id = ?1");
   int column = 0;
   for (const std::string* text : {&job.evaluation_id, &job.model, &job.problem, &job.size}) {
     query.bind(++column, ToUtf8(*text));
   }
   query.bind(5, job.sample);
+  query.bind(6, ToUtf8(job.problem_sha256));
   return query.executeStep() && query.getColumn(0).getInt() == 1;
 }
 
 constexpr char kMergeJob[] =
     "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, attempts, error, "
-    "evaluation_id) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) "
+    "evaluation_id, problem_sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
     "ON CONFLICT (run_id, model, problem, size, sample, device, protocol) DO UPDATE SET state = 'done', error = '', "
-    "attempts = excluded.attempts, evaluation_id = excluded.evaluation_id "
-    "WHERE excluded.state = 'done' AND jobs.state IN ('queued', 'failed') AND jobs.sha256 = excluded.sha256";
+    "attempts = excluded.attempts, evaluation_id = excluded.evaluation_id, "
+    "problem_sha256 = coalesce(nullif(excluded.problem_sha256, ''), jobs.problem_sha256) "
+    "WHERE excluded.state = 'done' AND jobs.state IN ('queued', 'failed') AND jobs.sha256 = excluded.sha256 "
+    "AND (jobs.problem_sha256 IN ('', excluded.problem_sha256) OR excluded.problem_sha256 = '')";
 
 int MergeJob(SQLite::Database& database, int64_t run_id, const Job& job) {
   SQLite::Statement merge(database, kMergeJob);
@@ -198,8 +202,8 @@ int MergeJob(SQLite::Database& database, int64_t run_id, const Job& job) {
   job.evaluation_id.empty() ? merge.bind(13) : merge.bind(13, job.evaluation_id);
   int column = 0;
   for (const std::string* text : {&job.model, &job.problem, &job.size, &job.device, &job.protocol, &job.path,
-                                  &job.sha256, &job.state, &job.error}) {
-    constexpr int kColumns[] = {2, 3, 4, 6, 7, 8, 9, 10, 12};
+                                  &job.sha256, &job.state, &job.error, &job.problem_sha256}) {
+    constexpr int kColumns[] = {2, 3, 4, 6, 7, 8, 9, 10, 12, 14};
     merge.bind(kColumns[column++], text == &job.state && running ? "queued" : ToUtf8(*text));
   }
   return merge.exec();

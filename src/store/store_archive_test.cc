@@ -192,6 +192,23 @@ TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
   EXPECT_EQ(here.Jobs("r")->at(1).evaluation_id, "there1");
 }
 
+TEST_F(ArchiveTest, JobsKeepTheirProblemsText) {
+  Store here = Open("here"), there = Open("there"), third = Open("third");
+  ASSERT_TRUE(there.AddJobs("r", std::vector{RunJobAbout("p", 0), RunJobAbout("p", 1), RunJobAbout("p", 2)}));
+  for (const size_t job : {0, 1, 2}) Finish(there, "r", job, "there" + std::to_string(job));
+  ASSERT_TRUE(there.ExportRun("r", Path("there.kbrun")));
+  ASSERT_TRUE(third.ImportRun(Path("there.kbrun")));
+  EXPECT_EQ(third.Jobs("r")->at(0).problem_sha256, "p");
+
+  ASSERT_TRUE(here.AddJobs("r", std::vector{RunJobAbout("another", 0), RunJobAbout("p", 1), RunJob(2)}));
+  const auto imported = here.ImportRun(Path("there.kbrun"));
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(imported->evaluations, 3);
+  EXPECT_THAT(States(here, "r"), ElementsAre("queued", "done", "done")) << "the first is about another text";
+  EXPECT_EQ(here.Jobs("r")->at(2).problem_sha256, "p") << "which was not known";
+  EXPECT_THAT(here.Check()->wrong, IsEmpty());
+}
+
 TEST_F(ArchiveTest, DamagedArchivesChangeNothing) {
   WriteGood();
   const std::string good = ReadFile(Path("good.kbrun")).value();
@@ -232,6 +249,7 @@ TEST_F(ArchiveTest, HostileArchivesChangeNothing) {
       {"UPDATE samples SET data = zeroblob(100)", "the evaluation e"},
       {"UPDATE jobs SET evaluation_id = 'nowhere'", "a job"},
       {"UPDATE jobs SET sample = 7", "is of something else"},
+      {"UPDATE jobs SET problem_sha256 = 'q'", "is of something else"},
       {"INSERT INTO candidates VALUES ('abc', '', '', 1, x'00')", "sources"},
   };
   for (const auto& [sql, said] : kCases) {
@@ -273,6 +291,15 @@ TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
   const auto imported = store.ImportRun(Path("old.kbrun"));
   ASSERT_TRUE(imported) << imported.error().message;
   EXPECT_THAT(store.Runs().value(), ElementsAre("old"));
+}
+
+TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations) {
+  WriteGood();
+  const fs::path changed = Changed("ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
+  Store store = Open("to");
+  const auto imported = store.ImportRun(changed);
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_EQ(store.Jobs("r")->at(0).problem_sha256, "p");
 }
 
 }  // namespace

@@ -122,8 +122,9 @@ class Checker {
     Each(
         "SELECT j.id, coalesce(r.name, '?'), j.state, j.owner, j.evaluation_id, e.id IS NOT NULL, "
         "e.run_id IS j.run_id AND e.model = j.model AND e.problem = j.problem AND e.size = j.size "
-        "AND e.sample IS j.sample FROM jobs j LEFT JOIN runs r ON r.id = j.run_id "
-        "LEFT JOIN evaluations e ON e.id = j.evaluation_id ORDER BY j.id",
+        "AND e.sample IS j.sample AND (j.problem_sha256 = '' OR p.sha256 IN ('', j.problem_sha256)) FROM jobs j "
+        "LEFT JOIN runs r ON r.id = j.run_id LEFT JOIN evaluations e ON e.id = j.evaluation_id "
+        "LEFT JOIN problems p ON p.id = e.problem_id ORDER BY j.id",
         [&](SQLite::Statement& row) { Job(row); });
   }
 

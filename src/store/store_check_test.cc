@@ -127,21 +127,25 @@ TEST_F(MaintenanceTest, SourcesMustHaveTheirHash) {
 
 TEST_F(MaintenanceTest, JobsMustAgreeWithTheirEvaluations) {
   Fill({OldEvaluation("other")});
-  AddJobs(6);
+  AddJobs(7);
+  Open().ClaimJob(7, "o").value();
+  ASSERT_TRUE(Open().FinishJob(7, "o", OfRun(OldEvaluation("seventh"), 6)));
   Damage("UPDATE jobs SET state = 'done', evaluation_id = 'gone' WHERE id = 2");
   Damage("UPDATE jobs SET state = 'done', evaluation_id = 'other' WHERE id = 3");
   Damage("UPDATE jobs SET evaluation_id = 'other' WHERE id = 4");
   Damage("UPDATE jobs SET state = 'running' WHERE id = 5");
   Damage("UPDATE jobs SET state = 'done' WHERE id = 6");
+  Damage("UPDATE jobs SET problem_sha256 = 'another' WHERE id = 1");
   const auto wrong = Wrong();
-  for (const char* said : {"the job 2 of the run r is done, but its evaluation gone is not there",
+  for (const char* said : {"the job 1 of the run r is done, but its evaluation done is of something else",
+                           "the job 2 of the run r is done, but its evaluation gone is not there",
                            "the job 3 of the run r is done, but its evaluation other is of something else",
                            "the job 4 of the run r is queued, but has the evaluation other",
                            "the job 5 of the run r is running, but its owner is \"\"",
                            "the job 6 of the run r is done without an evaluation"}) {
     EXPECT_THAT(wrong, Contains(said));
   }
-  EXPECT_THAT(wrong, Not(Contains(HasSubstr("the job 1 ")))) << "that one is right";
+  EXPECT_THAT(wrong, Not(Contains(HasSubstr("the job 7 ")))) << "that one is right";
 }
 
 TEST_F(MaintenanceTest, JobsOfDeadProcessesAreNoDamage) {

@@ -26,15 +26,22 @@ Job ReadJob(SQLite::Statement& row) {
   job.attempts = row.getColumn(11).getInt();
   job.error = text(12);
   job.evaluation_id = row.getColumn(13).isNull() ? "" : text(13);
+  job.problem_sha256 = text(14);
   return job;
 }
 
+// Where a done job does not say which text of its problem it is about, any may have changed since, unless the candidate
+// was rejected by its own text.
 constexpr char kAdd[] =
-    "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued') "
+    "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, problem_sha256) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?11) "
     "ON CONFLICT (run_id, model, problem, size, sample, device, protocol) DO UPDATE SET path = excluded.path, "
-    "sha256 = excluded.sha256, state = 'queued', owner = '', attempts = 0, error = '', evaluation_id = NULL "
-    "WHERE jobs.sha256 <> excluded.sha256 OR (?10 AND jobs.state <> 'running')";
+    "sha256 = excluded.sha256, problem_sha256 = excluded.problem_sha256, state = 'queued', owner = '', attempts = 0, "
+    "error = '', evaluation_id = NULL "
+    "WHERE jobs.sha256 <> excluded.sha256 OR (?10 AND jobs.state <> 'running') "
+    "OR (excluded.problem_sha256 NOT IN ('', jobs.problem_sha256) AND (jobs.problem_sha256 <> '' "
+    "OR (jobs.state <> 'running' AND NOT EXISTS (SELECT 1 FROM evaluations WHERE id = jobs.evaluation_id "
+    "AND verdict = 'static_rejected'))))";
 
 void BindJob(SQLite::Statement& add, int64_t run_id, const Job& job, bool again) {
   add.bind(1, run_id);
@@ -47,11 +54,12 @@ void BindJob(SQLite::Statement& add, int64_t run_id, const Job& job, bool again)
   add.bind(8, ToUtf8(job.path));
   add.bind(9, job.sha256);
   add.bind(10, again ? 1 : 0);
+  add.bind(11, job.problem_sha256);
 }
 
 constexpr char kSelectJob[] =
     "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, attempts, error, "
-    "evaluation_id FROM jobs ";
+    "evaluation_id, problem_sha256 FROM jobs ";
 
 struct Names {
   std::string name, torch;
@@ -66,7 +74,7 @@ NamesOf NamesById(SQLite::Database& database, const char* select) {
   return names;
 }
 
-ScoreRow ReadScoreRow(SQLite::Statement& query, const NamesOf& runs, const NamesOf& devices) {
+ScoreRow ReadScoreRow(SQLite::Statement& query, const NamesOf& runs, const NamesOf& devices, const NamesOf& texts) {
   ScoreRow row;
   if (const auto run = runs.find(query.getColumn(0).getInt64()); run != runs.end()) row.run = run->second.name;
   if (const auto device = devices.find(query.getColumn(1).getInt64()); device != devices.end()) {
@@ -82,6 +90,8 @@ ScoreRow ReadScoreRow(SQLite::Statement& query, const NamesOf& runs, const Names
     if (!query.getColumn(++column).isNull()) *value = query.getColumn(column).getDouble();
   }
   row.reason = query.getColumn(++column).getString();
+  if (const auto text = texts.find(query.getColumn(++column).getInt64()); text != texts.end())
+    row.problem_sha256 = text->second.name;
   return row;
 }
 
@@ -176,12 +186,14 @@ Status Store::FinishJob(int64_t id, const std::string& owner, const nlohmann::js
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     KB_RETURN_IF_ERROR(AddEvaluation(database, evaluation));
     SQLite::Statement finish(database,
-                             "UPDATE jobs SET state = 'done', owner = '', error = '', evaluation_id = ?3 "
+                             "UPDATE jobs SET state = 'done', owner = '', error = '', evaluation_id = ?3, "
+                             "problem_sha256 = coalesce(nullif(?4, ''), problem_sha256) "
                              "WHERE id = ?1 AND state = 'running' AND owner = ?2");
     finish.bind(1, id);
     finish.bind(2, owner);
     finish.bind(3, Text(evaluation, "id"));
-    if (Changed(finish) == 1) transaction.commit();  // else somebody else has the job, and this adds nothing
+    finish.bind(4, Text(evaluation, "problem_sha256"));  // it may have changed since the job was queued
+    if (Changed(finish) == 1) transaction.commit();      // else somebody else has the job, and this adds nothing
     return {};
   });
 }
@@ -267,13 +279,14 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
     const auto devices =
         NamesById(database, "SELECT id, name, coalesce(json_extract(info, '$.torch'), '') FROM devices");
     const auto runs = NamesById(database, "SELECT id, name, '' FROM runs");
+    const auto texts = NamesById(database, "SELECT id, sha256, '' FROM problems");
     SQLite::Statement query(
         database,
         "SELECT run_id, device_id, id, created, model, problem, size, device, iif(rules = '', protocol, rules), "
         "baseline, "
         "candidate_path, "
         "candidate_sha256, verdict, sample, speedup, low, high, baseline_us, candidate_us, "
-        "iif(verdict = 'correct', reason, '') FROM evaluations "
+        "iif(verdict = 'correct', reason, ''), problem_id FROM evaluations "
         "WHERE (?1 = '' OR problem = ?1) AND (?2 = '' OR verdict = ?2) "
         "AND (?3 = '' OR run_id = (SELECT id FROM runs WHERE name = ?3)) ORDER BY sequence");
     query.bind(1, filter.problem);
@@ -282,7 +295,7 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
     std::vector<ScoreRow> rows;
     std::unordered_map<std::string, size_t> newest;  // by what makes a sample, its place in `rows`
     while (query.executeStep()) {
-      ScoreRow row = ReadScoreRow(query, runs, devices);
+      ScoreRow row = ReadScoreRow(query, runs, devices, texts);
       const auto [found, is_first] = newest.try_emplace(SampleKey(query, row), rows.size());
       if (!is_first) {
         ScoreRow& older = rows[found->second];

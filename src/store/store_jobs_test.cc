@@ -70,6 +70,56 @@ TEST_F(JobsTest, AnotherTextOrAWishQueuesAnew) {
   EXPECT_EQ(store.List()->size(), 2u) << "what was judged before stays";
 }
 
+TEST_F(JobsTest, AnotherTextOfTheProblemQueuesAnew) {
+  Store store = Open();
+  const auto add = [&](const std::string& text) { return store.AddJobs("r", std::vector{RunJobAbout(text)}).value(); };
+  const auto judge = [&](const std::string& id, const std::string& text) {
+    const int64_t job = store.Jobs("r")->at(0).id;
+    ASSERT_TRUE(store.ClaimJob(job, "me").value());
+    json evaluation = RunEvaluation(id);
+    evaluation["problem_sha256"] = text;
+    ASSERT_TRUE(store.FinishJob(job, "me", evaluation));
+  };
+  EXPECT_EQ(add("p"), 1);
+  judge("e", "p");
+  EXPECT_EQ(add("p"), 0);
+  EXPECT_EQ(add(""), 0) << "who does not know the text asks nothing about it";
+  EXPECT_EQ(add("q"), 1);
+  EXPECT_EQ(store.Jobs("r")->at(0).problem_sha256, "q");
+  judge("f", "r");
+  EXPECT_EQ(store.Jobs("r")->at(0).problem_sha256, "r") << "changed again, before it was judged";
+  EXPECT_EQ(add("r"), 0);
+  EXPECT_EQ(add("q"), 1);
+  EXPECT_EQ(store.List()->size(), 2u) << "what was judged before stays";
+  EXPECT_EQ(store.Scores()->at(0).problem_sha256, "r") << "the latest";
+}
+
+TEST_F(JobsTest, WhoJudgesAnOldTextOfTheProblemAddsNothing) {
+  Store store = Open();
+  const Job job = store.AddJob("r", RunJobAbout("p")).value();
+  ASSERT_TRUE(store.ClaimJob(job.id, "me").value());
+  EXPECT_EQ(store.AddJob("r", RunJobAbout("q")).value().state, "queued");
+  EXPECT_TRUE(store.FinishJob(job.id, "me", RunEvaluation("e")));
+  EXPECT_THAT(States(store), testing::ElementsAre("queued"));
+  EXPECT_TRUE(store.List()->empty());
+}
+
+// What an evaluation says that did without the problem's text holds for any text only if the candidate's own decided
+// it.
+TEST_F(JobsTest, AVerdictAboutNoTextOfTheProblemIsNotTrusted) {
+  Store store = Open();
+  for (const auto& [sample, verdict] : {std::pair(0, "static_rejected"), std::pair(1, "crashed")}) {
+    const Job job = store.AddJob("r", RunJobAbout("", sample)).value();
+    ASSERT_TRUE(store.ClaimJob(job.id, "me").value());
+    json evaluation = RunEvaluation(verdict, sample);
+    evaluation["problem_sha256"] = "";
+    evaluation["verdict"] = verdict;
+    ASSERT_TRUE(store.FinishJob(job.id, "me", evaluation));
+  }
+  EXPECT_EQ(store.AddJobs("r", std::vector{RunJobAbout("p", 0), RunJobAbout("p", 1)}).value(), 1);
+  EXPECT_THAT(States(store), testing::ElementsAre("done", "queued"));
+}
+
 TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
   Store store = Open();
   ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
@@ -237,6 +287,41 @@ TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
     EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{RunJob(0)}));
     EXPECT_TRUE(store->Audits()->empty());
   }
+}
+
+// Jobs from before they named their problem's text: what was judged is judged again only if it has changed since.
+TEST_F(JobsTest, OldJobsTakeTheProblemsTextFromTheirEvaluations) {
+  const auto steps = Migrations();
+  {
+    SQLite::Database database(path_.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    ASSERT_TRUE(Migrate(database, steps.first(4)));
+    database.exec(
+        "INSERT INTO runs VALUES (1, 'r', '2026'); INSERT INTO devices VALUES (1, 'f', 'cpu', 'C', '{}'); "
+        "INSERT INTO problems VALUES (1, '1/19', 'older'), (2, '1/19', 'p'), (3, '1/19', ''); "
+        "INSERT INTO evaluations (id, created, run_id, problem_id, problem, size, device_id, device, protocol, "
+        "candidate_sha256, candidate_path, verdict, reason, json, model, sample) SELECT 'e' || id, '2026', 1, id, "
+        "'1/19', 'small', 1, 'cpu', 'quick', 's', 'a.py', iif(id = 3, 'static_rejected', 'correct'), '', x'', 'm', "
+        "id - 1 FROM problems; "
+        "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, evaluation_id) "
+        "SELECT 1, 'm', '1/19', 'small', sample, 'cpu', 'quick', 'a.py', 's', 'done', id FROM evaluations; "
+        "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state) VALUES "
+        "(1, 'm', '1/19', 'small', 3, 'cpu', 'quick', 'a.py', 's', 'queued'), "
+        "(1, 'm', '1/19', 'small', 4, 'cpu', 'quick', 'a.py', 's', 'failed')");
+  }
+  Store store = Open();
+  const auto texts = [&] {
+    std::vector<std::string> list;
+    const std::vector<Job> jobs = store.Jobs("r").value();
+    for (const Job& job : jobs) list.push_back(job.problem_sha256);
+    return list;
+  };
+  EXPECT_THAT(texts(), testing::ElementsAre("older", "p", "", "", ""));
+  std::vector<Job> now;
+  for (int sample = 0; sample < 5; ++sample) now.push_back(RunJobAbout("p", sample));
+  ASSERT_TRUE(store.AddJobs("r", now));
+  EXPECT_THAT(States(store), testing::ElementsAre("queued", "done", "done", "queued", "queued"));
+  EXPECT_THAT(texts(), testing::ElementsAre("p", "p", "", "p", "p"));
+  EXPECT_EQ(store.AddJobs("r", now).value(), 0);
 }
 
 }  // namespace

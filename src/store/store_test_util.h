@@ -49,6 +49,13 @@ inline Job RunJob(int sample, const std::string& sha256 = "s", const std::string
   return job;
 }
 
+// The same, about this text of the problem; RunEvaluation() is about "p".
+inline Job RunJobAbout(const std::string& problem_sha256, int sample = 0) {
+  Job job = RunJob(sample);
+  job.problem_sha256 = problem_sha256;
+  return job;
+}
+
 }  // namespace kb
 
 #endif  // STORE_STORE_TEST_UTIL_H_
