@@ -54,14 +54,36 @@ Result<Protocol> RulesOf(const json& evaluation, const std::filesystem::path& di
   return protocol;
 }
 
+// A verdict about another text of the problem could not agree or differ.
+Status LeaveOutChanged(const RejudgeFlags& flags, ProblemFinder* finder, std::vector<ScoreRow>* rows) {
+  const size_t all = rows->size();
+  std::string first;
+  std::erase_if(*rows, [&](const ScoreRow& row) {
+    const Result<ProblemFile>& problem = finder->Find(row.problem);
+    if (!problem || row.problem_sha256.empty() || finder->TextHash(*problem) == row.problem_sha256) return false;
+    if (first.empty()) first = row.problem;
+    return true;
+  });
+  if (first.empty()) return {};
+  const std::string note = fmt::format(
+      "{} of {} evaluations of run {} are left out: their problem is another text now, such as {}; kernelbench run "
+      "judges them with it",
+      all - rows->size(), all, flags.run, first);
+  if (rows->empty()) return Fail(ErrorCode::kUsage, note);
+  if (!flags.quiet) fmt::print(stderr, "{}\n", CleanText(note));
+  return {};
+}
+
 // `count` of the run's evaluations on this kind of device, drawn at random.
-Result<std::vector<Pair>> Draw(const RejudgeFlags& flags, const std::string& device, const Store& store) {
+Result<std::vector<Pair>> Draw(const RejudgeFlags& flags, const std::string& device, const Store& store,
+                               ProblemFinder* finder) {
   KB_ASSIGN_OR_RETURN(std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
   std::erase_if(rows, [&](const ScoreRow& row) { return row.device != device; });
   if (rows.empty()) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("the store {} holds no evaluation of run {} on {}", flags.store, flags.run, device));
   }
+  KB_RETURN_IF_ERROR(LeaveOutChanged(flags, finder, &rows));
   std::mt19937_64 random(flags.seed);
   std::shuffle(rows.begin(), rows.end(), random);
   if (rows.size() > static_cast<size_t>(flags.count)) rows.resize(static_cast<size_t>(flags.count));
@@ -73,15 +95,13 @@ Result<std::vector<Pair>> Draw(const RejudgeFlags& flags, const std::string& dev
   return pairs;
 }
 
-Result<std::vector<Task>> TasksOf(const RejudgeFlags& flags, const std::vector<Pair>& pairs) {
+Result<std::vector<Task>> TasksOf(const std::vector<Pair>& pairs, ProblemFinder* finder) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
-  KB_ASSIGN_OR_RETURN(const std::filesystem::path directory, ProblemDirectory(flags.problems));
-  ProblemFinder finder(directory);
   std::vector<Task> tasks;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const json& evaluation = pairs[i].before;
     const json& candidate = evaluation.at("candidate");
-    const Result<ProblemFile>& problem = finder.Find(evaluation.at("problem"));
+    const Result<ProblemFile>& problem = finder->Find(evaluation.at("problem"));
     if (!problem) return tl::make_unexpected(problem.error());
     KB_ASSIGN_OR_RETURN(Protocol protocol, RulesOf(evaluation, installation.protocols));
     Task task;
@@ -169,9 +189,12 @@ int Rejudge(const RejudgeFlags& flags) {
   }
   const auto store = Store::Open(flags.store, {.create = false});
   if (!store) return Report(store.error());
-  auto pairs = Draw(flags, devices->front().substr(0, devices->front().find(':')), *store);
+  const auto directory = ProblemDirectory(flags.problems);
+  if (!directory) return Report(directory.error());
+  ProblemFinder finder(*directory);
+  auto pairs = Draw(flags, devices->front().substr(0, devices->front().find(':')), *store, &finder);
   if (!pairs) return Report(pairs.error());
-  auto tasks = TasksOf(flags, *pairs);
+  auto tasks = TasksOf(*pairs, &finder);
   if (!tasks) return Report(tasks.error());
   RunProgress progress(flags.quiet, pairs->size(), devices->size(), false);
   RunTasks run;
