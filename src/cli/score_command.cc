@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "cli/commands.h"
@@ -29,6 +31,7 @@ Status Score(const Flags& flags) {
                      : format == "markdown" ? ScoreMarkdown
                      : format == "html"     ? ScoreHtml
                                             : ScoreTerminal;
+  if (format == "csv") fmt::print(stderr, "{}", MixedText(sheet.mixed_texts));  // the others say it themselves
   return WriteOutput(flags.common, write(sheet));
 }
 

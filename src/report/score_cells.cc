@@ -15,6 +15,20 @@ std::string IntervalText(double low, std::optional<double> high) {
   return high ? FormatInterval(low, *high) : fmt::format("[{}, {}]", FormatSpeedup(low), kNoBound);
 }
 
+template <typename T>
+std::vector<std::string> FirstLabels(const std::vector<T>& list) {
+  constexpr size_t kMost = 10, kColumns = 200;
+  std::vector<std::string> labels;
+  for (const T& each : list) {
+    if (labels.size() == kMost) {
+      labels.push_back(fmt::format("and {} more; --json names them all", list.size() - kMost));
+      break;
+    }
+    labels.push_back(OneLine(each.label(), kColumns));
+  }
+  return labels;
+}
+
 }  // namespace
 
 std::string FormatRange(const std::string& low, const std::string& high) {
@@ -81,17 +95,15 @@ std::string BestIntervalText(const ModelScores& model, size_t k) {
   return IntervalText(low.low, high ? std::optional(high->interval.high) : std::nullopt);
 }
 
-std::vector<std::string> MissingLabels(const std::vector<MissingSample>& missing) {
-  constexpr size_t kMost = 10, kColumns = 200;
-  std::vector<std::string> labels;
-  for (const MissingSample& each : missing) {
-    if (labels.size() == kMost) {
-      labels.push_back(fmt::format("and {} more; --json names them all", missing.size() - kMost));
-      break;
-    }
-    labels.push_back(OneLine(each.label(), kColumns));
-  }
-  return labels;
+std::vector<std::string> MissingLabels(const std::vector<MissingSample>& missing) { return FirstLabels(missing); }
+
+std::vector<std::string> MixedLabels(const std::vector<MixedProblem>& mixed) { return FirstLabels(mixed); }
+
+std::string MixedText(const std::vector<MixedProblem>& mixed) {
+  if (mixed.empty()) return "";
+  std::string text = std::string(kMixedTitle) + ":\n";
+  for (const std::string& label : MixedLabels(mixed)) text += "  " + label + "\n";
+  return text;
 }
 
 bool AnyMissing(const ScoreSheet& sheet) {

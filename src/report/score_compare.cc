@@ -237,12 +237,22 @@ Json SettingJson(const CompareSheet& sheet, const SettingComparison& each) {
   return setting;
 }
 
-std::vector<MissingSample> MissingOf(const ScoreGroup& group, const Comparison& comparison) {
+std::set<std::string> InCommon(const Comparison& comparison) {
   std::set<std::string> in_common;
   for (const PairedProblem& pair : comparison.problems) in_common.insert(pair.problem);
+  return in_common;
+}
+
+std::vector<MissingSample> MissingOf(const ScoreGroup& group, const std::set<std::string>& in_common) {
   std::vector<MissingSample> missing = MissingSamples(group);
   std::erase_if(missing, [&](const MissingSample& each) { return !in_common.contains(each.problem); });
   return missing;
+}
+
+void AddSamples(const ScoreGroup& group, const std::set<std::string>& in_common, std::vector<const ScoreRow*>* rows) {
+  for (const ScoreRow* row : ScoredSamples(group)) {
+    if (in_common.contains(row->problem)) rows->push_back(row);
+  }
 }
 
 std::vector<std::string> MissingOf(const CompareSheet& sheet, const SettingComparison& each) {
@@ -257,6 +267,7 @@ std::vector<std::string> MissingOf(const CompareSheet& sheet, const SettingCompa
 }  // namespace
 
 void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet) {
+  std::vector<const ScoreRow*> compared;
   for (const ScoreGroup& a : groups) {
     if (a.name != sheet->a) continue;
     const auto b = std::find_if(groups.begin(), groups.end(), [&](const ScoreGroup& other) {
@@ -272,12 +283,15 @@ void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet) {
                                  CompareRange(of_a, of_b, {sheet->thresholds, sheet->cap, {}}),
                                  {},
                                  {}};
-    const Comparison& in_common = comparison.range.if_all_fail;
-    if (in_common.problems.empty()) continue;
+    const std::set<std::string> in_common = InCommon(comparison.range.if_all_fail);
+    if (in_common.empty()) continue;
     comparison.missing_a = MissingOf(a, in_common);
     comparison.missing_b = MissingOf(*b, in_common);
+    AddSamples(a, in_common, &compared);
+    AddSamples(*b, in_common, &compared);
     sheet->settings.push_back(std::move(comparison));
   }
+  sheet->mixed_texts = MixedProblems(compared);
 }
 
 std::string CompareJson(const CompareSheet& sheet) {
@@ -291,7 +305,8 @@ std::string CompareJson(const CompareSheet& sheet) {
                       {"significance", kSignificance},
                       {"floor", kSpeedupFloor},
                       {"cap", sheet.cap ? Json(*sheet.cap) : Json()},
-                      {"settings", std::move(settings)}};
+                      {"settings", std::move(settings)},
+                      {"mixed_texts", MixedJson(sheet.mixed_texts)}};
   return whole.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -306,6 +321,7 @@ std::string CompareTerminal(const CompareSheet& sheet) {
     const TextTable problems = ProblemTableOf(sheet, each.range.if_all_fail);
     if (problems.rows.size() > 1) out += "  where they differ most\n" + AlignedTable(problems, "  ") + "\n";
   }
+  if (!sheet.mixed_texts.empty()) out += MixedText(sheet.mixed_texts) + "\n";
   return out + Method(sheet) + "\n";
 }
 
@@ -320,6 +336,9 @@ std::string CompareMarkdown(const CompareSheet& sheet) {
     const TextTable problems = ProblemTableOf(sheet, each.range.if_all_fail);
     if (problems.rows.size() > 1) out += "Where they differ most:\n\n" + MarkdownTable(problems) + "\n";
   }
+  if (!sheet.mixed_texts.empty()) out += EscapeMarkdown(kMixedTitle) + ":\n\n";
+  for (const std::string& line : MixedLabels(sheet.mixed_texts)) out += "- " + EscapeMarkdown(line) + "\n";
+  if (!sheet.mixed_texts.empty()) out += "\n";
   return out + EscapeMarkdown(Method(sheet)) + "\n";
 }
 

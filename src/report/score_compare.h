@@ -8,6 +8,7 @@
 
 #include "report/score_groups.h"
 #include "report/score_missing.h"
+#include "report/score_texts.h"
 #include "score/compare_range.h"
 
 namespace kb {
@@ -27,9 +28,10 @@ struct CompareSheet {
   std::optional<double> cap;
   size_t most = 20;  // problems to list of those that differ
   std::vector<SettingComparison> settings;
+  std::vector<MixedProblem> mixed_texts;  // of problems in common
 };
 
-// Fills `settings` of a sheet from rows; groups without a problem in common are left out.
+// Fills the last two of a sheet from rows; groups without a problem in common are left out.
 void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet);
 
 std::string CompareJson(const CompareSheet& sheet);  // one object on one line (docs/scores.md)

@@ -43,6 +43,12 @@ std::string BestIntervalText(const ModelScores& model, size_t k);
 std::vector<std::string> MissingLabels(const std::vector<MissingSample>& missing);
 nlohmann::ordered_json MissingJson(const std::vector<MissingSample>& missing);
 bool AnyMissing(const ScoreSheet& sheet);
+// Likewise, of verdicts about different texts of a problem; and what they are, for above them.
+std::vector<std::string> MixedLabels(const std::vector<MixedProblem>& mixed);
+nlohmann::ordered_json MixedJson(const std::vector<MixedProblem>& mixed);
+inline constexpr char kMixedTitle[] =
+    "verdicts about different texts of a problem (kernelbench run judges them again with the present one)";
+std::string MixedText(const std::vector<MixedProblem>& mixed);  // title and lines; "" where there is none
 // What a range says, in two sentences: " 70% to 75%: ...". "" where `missing` is false.
 std::string RangeNote(bool missing);
 

@@ -32,10 +32,15 @@ void AddRow(Filling* filling, const ScoreRow& row) {
   AddOnce(&filling->group.torch, row.torch);
 }
 
+// Which text of the problem a row is about may be unknown, or not matter.
+bool SameProblemText(const ScoreRow* a, const ScoreRow* b) {
+  return a->problem_sha256.empty() || b->problem_sha256.empty() || a->problem_sha256 == b->problem_sha256;
+}
+
 // Of the same sample. Without a verdict of its own a text has the one that it got before.
 bool Newer(const ScoreRow* a, const ScoreRow* b) {
   if (a->verdict.empty() == b->verdict.empty()) return a->created >= b->created;
-  const bool same_text = a->sha256 == b->sha256 && !a->sha256.empty();
+  const bool same_text = a->sha256 == b->sha256 && !a->sha256.empty() && SameProblemText(a, b);
   return same_text == b->verdict.empty();
 }
 
@@ -144,12 +149,17 @@ Outcome OutcomeOf(const ScoreRow& row) {
   return outcome;
 }
 
+std::vector<const ScoreRow*> ScoredSamples(const ScoreGroup& group) {
+  SampleRows scored;
+  for (const ProblemSamples& problem : group.problems) {
+    if (problem.facts.unscored.empty()) scored.insert(scored.end(), problem.samples.begin(), problem.samples.end());
+  }
+  return scored;
+}
+
 std::vector<Outcome> ScoredOutcomes(const ScoreGroup& group) {
   std::vector<Outcome> outcomes;
-  for (const ProblemSamples& problem : group.problems) {
-    if (!problem.facts.unscored.empty()) continue;
-    for (const ScoreRow* row : problem.samples) outcomes.push_back(OutcomeOf(*row));
-  }
+  for (const ScoreRow* row : ScoredSamples(group)) outcomes.push_back(OutcomeOf(*row));
   return outcomes;
 }
 

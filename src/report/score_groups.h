@@ -48,8 +48,8 @@ enum class GroupBy { kModel, kRun };
 // counts, also where several runs judged the same text as the same sample of a model. Samples are in the order of their
 // numbers, those of the earlier run first; candidates without a number follow, one sample for each path.
 //
-// A row without a verdict (score_missing.h) is a sample too, unless its text has a verdict as that sample. It is newer
-// than verdicts of other texts.
+// A row without a verdict (score_missing.h) is a sample too, unless its text has a verdict as that sample, about the
+// same text of the problem. It is newer than verdicts of or about other texts.
 //
 // A candidate that was rejected by its text was near no device, so that its evaluation names none: it counts on every
 // device on which its run judged others under the same protocol, size and baseline.
@@ -59,6 +59,7 @@ std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemT
 Outcome OutcomeOf(const ScoreRow& row);
 
 // All samples of the problems that count for scores.
+std::vector<const ScoreRow*> ScoredSamples(const ScoreGroup& group);
 std::vector<Outcome> ScoredOutcomes(const ScoreGroup& group);
 
 }  // namespace kb

@@ -247,6 +247,22 @@ std::string EngineCard(const std::vector<EngineTrouble>& engine) {
                     rows));
 }
 
+std::string MixedCard(const std::vector<MixedProblem>& mixed) {
+  std::string rows;
+  for (const MixedProblem& each : mixed) {
+    for (const MixedProblem::Text& text : each.texts) {
+      rows += fmt::format("<tr><td>{}</td><td>{}</td><td class='num'>{}</td><td>{}</td></tr>", EscapeHtml(each.problem),
+                          EscapeHtml(text.sha256.substr(0, 12)), text.samples,
+                          EscapeHtml(fmt::format("{}", fmt::join(text.runs, ", "))));
+    }
+  }
+  if (rows.empty()) return "";
+  return Card("Different texts of a problem",
+              "Verdicts that count although they are about different texts, the newest first. kernelbench run judges "
+              "them again with the present one.",
+              Table("<th>Problem</th><th>Text</th><th class='num'>Verdicts</th><th>Runs</th>", rows));
+}
+
 std::string SettingSection(const Setting& setting, const ScoreSheet& sheet) {
   Models models;
   std::vector<std::string> torch;
@@ -282,7 +298,7 @@ std::string ScoreHtml(const ScoreSheet& sheet) {
     if (std::find(settings.begin(), settings.end(), model.setting) == settings.end()) settings.push_back(model.setting);
   }
   for (const Setting& setting : settings) html += SettingSection(setting, sheet);
-  return html + EngineCard(sheet.engine) +
+  return html + MixedCard(sheet.mixed_texts) + EngineCard(sheet.engine) +
          "<footer><p>Speedup is baseline time over candidate time. A dash stands for what was not "
          "measured.</p></footer></main></body></html>\n";
 }

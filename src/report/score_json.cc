@@ -176,6 +176,17 @@ nlohmann::ordered_json MissingJson(const std::vector<MissingSample>& missing) {
   return list;
 }
 
+nlohmann::ordered_json MixedJson(const std::vector<MixedProblem>& mixed) {
+  Json list = Json::array();
+  for (const MixedProblem& each : mixed) {
+    Json texts = Json::array();
+    for (const MixedProblem::Text& text : each.texts)
+      texts.push_back({{"sha256", text.sha256}, {"samples", text.samples}, {"runs", text.runs}});
+    list.push_back({{"problem", each.problem}, {"texts", std::move(texts)}});
+  }
+  return list;
+}
+
 std::string ScoreJson(const ScoreSheet& sheet) {
   Json models = Json::array(), engine = Json::array();
   for (const ModelScores& model : sheet.models) {
@@ -191,7 +202,8 @@ std::string ScoreJson(const ScoreSheet& sheet) {
       {"first_samples",
        sheet.options.ks.empty() ? 1 : *std::max_element(sheet.options.ks.begin(), sheet.options.ks.end())},
       {"models", std::move(models)},
-      {"engine", std::move(engine)}};
+      {"engine", std::move(engine)},
+      {"mixed_texts", MixedJson(sheet.mixed_texts)}};
   return whole.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -89,6 +89,7 @@ std::vector<ScoreRow> RowsWithoutVerdict(std::span<const RunJob> jobs, std::span
       row.baseline = setting.baseline;
       row.path = each.job.path;
       row.sha256 = each.job.sha256;
+      row.problem_sha256 = each.job.problem_sha256;
       row.sample = each.job.sample;
       row.reason = each.why;
       missing.push_back(std::move(row));

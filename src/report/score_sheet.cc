@@ -146,8 +146,13 @@ ScoreSheet MakeScoreSheet(std::span<const ScoreRow> rows, std::span<const RunJob
                           const ScoreOptions& options) {
   ScoreSheet sheet;
   sheet.options = options;
-  for (const ScoreGroup& group : GroupRows(rows, problems, GroupBy::kModel))
+  std::vector<const ScoreRow*> samples;
+  for (const ScoreGroup& group : GroupRows(rows, problems, GroupBy::kModel)) {
     sheet.models.push_back(ScoreModel(group, options));
+    const std::vector<const ScoreRow*> scored = ScoredSamples(group);
+    samples.insert(samples.end(), scored.begin(), scored.end());
+  }
+  sheet.mixed_texts = MixedProblems(samples);
   sheet.engine = EngineTroubles(jobs);
   return sheet;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "report/score_missing.h"
+#include "report/score_texts.h"
 #include "score/figures.h"
 #include "score/samples.h"
 
@@ -69,6 +70,7 @@ struct ScoreSheet {
   ScoreOptions options;
   std::vector<ModelScores> models;
   std::vector<EngineTrouble> engine;
+  std::vector<MixedProblem> mixed_texts;  // among the samples of all models that count
 };
 
 // `rows` hold those of RowsWithoutVerdict(); `jobs` are only counted.

@@ -242,6 +242,56 @@ TEST(ScoreMissingTest, ATextKeepsItsVerdict) {
   EXPECT_THAT(speedups(again), ElementsAre(2.0, std::nullopt));
 }
 
+TEST(ScoreMissingTest, AVerdictAboutAnotherTextOfTheProblemIsNone) {
+  std::vector<ScoreRow> judged = {Row("1/1", 0, 2.0)};
+  judged[0].problem_sha256 = "old";
+  RunJob queued = FailedJob("1/1", 0);
+  queued.job.sha256 = judged[0].sha256;
+  for (const auto& [text, missing] : {std::pair("old", false), std::pair("new", true), std::pair("", false)}) {
+    queued.job.problem_sha256 = text;
+    EXPECT_EQ(AnyMissing(Sheet(WithMissing(judged, {queued}))), missing) << text;
+  }
+}
+
+TEST(ScoreTextsTest, TextsOfAProblemAreTold) {
+  std::vector<ScoreRow> rows = {Row("1/10", 0, 2.0), Row("1/10", 1, 2.0), Row("1/10", 2, {}, "static_rejected"),
+                                Row("1/1", 0, 2.0),  Row("1/1", 0, 3.0),  Row("2/2", 0, 1.0),
+                                Row("2/2", 1, 1.0)};
+  for (ScoreRow& row : rows) row.problem_sha256 = "old";
+  rows[1].problem_sha256 = rows[4].problem_sha256 = rows[6].problem_sha256 = "new";
+  rows[1].run = "again";
+  rows[1].created = "2026-01-02T00:00:00Z";
+  rows[2].problem_sha256 = "";
+  const ScoreSheet sheet = Sheet(rows);
+  ASSERT_EQ(sheet.mixed_texts.size(), 1u) << "1/1 has one sample, which was judged again; 2/2 does not count";
+  EXPECT_EQ(sheet.mixed_texts[0].label(), "1/10: 1 about text new (run again), 1 about text old (run r)");
+  for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet), ScoreHtml(sheet)})
+    EXPECT_THAT(text, HasSubstr("different texts"));
+  EXPECT_EQ(json::parse(ScoreJson(sheet)).at("mixed_texts"),
+            json::parse(R"([{"problem": "1/10", "texts": [{"sha256": "new", "samples": 1, "runs": ["again"]},
+                                                           {"sha256": "old", "samples": 1, "runs": ["r"]}]}])"));
+  rows[1].problem_sha256 = "old";
+  const ScoreSheet one_text = Sheet(rows);
+  EXPECT_THAT(ScoreTerminal(one_text), Not(HasSubstr("different texts")));
+  EXPECT_EQ(json::parse(ScoreJson(one_text)).at("mixed_texts"), json::array());
+}
+
+TEST(ScoreTextsTest, ComparedVerdictsAreAboutOneTextOrItIsTold) {
+  std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("1/10", 0, 2.0), Row("1/1", 0, 2.0), Row("1/2", 0, 2.0)};
+  for (ScoreRow& row : rows) row.problem_sha256 = row.id;
+  rows[2].model = rows[3].model = "n";
+  CompareSheet sheet;
+  sheet.a = "m";
+  sheet.b = "n";
+  sheet.thresholds = {0};
+  CompareGroups(GroupRows(rows, kProblems, GroupBy::kModel), &sheet);
+  ASSERT_EQ(sheet.mixed_texts.size(), 1u);
+  EXPECT_EQ(sheet.mixed_texts[0].problem, "1/1");
+  EXPECT_THAT(CompareTerminal(sheet), HasSubstr("different texts"));
+  EXPECT_THAT(CompareMarkdown(sheet), HasSubstr("different texts"));
+  EXPECT_EQ(json::parse(CompareJson(sheet)).at("mixed_texts").at(0).at("problem"), "1/1");
+}
+
 // An engine that fails at will must improve nothing.
 TEST(ScoreMissingTest, AFailedJobNeverImprovesAScore) {
   const std::vector<ScoreRow> solved = {Row("1/1", 0, 2.0), Row("1/2", 0, 3.0)};

@@ -176,6 +176,7 @@ std::string ScoreTerminal(const ScoreSheet& sheet) {
     for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map);
   }
   out += EngineText(sheet.engine);
+  if (!sheet.mixed_texts.empty()) out += MixedText(sheet.mixed_texts) + "\n";
   return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet));
 }
 
@@ -212,6 +213,8 @@ std::string ScoreMarkdown(const ScoreSheet& sheet) {
     out += fmt::format("\n{}, missing:\n\n", EscapeMarkdown(name));
     for (const std::string& line : MissingLabels(model.missing)) out += "- " + EscapeMarkdown(line) + "\n";
   }
+  if (!sheet.mixed_texts.empty()) out += fmt::format("\n{}:\n\n", EscapeMarkdown(kMixedTitle));
+  for (const std::string& line : MixedLabels(sheet.mixed_texts)) out += "- " + EscapeMarkdown(line) + "\n";
   if (failed > 0) out += fmt::format("\n{} jobs have no verdict, because the engine failed.\n", failed);
   return out;
 }
