@@ -47,7 +47,7 @@ bool AnyMissing(const ScoreSheet& sheet);
 std::vector<std::string> MixedLabels(const std::vector<MixedProblem>& mixed);
 nlohmann::ordered_json MixedJson(const std::vector<MixedProblem>& mixed);
 inline constexpr char kMixedTitle[] =
-    "verdicts about different texts of a problem (kernelbench run judges them again with the present one)";
+    "verdicts about different texts of a problem (run or generate judges them again with the present one)";
 std::string MixedText(const std::vector<MixedProblem>& mixed);  // title and lines; "" where there is none
 // What a range says, in two sentences: " 70% to 75%: ...". "" where `missing` is false.
 std::string RangeNote(bool missing);

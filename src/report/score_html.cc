@@ -251,14 +251,14 @@ std::string MixedCard(const std::vector<MixedProblem>& mixed) {
   std::string rows;
   for (const MixedProblem& each : mixed) {
     for (const MixedProblem::Text& text : each.texts) {
-      rows += fmt::format("<tr><td>{}</td><td>{}</td><td class='num'>{}</td><td>{}</td></tr>", EscapeHtml(each.problem),
-                          EscapeHtml(text.sha256.substr(0, 12)), text.samples,
-                          EscapeHtml(fmt::format("{}", fmt::join(text.runs, ", "))));
+      rows +=
+          fmt::format("<tr><td>{}</td><td>{}</td><td class='num'>{}</td><td>{}</td></tr>", EscapeHtml(each.problem),
+                      EscapeHtml(text.name()), text.samples, EscapeHtml(fmt::format("{}", fmt::join(text.runs, ", "))));
     }
   }
   if (rows.empty()) return "";
   return Card("Different texts of a problem",
-              "Verdicts that count although they are about different texts, the newest first. kernelbench run judges "
+              "Verdicts that count although they are about different texts, the newest first. run or generate judges "
               "them again with the present one.",
               Table("<th>Problem</th><th>Text</th><th class='num'>Verdicts</th><th>Runs</th>", rows));
 }

@@ -12,8 +12,6 @@
 namespace kb {
 namespace {
 
-constexpr size_t kHashColumns = 12;  // enough to tell the texts of a problem apart
-
 void AddSample(const ScoreRow& row, MixedProblem::Text* text) {
   text->sha256 = row.problem_sha256;
   text->newest = std::max(text->newest, row.created);
@@ -28,7 +26,7 @@ std::string MixedProblem::label() const {
   std::vector<std::string> parts;
   for (const Text& text : texts) {
     const std::string in = text.runs.empty() ? "" : fmt::format(" (run {})", fmt::join(text.runs, ", "));
-    parts.push_back(fmt::format("{} about text {}{}", text.samples, text.sha256.substr(0, kHashColumns), in));
+    parts.push_back(fmt::format("{} about text {}{}", text.samples, text.name(), in));
   }
   return fmt::format("{}: {}", problem, fmt::join(parts, ", "));
 }

@@ -3,6 +3,7 @@
 #ifndef REPORT_SCORE_TEXTS_H_
 #define REPORT_SCORE_TEXTS_H_
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,6 +17,8 @@ struct MixedProblem {
     std::string sha256, newest;  // when the newest verdict about it was made
     int64_t samples = 0;
     std::vector<std::string> runs;  // different ones, in order of appearance
+
+    std::string name() const { return sha256.substr(0, 12); }  // enough to tell the texts of a problem apart
   };
   std::string problem;
   std::vector<Text> texts;  // two or more, that of the newest verdict first
