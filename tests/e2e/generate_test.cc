@@ -99,6 +99,13 @@ TEST_F(GenerateTest, AnswersAreJudgedAndScoredAndAskedForOnce) {
   const Ended other = Run(Command({"--samples", "4", "--regenerate", "1"}));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("regenerate was 0, now 1"));
+
+  const Arguments again = Command({"--samples", "4", "--json"});
+  Write("relu.py", std::string(kReluProblem) + "# Another text.\n");
+  const Ended changed = Run(again);
+  EXPECT_EQ(changed.code, 0) << changed;
+  ASSERT_EQ(changed.Lines().size(), 5u) << "all are judged again, with the problem's present text";
+  EXPECT_EQ(changed.Lines()[4].at("calls"), 4) << "and none is asked for again";
   EXPECT_EQ(Run({"store", "check"}).code, 0);
   ExpectNoProcessLeft();
 }

@@ -133,6 +133,44 @@ TEST_F(RunTest, ARowOfAListLosesNoOther) {
   EXPECT_EQ(Run(Command(Write("odd.jsonl", "no JSON\n"))).code, 2) << "nothing is left";
 }
 
+TEST_F(RunTest, AnotherTextOfAProblemIsJudgedAgain) {
+  const std::string relu = kReluProblem, directory = MakeRun({{"a.py", kReluModule}, {"b.py", kReluModule}}, "1/12");
+  std::string changed = relu;
+  changed.replace(changed.find("torch.relu(x)"), 13, "torch.relu(x) + 1");
+  for (const auto& [place, text] : {std::pair("old", relu), std::pair("copy", relu),
+                                    std::pair("commented", relu + "# A comment.\n"), std::pair("new", changed)})
+    Write(std::string(place) + "/level1/12_relu.py", text);
+  const auto judged = [&](const std::string& place, const Arguments& more = {}) {
+    Arguments flags = {"--json", "--problems", (root() / place).string()};
+    flags.insert(flags.end(), more.begin(), more.end());
+    const Ended ended = Run(Command(directory, flags));
+    EXPECT_EQ(ended.code, 0) << ended;
+    std::vector<std::string> verdicts;
+    for (const json& line : ended.Lines()) verdicts.push_back(line.at("verdict").get<std::string>());
+    return verdicts;
+  };
+  const auto score = [&] { return Run({"score", "test", "--json"}).Lines().at(0); };
+  EXPECT_THAT(judged("old"), testing::ElementsAre("correct", "correct"));
+  EXPECT_THAT(judged("copy"), testing::IsEmpty()) << "the same text in another place";
+  EXPECT_THAT(judged("commented"), testing::ElementsAre("correct", "correct"));
+  EXPECT_EQ(score().at("mixed_texts"), json::array());
+
+  EXPECT_THAT(judged("new", {"--samples", "0"}), testing::ElementsAre("incorrect"));
+  const json mixed = score();
+  EXPECT_EQ(mixed.at("models").at(0).at("verdicts"), json({{"correct", 1}, {"incorrect", 1}}));
+  ASSERT_EQ(mixed.at("mixed_texts").size(), 1u);
+  EXPECT_EQ(mixed.at("mixed_texts")[0].at("problem"), "1/12");
+  EXPECT_EQ(mixed.at("mixed_texts")[0].at("texts").size(), 2u);
+  EXPECT_THAT(Run({"score", "test", "--format", "csv"}).err, HasSubstr("1/12"));
+  const Ended rejudged = Run({"rejudge", "test", "--json", "--problems", (root() / "new").string()});
+  EXPECT_EQ(rejudged.Lines().size(), 1u) << rejudged;
+  EXPECT_THAT(rejudged.err, HasSubstr("1 of 2 evaluations of run test are left out"));
+
+  EXPECT_THAT(judged("new"), testing::ElementsAre("incorrect"));
+  EXPECT_EQ(score().at("mixed_texts"), json::array());
+  EXPECT_EQ(Stored().size(), 6u) << "what was judged before stays";
+}
+
 TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
   const std::string directory = MakeRun({{"right.py", kReluModule}});
   const std::string broken = Write("broken.py", "raise ValueError('no such luck')\n");
