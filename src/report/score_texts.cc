@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "report/text.h"
+#include "report/view.h"
 
 namespace kb {
 namespace {
