@@ -178,7 +178,7 @@ void DenySignals(bool among_themselves, Filter* filter) {
   filter->Deny(SCMP_SYS(tgkill), SCMP_A0(SCMP_CMP_NE, self));
 }
 
-// Nor rules by these ways.
+// The other calls that install a filter.
 void DenyRules(Filter* filter) {
   filter->Deny(SCMP_SYS(prctl), IntIs(0, PR_SET_SECCOMP));
   for (const int option : {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {

@@ -53,7 +53,7 @@ struct Report {
   uint64_t kernels_span_ns = 0;
 };
 
-// At most kReportCapacity bytes: text is cut at its front, because a traceback says most at its end.
+// At most kReportCapacity bytes: longer text is cut at its front. Runners write less, a reason in the first line.
 std::string EncodeReport(const Report& report);
 
 // An error names the first field that is malformed.
