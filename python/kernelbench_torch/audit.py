@@ -12,11 +12,11 @@ from . import trees
 from .problem import all_finite, seed_generators
 
 MOST_PERTURBED = 8  # inputs, and parameters, that are changed one at a time
-FAILURES = {
-    "zeros": "a tensor of zeros passes",
-    "constant": "a constant passes",
-    "input copy": "a copy of an input passes",
-    "old answer": "the answer to other inputs passes: the output hardly depends on the seed",
+IMPOSTORS = {
+    "zeros": "a tensor of zeros",
+    "constant": "a constant",
+    "input copy": "a copy of an input",
+    "old answer": "the answer to other inputs",
 }
 
 
@@ -28,11 +28,12 @@ def evenly(items, count):
 
 
 class Audit:
-    """One problem. `judge(distribution, got, expected)` is the worst error over what is allowed; at most 1 passes."""
+    """One problem. `judge(distribution, got, expected)` is the worst error over what is allowed; at most 1 passes. `names`: the
+    distributions of inputs that candidates meet; all that the problem allows unless told."""
 
-    def __init__(self, problem, judge):
+    def __init__(self, problem, judge, names=None):
         self.problem, self.judge = problem, judge
-        self.names = ["natural", *problem.distributions]
+        self.names = names or ["natural", *problem.distributions]
         self.failures, self.notes, self.worst = [], list(problem.notes), {}
         self.drawn = {}
 
@@ -59,6 +60,10 @@ class Audit:
             self.failures.append("two calls with equal inputs and an equal generator differ by more than the budget")
 
     def _impostors(self):
+        self.failures += [f"{IMPOSTORS[what]} passes" for what in self.passing_impostors()]
+
+    def passing_impostors(self):
+        """The keys of IMPOSTORS that would be judged correct."""
         makers = {"zeros": lambda name: [torch.zeros_like(t) for t in self._expected(name)],
                   "constant": lambda name: [torch.full_like(old, self._centre(old)) for old in self._old_answer(name)],
                   "input copy": self._input_copies, "old answer": self._old_answer}
@@ -73,8 +78,7 @@ class Audit:
                 if worst > 1:
                     break  # found out
             self.worst[what] = worst
-            if worst is not None and worst <= 1:
-                self.failures.append(FAILURES[what])
+        return [what for what in makers if self.worst[what] is not None and self.worst[what] <= 1]
 
     def _inputs_matter(self):
         count = len(self._draw("natural")[1])

@@ -21,7 +21,7 @@ import traceback
 import torch
 
 from . import device_library, error_budgets, reference_session, trees
-from .audit import Audit
+from .audit import IMPOSTORS, Audit
 from .baselines import Baseline
 from .channel import Channel
 from .clocks import read_clocks
@@ -85,7 +85,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
             problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request["memory_bytes"], request["figures"])
-            problem.budgets, problem.baselines, problem.kept, problem.arena = {}, {}, {}, None
+            problem.budgets, problem.impostors, problem.baselines, problem.kept, problem.arena = {}, {}, {}, {}, None
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -117,15 +117,33 @@ class Host(reference_session.Operations, error_budgets.Operations):
         except Exception as error:
             raise ProblemError(f"{request['path']}: get_init_inputs() raised {type(error).__name__}: {error}") from error
 
+    def impostors(self, request):
+        """What would be judged correct, on all of `distributions`, though it is an answer without the work; once for a problem."""
+        key, passing = json.dumps([request["distributions"], request["tolerance"]]), self.problem.impostors
+        if key not in passing:
+            self.free_sessions()
+            audit = Audit(self.problem, self._judge(request["tolerance"]), request["distributions"])
+            try:
+                passing[key] = [IMPOSTORS[what] for what in audit.passing_impostors()]
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                passing[key] = []  # two draws do not fit at a time: then nobody knows
+            self.release_memory()
+        return {"passing": passing[key]}
+
+    def _judge(self, tolerance):
+        text = json.dumps(tolerance).encode()
+
+        def judge(distribution, got, expected):
+            budgets, _ = self.problem.budgets.get(distribution, ([None] * len(expected), 0))
+            return max(self._worst(budget, *pair, text) for budget, *pair in zip(budgets, got, expected))
+        return judge
+
     def audit(self, request):
         """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
         self.free_sessions()
-        tolerance = json.dumps(request["tolerance"]).encode()
-
-        def judge(distribution, got, expected):
-            budgets, _ = self.problem.budgets[distribution]
-            return max(self._worst(budget, *pair, tolerance) for budget, *pair in zip(budgets, got, expected))
-        result = Audit(self.problem, judge).run()
+        result = Audit(self.problem, self._judge(request["tolerance"])).run()
         result["worst"] = {what: "inf" if worst == math.inf else worst for what, worst in result["worst"].items()}
         result["budgets"] = {name: [parsed(self.lib.kbd_budget_info(self.device, b)) if b else None for b in budgets]
                              for name, (budgets, _) in self.problem.budgets.items()}

@@ -213,6 +213,7 @@ class Evaluator {
   Result<Empty> EmptyCall(Rounds* rounds, Evaluation* evaluation);
   Result<std::optional<Finding>> Load(const nlohmann::json& problem, Rounds* rounds, Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
+  Status TellWhoPasses(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
   nlohmann::json Planned(nlohmann::json problem) const;
   Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
                                            Evaluation* evaluation);

@@ -47,8 +47,7 @@ std::string VoidReason(const Round& round, const Evaluation& evaluation) {
   const Protocol& protocol = evaluation.protocol;
   if (round.candidate_gap_us > 0) return kDeviceTaken;
   if (round.baseline_gap_us > 0) return kBaselineTaken;
-  if (LostToOtherLoad(round.candidate_waited_us, round.candidate_us, protocol))
-    return "other load during the candidate";
+  // That the candidate's threads waited for a core says nothing: they may have waited for each other.
   if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
   if (evaluation.undisturbed.us <= 0) return "";
   if (IsSlower(round, evaluation, MostSlower(evaluation))) return kBaselineSlower;

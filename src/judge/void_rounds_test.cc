@@ -202,7 +202,7 @@ TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
   evaluation.rounds[3].plan.scored = false;
   EXPECT_FALSE(SlowThroughout(evaluation)) << "a warm-up round is none";
   evaluation = FarTooSlow();
-  for (Round& round : evaluation.rounds) round.void_reason = "other load during the candidate";
+  for (Round& round : evaluation.rounds) round.void_reason = "other load during the baseline";
   EXPECT_FALSE(SlowThroughout(evaluation)) << "that may be what made it slow";
   for (Round& round : evaluation.rounds) round.candidate_us = 100'000;
   EXPECT_TRUE(SlowThroughout(evaluation)) << "not a hundred times as slow as the baseline";

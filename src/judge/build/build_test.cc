@@ -168,7 +168,9 @@ TEST(SandboxTest, WithoutNamespacesRefusesACacheThatCandidatesCouldRead) {
     ASSERT_EQ(setenv("KERNELBENCH_CACHE", cache, 1), 0);
     const auto sandbox = Sandbox::Create(installation, Isolation::kProcess);
     EXPECT_NE(sandbox.has_value(), cache == std::string("/opt/no-such-cache"));
-    if (!sandbox) EXPECT_THAT(sandbox.error().message, HasSubstr("KERNELBENCH_CACHE"));
+    if (!sandbox) {
+      EXPECT_THAT(sandbox.error().message, HasSubstr("KERNELBENCH_CACHE"));
+    }
   }
   unsetenv("KERNELBENCH_CACHE");
 }

@@ -179,7 +179,6 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
     }
     if (auto finding = FindingOf(answer, kind, allowed.limit)) return *finding;
     Answer told{answer.at("us"), answer.at("report")};
-    told.report["waited_us"] = answer.at("waited_us");
     told.report["gap_us"] = gap_us;
     told.report["elapsed_us"] = answer.at("elapsed_us");
     return told;
@@ -238,7 +237,6 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
-  round.candidate_waited_us = answer.report.at("waited_us");
   round.candidate_event_us = answer.report.at("elapsed_us");
   round.candidate_gap_us = answer.report.at("gap_us");
   KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));

@@ -49,13 +49,13 @@ struct Round {
   double baseline_clock_us = 0;   // the same by the judge's clock alone
   double baseline_launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
   double candidate_event_us = 0,
-         baseline_event_us = 0;  // by the device's own events (GPU); the first is the runner's word
-  double candidate_waited_us = 0, baseline_waited_us = 0;  // runnable but not running: other load
-  double candidate_gap_us = 0, baseline_gap_us = 0;        // the device was taken away just before go
-  double worst = 0;                                        // error over allowed error
-  bool own_anchor = false;                                 // it took fp64 on its own inputs to say so
-  std::string void_reason;                                 // empty: it counts
-  bool admitted = false;                                   // it was void, but the disturbance stayed
+         baseline_event_us = 0;                      // by the device's own events (GPU); the first is the runner's word
+  double baseline_waited_us = 0;                     // runnable but not running: other load
+  double candidate_gap_us = 0, baseline_gap_us = 0;  // the device was taken away just before go
+  double worst = 0;                                  // error over allowed error
+  bool own_anchor = false;                           // it took fp64 on its own inputs to say so
+  std::string void_reason;                           // empty: it counts
+  bool admitted = false;                             // it was void, but the disturbance stayed
   double disturbed_us = 0;  // what the baseline took where the undisturbed figure counts instead
 };
 
