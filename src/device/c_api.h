@@ -56,9 +56,10 @@ KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes
 // Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
 KBD_EXPORT void kbd_session_populate(void* session);
 KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters);
-// Step 2 of a round. `inputs`: the private inputs, in the layout's order. `placing`: 0, small ones are copied by the
-// call where the device is held after go, others now; 1, all are copied now; 2, as 0, but what 0 copies now is there
-// already, because another session that shares this one's inputs has put it there and found it unchanged.
+// Step 2 of a round. `inputs`: the private inputs, in the layout's order. On a GPU the next call puts them in place, on
+// a CPU this does. `placing`: 0, small ones come where the device is held after go, others before go; 1, all come
+// before go; 2, as 0, but what 0 puts there before go is there already, because another session that shares this one's
+// inputs has put it there and found it unchanged.
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs, int placing);
 // Step 3: {"end": "done|died|timed_out|ran_frozen|too_early|malformed", "us", "waited_us", "gap_us", "elapsed_us" and
 // "launched_us" (of a clocked call on a GPU, the runner's word; 0: nothing), "report": {...} or null, "malformed": what

@@ -91,7 +91,8 @@ class CpuDevice : public Device {
     FlushCaches(pool_, last_level_.data(), last_level_.size());
   }
 
-  int64_t Watch() override { return 0; }  // other load on the cores: WaitedNs()
+  bool PlacesInCall() const override { return false; }             // a runner is stopped, and nothing of it works then
+  int64_t Watch(std::span<const CopyItem>) override { return 0; }  // other load on the cores: WaitedNs()
 
   void ReadyCore() override { GoToFirstCore(); }
 

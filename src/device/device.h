@@ -114,21 +114,22 @@ struct Calling {
   std::function<bool(SecretReader*)> locate = {};
 };
 
-// What a call copies to the inputs where the device is held (GPU).
-struct LateInputs {
-  std::span<const CopyItem> copies;
-  // They are there before: copied once more, so that the call takes as long as others do. Its runner sleeps until go.
-  bool in_place = false;
+// What a call copies to the inputs (Device::PlacesInCall()).
+struct CallInputs {
+  std::span<const CopyItem> early;  // before go, by the kernel that then watches the device
+  // Behind the hold. Where the same is early, it is copied once more, so that the call takes as long as others do.
+  std::span<const CopyItem> late = {};
 };
 
 // The runner of one candidate, as the device sees it. It is frozen except inside Call().
 class RunnerLink {
  public:
   virtual ~RunnerLink() = default;
-  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. `late` comes
-  // behind the hold, so what a runner's host or copy engines do until then is of no use to it.
+  // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. While early
+  // inputs come the runner sleeps. It is awake when others come behind the hold, and what its host or copy engines do
+  // until then is of no use to it.
   virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
-                    const LateInputs& late = {}) = 0;
+                    const CallInputs& inputs = {}) = 0;
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
   // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.
@@ -152,9 +153,13 @@ class Device {
   virtual void Flush() = 0;
   // Takes more out of a last level that Flush() finds too large for it: what a candidate's call in between would do.
   virtual void FlushLastLevel() { Flush(); }
-  // Holds the device for longer than another process's work can be put off, and returns the longest time in ns that it
-  // was taken away meanwhile. 0 at once where there is nothing to hold.
-  virtual int64_t Watch() = 0;
+  // Whether a runner's inputs come in its call, and Present() is to leave them alone: work that a runner has armed
+  // would run on them while the device idles.
+  virtual bool PlacesInCall() const = 0;
+  // Holds the device while it copies, and then for longer than another process's work can be put off; flushes the
+  // caches if it has copied. Returns the longest time in ns that it was taken away meanwhile. 0 at once where there is
+  // nothing to hold.
+  virtual int64_t Watch(std::span<const CopyItem> copies = {}) = 0;
   // The core that this thread begins a call on, made as it is for a runner: on the CPU the first one (base/cores.h); on
   // a GPU, where Flush() leaves the host's caches alone, the one that it is on, with its caches empty.
   virtual void ReadyCore() = 0;

@@ -54,11 +54,11 @@ class ProcessLink : public RunnerLink {
     Freeze();
   }
 
-  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked, const LateInputs& late) override {
+  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked, const CallInputs& inputs) override {
     if (clocked) secrets_->Draw();
     const uint64_t before = Tell(kind, argument);
-    KB_CHECK(late.copies.empty() || options_.hold);
-    const bool comes_late = !late.copies.empty() && !late.in_place;
+    KB_CHECK((inputs.late.empty() || options_.hold) && (inputs.early.empty() || options_.watch));
+    const bool comes_late = !inputs.late.empty() && inputs.early.empty();
     Span span;
     if (!Slept(&span)) return span;
     const int64_t waited = RunDelayNs(pid_);
@@ -66,9 +66,9 @@ class ProcessLink : public RunnerLink {
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
       if (wakes_before) Wake();
-      span.gap_ns = options_.watch();
+      span.gap_ns = options_.watch(inputs.early);
       if (!wakes_before && !Slept(&span)) return span;
-      if (options_.hold) options_.hold(late.copies);
+      if (options_.hold) options_.hold(inputs.late);
     }
     const int64_t start = NowNs();
     Ring();
@@ -79,11 +79,11 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
-    // Before it may run on, or who has answered could make its threads wait for each other, and so void the round.
+    // Where launching threads wake up to be stopped, they wait for cores: that is no load.
     if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
-    if (clocked && !late.copies.empty() && options_.taken && span.end == SpanEnd::kDone) {
+    if (clocked && options_.taken && span.end == SpanEnd::kDone) {
       const int64_t taken_ns = options_.taken();
       span.gap_ns = std::max(span.gap_ns, taken_ns);
       if (taken_ns > 0 && comes_late) span.end = SpanEnd::kTooEarly;

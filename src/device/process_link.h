@@ -18,14 +18,15 @@ namespace kb {
 
 struct LinkOptions {
   Calling calling = {};
-  // If set, both sides spin, for there are cores enough, and launch from one core in turn (core_seat.h). Holds the
-  // device for a while and returns the longest time in ns that it was taken away. A runner whose inputs come late is
-  // woken before, so that waking is no part of the span.
-  std::function<int64_t()> watch = {};
+  // If set, both sides spin, for there are cores enough, and launch from one core in turn (core_seat.h). Puts early
+  // inputs in place, holds the device for a while and returns the longest time in ns that it was taken away. A runner
+  // whose inputs come late is woken before, so that waking is no part of the span.
+  std::function<int64_t(std::span<const CopyItem>)> watch = {};
   // Called just before go, if set: has the device busy for a while longer, so that launches of either side hide behind
   // it, and then puts late inputs in place and flushes the caches.
   std::function<void(std::span<const CopyItem>)> hold = {};
-  // After a call with late inputs: for how many ns something else may have had the device before they were in place.
+  // After a call: for how many ns something else may have had the device between the watch and go, or before late
+  // inputs were in place.
   std::function<int64_t()> taken = {};
 };
 

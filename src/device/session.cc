@@ -16,7 +16,7 @@ using nlohmann::json;
 // Inputs of more bytes are put in place before go: a bus brings some 30 MB to the host while the device is held, so it
 // cannot have read them by then, if it is not woken sooner.
 constexpr size_t kMostLateBytes = size_t{64} << 20;
-// So are others, if so many calls in a row have met somebody else on the device. (These are copied once more then.)
+// So are others, if so many calls in a row have met somebody else on the device.
 constexpr int kMostTooEarly = 3;
 
 const char* EndName(SpanEnd end) {
@@ -179,28 +179,29 @@ void Session::SetParameters(const void* const* from) { device_->Copy(Copies(para
 
 void Session::Present(const void* const* from, Placing placing) {
   if (!arena_ || secret_ == 0) secret_ = RandomBits();
-  std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
-  in_place_ = placing == Placing::kNow || too_early_ >= kMostTooEarly;
-  if (no_inputs_) late_ = copies;
-  if (no_inputs_ ? !in_place_ : placing == Placing::kThere) copies.clear();
-  device_->Present(copies, ToPoison(), secret_);
+  const std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
+  early_.clear();
+  late_.clear();
+  if (device_->PlacesInCall()) {
+    const bool before_go = placing == Placing::kNow || too_early_ >= kMostTooEarly;
+    if (no_inputs_) late_ = copies;
+    if (no_inputs_ ? before_go : placing != Placing::kThere) early_ = copies;
+  }
+  device_->Present(device_->PlacesInCall() ? std::span<const CopyItem>() : copies, ToPoison(), secret_);
 }
 
-// What Present() has left to the call. An empty one copies as much, so that an offset holds it. One that is traced, and
-// not timed, is to find its caches cold: its inputs are in place before.
-std::vector<CopyItem> Session::TakeLate(CallKind kind) {
-  std::vector<CopyItem> late = std::exchange(late_, {});
+// What Present() has left to the call. An empty one copies as much behind the hold, so that an offset holds it. One
+// that is traced, and not timed, is to find its caches cold: its inputs are in place before.
+Session::Placed Session::TakeInputs(CallKind kind) {
+  Placed inputs{std::exchange(early_, {}), std::exchange(late_, {})};
   if (kind == CallKind::kEmpty && no_inputs_) {
-    in_place_ = too_early_ >= kMostTooEarly;
     for (const Part& part : input_parts_) {
-      late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
+      inputs.late.push_back({inputs_->data() + part.offset, no_inputs_->data() + part.offset, part.bytes});
     }
+    if (too_early_ >= kMostTooEarly) inputs.early = inputs.late;
   }
-  if (kind == CallKind::kProfile && !late.empty()) {
-    device_->Copy(std::exchange(late, {}));
-    device_->Flush();
-  }
-  return late;
+  if (kind == CallKind::kProfile && !inputs.late.empty()) inputs.early = std::exchange(inputs.late, {});
+  return inputs;
 }
 
 std::vector<OutputItem> Session::ToPoison() const {
@@ -227,8 +228,8 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
 const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   placed_ = false;
-  const std::vector<CopyItem> late = TakeLate(kind);
-  const Span span = link_->Call(kind, argument, timeout_ns, clocked, {late, in_place_});
+  const Placed inputs = TakeInputs(kind);
+  const Span span = link_->Call(kind, argument, timeout_ns, clocked, {inputs.early, inputs.late});
   if (span.end == SpanEnd::kTooEarly) ++too_early_;
   if (span.end == SpanEnd::kDone) too_early_ = 0;
   json result = {{"end", EndName(span.end)},

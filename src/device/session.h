@@ -19,10 +19,11 @@ std::string Dump(const nlohmann::json& value);
 nlohmann::json Number(double value);  // JSON has no NaN and no infinities
 nlohmann::json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form);
 
-// How inputs come to where a runner finds them, as kbd_present() is told.
+// How inputs come to where a runner finds them, as kbd_present() is told. Where Device::PlacesInCall() says so they
+// come in the next call, else now, however they are to be placed.
 enum class Placing {
-  kLate,   // small ones by the call, large ones now
-  kNow,    // now
+  kLate,   // small ones behind go, large ones before
+  kNow,    // before go
   kThere,  // as kLate, but large ones are there already
 };
 
@@ -70,7 +71,10 @@ class Session {
   bool With(const char* barrier) const { return !without_.contains(barrier); }
   Doorbell* Bell() const { return reinterpret_cast<Doorbell*>(doorbell_.data()); }
   static std::vector<CopyItem> Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from);
-  std::vector<CopyItem> TakeLate(CallKind kind);
+  struct Placed {
+    std::vector<CopyItem> early, late;  // as CallInputs
+  };
+  Placed TakeInputs(CallKind kind);
   std::vector<OutputItem> ToPoison() const;
   Result<Report> ReadReport() const;
   bool Locate(SecretReader* secrets);
@@ -83,8 +87,7 @@ class Session {
   Sizes sizes_;
   std::shared_ptr<Buffer> inputs_, outputs_, parameters_;  // null until Share(); the first may serve two sessions
   std::shared_ptr<Buffer> no_inputs_;                      // what an empty call copies if inputs come late, else null
-  std::vector<CopyItem> late_;                             // what the next call is to put in place,
-  bool in_place_ = false;                                  // or to copy once more
+  std::vector<CopyItem> early_, late_;                     // what the next call is to put in place
   int too_early_ = 0;                                      // calls in a row that ended so
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()

@@ -127,7 +127,9 @@ class CudaDevice : public Device {
     KB_ASSIGN_OR_RETURN(Launcher kernels, Launcher::Create(*driver, major, minor, multiprocessors));
     KB_ASSIGN_OR_RETURN(auto scratch,
                         DeviceBuffer::Create(*driver, 2 * static_cast<size_t>(std::max(l2, 1 << 20)), nullptr));
-    std::unique_ptr<CudaDevice> device(new CudaDevice(*driver, std::move(kernels), std::move(scratch), threads));
+    KB_ASSIGN_OR_RETURN(auto copied, DeviceBuffer::Create(*driver, sizeof(uint32_t), nullptr));
+    std::unique_ptr<CudaDevice> device(
+        new CudaDevice(*driver, std::move(kernels), std::move(scratch), std::move(copied), threads));
     int version = 0;
     driver->cuDriverGetVersion(&version);
     device->info_ = {{"name", name},
@@ -181,8 +183,11 @@ class CudaDevice : public Device {
     Must(driver_, driver_.cuMemsetD32Async(At(scratch_->data()), 0, scratch_->size() / 4, nullptr), "flushing");
   }
 
-  int64_t Watch() override {
-    kernels_.Launch("kb_watch", 1, kWatchNs, Time(&HoldTimes::watch));
+  bool PlacesInCall() const override { return true; }
+
+  int64_t Watch(std::span<const CopyItem> copies = {}) override {
+    LaunchWatch(kWatchNs, copies, &HoldTimes::watch);
+    if (!copies.empty()) Flush();
     Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
     watched_ns_ = NowNs();
     const uint64_t gap = times_.as<HoldTimes>()->watch.largest;
@@ -224,7 +229,7 @@ class CudaDevice : public Device {
 
   std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
                                      Calling calling) override {
-    LinkOptions options{.watch = [this] { return Watch(); }};
+    LinkOptions options{.watch = [this](std::span<const CopyItem> early) { return Watch(early); }};
     if (calling.holds) {
       options.hold = [this](std::span<const CopyItem> late) { Hold(late); };
       options.taken = [this] { return TakenFromHold(); };
@@ -240,23 +245,39 @@ class CudaDevice : public Device {
   int64_t WaitedNs() override { return RunDelayNs(0); }
 
  private:
-  CudaDevice(const Functions& driver, Launcher kernels, std::unique_ptr<Buffer> scratch, int threads)
+  CudaDevice(const Functions& driver, Launcher kernels, std::unique_ptr<Buffer> scratch, std::unique_ptr<Buffer> copied,
+             int threads)
       : driver_(driver),
         kernels_(std::move(kernels)),
         scratch_(std::move(scratch)),
         pool_(threads),
         comparer_(driver, &kernels_, &pool_),
         flag_(driver, sizeof(uint32_t)),
-        times_(driver, sizeof(HoldTimes)) {}
+        times_(driver, sizeof(HoldTimes)),
+        items_(std::make_unique<Pinned>(driver, 64 * sizeof(CopyItem))),
+        copied_(std::move(copied)) {
+    Must(driver_, driver_.cuMemsetD8Async(At(copied_->data()), 0, copied_->size(), nullptr), "clearing");
+  }
 
   template <typename Member>
   cuda::Address Time(Member HoldTimes::*member) {
     return At(&(times_.as<HoldTimes>()->*member));
   }
 
+  // The first block watches, the others copy.
+  template <typename Member>
+  void LaunchWatch(uint64_t ns, std::span<const CopyItem> copies, Member HoldTimes::*member) {
+    uint64_t threads = copies.empty() ? 1 : Launcher::kThreads;
+    for (const CopyItem& item : copies) threads += item.bytes / 16 + 1;
+    if (copies.size_bytes() > items_->size()) items_ = std::make_unique<Pinned>(driver_, copies.size_bytes());
+    std::copy(copies.begin(), copies.end(), items_->as<CopyItem>());
+    kernels_.Launch("kb_watch", threads, ns, items_->address(), static_cast<uint32_t>(copies.size()),
+                    At(copied_->data()), Time(member));
+  }
+
   // All by kernels: while a copy engine works the multiprocessors would be idle, and contexts change.
   void Hold(std::span<const CopyItem> late) {
-    kernels_.Launch("kb_watch", 1, kHoldNs, Time(&HoldTimes::hold));
+    LaunchWatch(kHoldNs, {}, &HoldTimes::hold);
     launch_.hold_ns = NowNs() - watched_ns_;
     late_bytes_ = 0;
     for (const CopyItem& item : late) {
@@ -264,10 +285,9 @@ class CudaDevice : public Device {
       kernels_.Launch("kb_copy", item.bytes / 16 + 1, At(item.to), At(item.from), static_cast<uint64_t>(item.bytes));
       late_bytes_ += item.bytes;
     }
-    if (late.empty()) return;
     kernels_.Launch("kb_stamp", 1, Time(&HoldTimes::filled));
     launch_.all_ns = NowNs() - watched_ns_;
-    Flush();
+    if (!late.empty()) Flush();
   }
 
   int64_t TakenFromHold() {
@@ -299,7 +319,9 @@ class CudaDevice : public Device {
   ThreadPool pool_;
   cuda::Comparer comparer_;
   Pinned flag_, times_;
-  double copy_rate_ = 0;  // bytes a second, read and written both
+  std::unique_ptr<Pinned> items_;   // what the watch copies,
+  std::unique_ptr<Buffer> copied_;  // and how many of its blocks have
+  double copy_rate_ = 0;            // bytes a second, read and written both
   size_t late_bytes_ = 0;
   int64_t watched_ns_ = 0;  // when the watch was over, as the host saw it
   cuda::HoldLaunch launch_{};

@@ -1,7 +1,7 @@
-// What the judge's kernels say of the time from a watch until late inputs are in place, and whether anybody else had
-// the device meanwhile. Contexts change among all processes that have work, so where a third one has some, as a runner
-// that just starts, the candidate's may come before the judge's, though it was launched after it: on the last round's
-// inputs.
+// What the judge's kernels say of the time from a watch until inputs are in place behind go, and whether anybody else
+// had the device meanwhile. Contexts change among all processes that have work, so where a third one has some, as a
+// runner that just starts, the candidate's may come before the judge's, though it was launched after it: on the last
+// round's inputs.
 #ifndef DEVICE_CUDA_HOLD_TIMES_H_
 #define DEVICE_CUDA_HOLD_TIMES_H_
 

@@ -32,15 +32,6 @@ extern "C" __global__ void kb_fill(u8* to, u64 bytes, u64 pattern) {
     to[i] = static_cast<u8>(pattern >> (i % 8 * 8));
 }
 
-// Copies on the multiprocessors, in turn with other kernels, which a copy engine would not do. Quick if both are
-// 16-byte aligned.
-extern "C" __global__ void kb_copy(u8* to, const u8* from, u64 bytes) {
-  const u64 wide = (reinterpret_cast<u64>(to) | reinterpret_cast<u64>(from)) % 16 == 0 ? bytes / 16 : 0;
-  for (u64 i = first_thread(); i < wide; i += all_threads())
-    reinterpret_cast<ulonglong2*>(to)[i] = reinterpret_cast<const ulonglong2*>(from)[i];
-  for (u64 i = wide * 16 + first_thread(); i < bytes; i += all_threads()) to[i] = from[i];
-}
-
 // Sets *different if any bit differs. Quick if both are 16-byte aligned.
 extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* different) {
   const ulonglong2* x = reinterpret_cast<const ulonglong2*>(a);
@@ -55,18 +46,53 @@ extern "C" __global__ void kb_equal(const u8* a, const u8* b, u64 bytes, u32* di
   if (differs) *different = 1;
 }
 
+// As kb::CopyItem (device.h).
+struct CopyItem {
+  u8* to;
+  const u8* from;
+  u64 bytes;
+};
+
+static __device__ void copy_share(const CopyItem& item, u64 thread, u64 threads) {
+  const u64 wide = (reinterpret_cast<u64>(item.to) | reinterpret_cast<u64>(item.from)) % 16 == 0 ? item.bytes / 16 : 0;
+  for (u64 i = thread; i < wide; i += threads)
+    reinterpret_cast<ulonglong2*>(item.to)[i] = reinterpret_cast<const ulonglong2*>(item.from)[i];
+  for (u64 i = wide * 16 + thread; i < item.bytes; i += threads) item.to[i] = item.from[i];
+}
+
+// Copies on the multiprocessors, in turn with other kernels, which a copy engine would not do. Quick if both are
+// 16-byte aligned.
+extern "C" __global__ void kb_copy(u8* to, const u8* from, u64 bytes) {
+  copy_share({to, from, bytes}, first_thread(), all_threads());
+}
+
 // The watch: one thread reads the timer for `ns`. times[0]: its largest step in ns, for a large one means that
 // something else had the device; times[1] and [2]: what it was at the beginning and at the end (WatchTimes in
-// hold_times.h).
-extern "C" __global__ void kb_watch(u64 ns, u64* times) {
+// hold_times.h). All blocks but the first copy `items` meanwhile, and `ns` begin when that is done: who waited for the
+// last byte shows as who waited for the first. *copied: zero, and zero again afterwards.
+extern "C" __global__ void kb_watch(u64 ns, const CopyItem* items, u32 count, volatile u32* copied, u64* times) {
+  if (blockIdx.x > 0) {
+    const u64 threads = all_threads() - blockDim.x, thread = first_thread() - blockDim.x;
+    for (u32 i = 0; i < count; ++i) copy_share(items[i], thread, threads);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0) atomicAdd(const_cast<u32*>(copied), 1);
+    return;
+  }
+  if (threadIdx.x > 0) return;
   const u64 start = timer();
-  u64 last = start, largest = 0;
-  while (last - start < ns) {
+  u64 last = start, largest = 0, since = start;
+  for (bool copying = gridDim.x > 1; copying || last - since < ns;) {
     const u64 now = timer();
     const u64 gap = now - last;
     largest = gap > largest ? gap : largest;
     last = now;
+    if (copying && *copied == gridDim.x - 1) {
+      copying = false;
+      since = last;
+    }
   }
+  *copied = 0;
   times[0] = largest;
   times[1] = start;
   times[2] = last;

@@ -310,7 +310,8 @@ void Sandbox::AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) cons
     argv.insert(argv.end(), {"--unshare-user", "--uid", "1000", "--gid", "1000"});
   }
   // bubblewrap's own first process would be neither frozen nor filtered.
-  if (with("pid-namespace")) argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
+  if (spec.own_pids ? !without_.contains("pid-namespace") : with("pid-namespace"))
+    argv.insert(argv.end(), {"--unshare-pid", "--as-pid-1"});
   if (with("network-namespace")) argv.emplace_back("--unshare-net");
   if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
   if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
