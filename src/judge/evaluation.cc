@@ -55,9 +55,13 @@ void Evaluation::MachineBusy() {
 
 double Evaluation::CandidateUs(const Round& round) const {
   const double clock_us = ClockUs(round);
-  if (!own_process) return clock_us;
+  if (!own_process || by_clock) return clock_us;
   const double above_us = OffsetUncertaintyUs(), below_us = above_us + AroundCallUs();
   return Refined(round.candidate_event_us, clock_us, below_us, above_us);
+}
+
+double Evaluation::BaselineUs(const Round& round) const {
+  return by_clock ? std::min(round.baseline_us, round.baseline_clock_us) : round.baseline_us;
 }
 
 double Evaluation::OffsetUncertaintyUs() const {

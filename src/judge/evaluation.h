@@ -37,7 +37,7 @@ struct Evaluation {
   nlohmann::json errors = nlohmann::json::object();
   nlohmann::json evidence = nlohmann::json::object();
 
-  // Why a correct candidate has no speedup though one was to be measured: "machine_busy" or "authorship".
+  // Why a correct candidate has no speedup though one was to be measured: "machine_busy", "too_short" or "authorship".
   std::string no_speedup;
   // Measured before loading and once the runner is gone, of which the quicker counts.
   Undisturbed::Figure undisturbed;
@@ -48,6 +48,7 @@ struct Evaluation {
   // Its offset, then, and how far that scatters. Empty calls are alike on both sides: by what the two offsets differ
   // one of them is wrong.
   double reference_offset_us = 0, reference_spread_us = 0;
+  bool by_clock = false;       // events, the candidate's word, said more than is certain, and count for neither side
   bool device_shared = false;  // something else used the device even before loading
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
   bool started_early = false;  // why it is `tampered`: the device was in use before calls
@@ -66,6 +67,7 @@ struct Evaluation {
   // A round's candidate time without the offset; by events, as far as the judge's clock allows, where the reference's
   // is.
   double CandidateUs(const Round& round) const;
+  double BaselineUs(const Round& round) const;
   // By the judge's clock alone. Where the reference has a process of its own, who answers before the device was free
   // has computed on the host, or with a copy engine, which do not wait: then nothing is subtracted. (Who computes so
   // within the 0.2 ms that are left, and waits all the same, is not told from others: docs/trust.md.)

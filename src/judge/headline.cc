@@ -35,7 +35,8 @@ std::vector<TimedRound> TimesOf(const Evaluation& evaluation, const std::string&
   for (const Round& round : evaluation.rounds) {
     if (!IsOf(round, distribution) || !round.void_reason.empty()) continue;
     const bool apart = std::exchange(last, round.plan.distribution) != round.plan.distribution;
-    timed.push_back({round.plan.index, evaluation.CandidateUs(round), round.baseline_us, round.plan.scored, apart});
+    timed.push_back(
+        {round.plan.index, evaluation.CandidateUs(round), evaluation.BaselineUs(round), round.plan.scored, apart});
   }
   return timed;
 }
@@ -97,13 +98,38 @@ void ChooseHeadline(Evaluation* evaluation) {
   for (const std::string& name : others) {
     const Speedup other = EstimateFor(*evaluation, name);
     if (other.rounds < kStressedRounds || other.high >= natural.low) continue;
-    evaluation->notes.push_back(
+    evaluation->AddNote(
         fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
                     "which therefore count",
                     natural.speedup, other.speedup, other.low, other.high, name));
     HedgedFor(name, evaluation);
     return;
   }
+}
+
+namespace {
+
+// A number that its interval does not bear out.
+bool IsDoubtful(const Evaluation& evaluation) {
+  return evaluation.own_process && evaluation.speedup->speedup > 2 * evaluation.speedup->low;
+}
+
+void HedgedHeadline(const nlohmann::json& problem, Evaluation* evaluation) {
+  ChooseHeadline(evaluation);
+  HedgeAgainstSlowerMachine(evaluation);
+  HedgeAgainstHiddenLaunches(evaluation);
+  HedgeAgainstLeftOutCopy(problem, evaluation);
+  HedgeAgainstColdRunner(evaluation);
+}
+
+}  // namespace
+
+void ConcludeSpeedup(const nlohmann::json& problem, Evaluation* evaluation) {
+  HedgedHeadline(problem, evaluation);
+  if (!IsDoubtful(*evaluation)) return;
+  evaluation->by_clock = true;
+  HedgedHeadline(problem, evaluation);
+  if (IsDoubtful(*evaluation) && !evaluation->protocol.TimedByEvents()) evaluation->no_speedup = "too_short";
 }
 
 void TimeByEvents(Evaluation* evaluation) {

@@ -26,6 +26,11 @@ Speedup EstimateFor(const Evaluation& evaluation, const std::string& distributio
 // during the natural rounds (HedgeAgainstLoad) could make them seem.
 void ChooseHeadline(Evaluation* evaluation);
 
+// The headline with all that its interval must allow for (hedges.h). On a GPU the candidate's events are its word.
+// Where they make the speedup more than twice what is certain, the judge's clock alone tells it; where that is no more
+// certain, there is none ("too_short"). `problem`: as CopyUs() takes it.
+void ConcludeSpeedup(const nlohmann::json& problem, Evaluation* evaluation);
+
 // KernelBench's way, for comparison: events around each call, of which the candidate's are its own word.
 void TimeByEvents(Evaluation* evaluation);
 

@@ -85,6 +85,52 @@ TEST(Headline, LoadHidesNoCertainSlowness) {
 }
 
 // A call that launches for 1300 us, of which 850 hide behind the device's being held.
+// On a GPU: the judge's clock says `clock_us` for either side, within 20 us, and the candidate's events `event_us`.
+Evaluation ByEvents(double clock_us, double event_us) {
+  Evaluation evaluation;
+  evaluation.device = "cuda";
+  evaluation.candidate = {{"kind", "native"}};
+  evaluation.own_process = true;
+  evaluation.offset_us = evaluation.reference_offset_us = 800;
+  evaluation.offset_spread_us = evaluation.reference_spread_us = 5;
+  evaluation.undisturbed.us = clock_us;
+  AddRounds(20, "natural", 800 + clock_us, clock_us, &evaluation);
+  for (Round& round : evaluation.rounds) {
+    round.baseline_clock_us = clock_us;
+    round.candidate_event_us = event_us;
+  }
+  return evaluation;
+}
+
+TEST(Headline, IsNeverAboveTwiceWhatIsCertain) {
+  const nlohmann::json problem = {{"outputs", nlohmann::json::array()}};
+  Evaluation honest = ByEvents(100, 99);
+  ConcludeSpeedup(problem, &honest);
+  EXPECT_EQ(honest.no_speedup, "");
+  EXPECT_FALSE(honest.by_clock);
+  EXPECT_NEAR(honest.speedup->speedup, 1.01, 0.01);
+
+  Evaluation made_up = ByEvents(16, 1);
+  ConcludeSpeedup(problem, &made_up);
+  EXPECT_EQ(made_up.no_speedup, "too_short");
+
+  // Long enough for the clock.
+  Evaluation long_ago = ByEvents(100, 70);
+  long_ago.offset_spread_us = 25;
+  ConcludeSpeedup(problem, &long_ago);
+  EXPECT_EQ(long_ago.no_speedup, "") << long_ago.speedup->low;
+}
+
+TEST(Headline, ReachesDownToTheUndisturbedBaselineOnAGpu) {
+  Evaluation evaluation = ByEvents(1'000, 1'000);
+  ConcludeSpeedup({{"outputs", nlohmann::json::array()}}, &evaluation);
+  const double low = evaluation.speedup->low;
+  evaluation = ByEvents(1'000, 1'000);
+  evaluation.undisturbed.us = 900;
+  ConcludeSpeedup({{"outputs", nlohmann::json::array()}}, &evaluation);
+  EXPECT_NEAR(evaluation.speedup->low, 0.9 * low, 0.01);
+}
+
 TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
   Evaluation evaluation;
   evaluation.device = "cuda";

@@ -19,11 +19,13 @@ bool IsCpuModule(const Evaluation& evaluation) {
 }  // namespace
 
 void HedgeAgainstLoad(Evaluation* evaluation) {
-  double quietest = std::numeric_limits<double>::infinity(), latest_us = 0;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  double quietest = kNever, undisturbed = kNever, latest_us = 0;
   bool admitted = false;
   for (const Round& round : evaluation->rounds) {
     if (!evaluation->InHeadline(round)) continue;
-    quietest = std::min({quietest, evaluation->UndisturbedUs(round), round.baseline_us});
+    if (evaluation->UndisturbedUs(round) > 0) undisturbed = std::min(undisturbed, evaluation->UndisturbedUs(round));
+    quietest = std::min({quietest, undisturbed, round.baseline_us});
     admitted |= round.admitted;
     if (LaunchedSlowly(round, *evaluation)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *evaluation));
   }
@@ -35,7 +37,8 @@ void HedgeAgainstLoad(Evaluation* evaluation) {
                     latest_us));
   }
   Speedup& speedup = *evaluation->speedup;
-  if (admitted) speedup.low = std::min(speedup.low, quietest / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
+  const double baseline_us = admitted ? quietest : evaluation->device == "cpu" ? kNever : undisturbed;
+  speedup.low = std::min(speedup.low, baseline_us / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
 }
 
 void HedgeAgainstSlowerMachine(Evaluation* evaluation) {

@@ -21,7 +21,8 @@ inline constexpr double kOwnModuleUs = 60;
 inline constexpr double kCpuColdModuleUs = 60;
 
 // Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
-// reaches down to what the quietest baseline says.
+// reaches down to what the quietest baseline says. On a GPU it always reaches down to the undisturbed one: what a
+// baseline may be slower than that without its round being void, a candidate may have caused.
 void HedgeAgainstLoad(Evaluation* evaluation);
 // A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
 // slowed both: the interval reaches up to what was measured.
