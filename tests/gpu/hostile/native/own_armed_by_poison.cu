@@ -41,7 +41,8 @@ __global__ void LossOfRow(const float* logits, const int64_t* targets, float* lo
 
 __global__ void Mean(const float* losses, float* mean, int rows) {
   double sum = 0;
-  for (int i = 0; i < rows; i += kThreads) sum += OfBlock(losses[i + threadIdx.x], [](float a, float b) { return a + b; });
+  for (int i = 0; i < rows; i += kThreads)
+    sum += OfBlock(losses[i + threadIdx.x], [](float a, float b) { return a + b; });
   if (threadIdx.x == 0) *mean = static_cast<float>(sum / rows);
 }
 
