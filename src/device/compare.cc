@@ -16,6 +16,10 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kBlocksPerPiece = 64;      // of a parallel job
 constexpr double kSmallestScale = 1e-6;      // a block's magnitude counts as at least this much of the whole output's
 constexpr double kConstantSpread = 0x1p-23;  // relative; what an fp32 reference cannot resolve is not information
+// A block's magnitude counts as at most this many standard deviations of the output: more would let TF32 through where
+// outputs have an offset, less would refuse n positive terms added up one after the other.
+constexpr double kMostSpreads = 20;
+constexpr int64_t kTellsSpread = 16;  // as many numbers tell a standard deviation well enough for that
 
 int64_t CountBlocks(int64_t elements) { return (elements + kBlockElements - 1) / kBlockElements; }
 
@@ -68,11 +72,15 @@ void GatherStats(ThreadPool& pool, Comparison& comparison) {
 Limits LimitsOf(const Comparison& comparison, int64_t block) {
   if (!comparison.kernels.floating) return {0.5, 0.5};
   const Tolerance& tolerance = comparison.tolerance;
-  const double scale = std::max(comparison.stats[block].expected_rms, comparison.whole.scale_floor);
+  const WholeLimits& whole = comparison.whole;
+  const double scale = std::max(comparison.stats[block].expected_rms, whole.scale_floor);
+  const auto floor = [&](double relative) {
+    return std::max(relative * std::min(scale, whole.scale_ceiling), std::min(relative, whole.rounding) * scale);
+  };
   const double rms =
-      std::max((tolerance.rms_factor + 1) * comparison.budget.BlockRms(block), tolerance.rtol_rms * scale);
-  const double max = std::max((tolerance.max_factor + 1) * comparison.budget.BlockMax(block), tolerance.rtol * scale);
-  return {std::min(rms, comparison.whole.cap), std::min(max, comparison.whole.cap)};
+      std::max((tolerance.rms_factor + 1) * comparison.budget.BlockRms(block), floor(tolerance.rtol_rms));
+  const double max = std::max((tolerance.max_factor + 1) * comparison.budget.BlockMax(block), floor(tolerance.rtol));
+  return {std::min(rms, whole.cap), std::min(max, whole.cap)};
 }
 
 // Error over allowed error of a block; above 1 it is wrong.
@@ -274,14 +282,17 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
 
 WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,
                           const CompareKernels& kernels) {
-  WholeLimits whole{kSmallestScale * expected.Rms()};
+  WholeLimits whole{.scale_floor = kSmallestScale * expected.Rms(), .rounding = 2 * kernels.epsilon};
   double spread = expected.Std();
+  auto count = static_cast<int64_t>(expected.count);
   bool constant = spread <= std::max(kConstantSpread, kernels.epsilon) * expected.Rms();
   if (budget.anchors() > 0) {
     spread = budget.OutputStd();
+    count = budget.OutputCount();
     constant = budget.IsConstant();
   }
   if (!constant) whole.cap = tolerance.cap * spread;
+  if (!constant && count >= kTellsSpread) whole.scale_ceiling = kMostSpreads * spread;
   return whole;
 }
 

@@ -3,9 +3,10 @@
 // Floating outputs are judged against the reference's own error. For the inputs of a few rounds ("anchors") the
 // reference also runs in fp64. Per block of 1,024 neighbouring elements a candidate may err rms_factor times the RMS
 // error and max_factor times the largest error that the reference itself has; it is compared with the reference, which
-// errs too, so one is added to each factor. Below that, a floor in units of the block's magnitude; above, a cap in
-// units of the output's standard deviation, so that an output without information never passes. Blocks are local, so
-// garbage cannot hide where values are small.
+// errs too, so one is added to each factor. Below that, a floor in units of the block's magnitude, which counts as at
+// most 20 standard deviations of the output, so that an offset hides no error; above, a cap in units of the output's
+// standard deviation, so that an output without information never passes. Blocks are local, so garbage cannot hide
+// where values are small.
 //
 // Integer and bool outputs must be equal. Pure functions over memory; nothing here knows a device or a problem.
 #ifndef DEVICE_COMPARE_H_
@@ -91,6 +92,7 @@ class ErrorBudget {
   // output has no more than its anchors.
   double OutputStd() const;
   double OutputRms() const;
+  int64_t OutputCount() const { return static_cast<int64_t>(truth_.count); }  // of the numbers that tell these two
 
   // The reference's own RMS error over a whole output: the largest of the anchors.
   double ReferenceRms() const { return reference_rms_; }
@@ -161,7 +163,9 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
 //
 // What all blocks take from the whole output. `expected`: the moments of the expected output.
 struct WholeLimits {
-  double scale_floor = 0;  // a block's magnitude counts as at least this much
+  double scale_floor = 0;  // a block's magnitude counts as at least this much, and as at most the next
+  double scale_ceiling = std::numeric_limits<double>::infinity();
+  double rounding = 0;  // floors are at least this much of a block's magnitude, if they are relative to no less
   double cap = std::numeric_limits<double>::infinity();
 };
 WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,

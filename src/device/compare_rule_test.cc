@@ -78,6 +78,74 @@ TEST(ErrorBudget, ConstantOutputsHaveNoCap) {
   EXPECT_FALSE(CompareValues(Values(2048, 0), truth, kF32, budget).ok);
 }
 
+// An offset hides no error: floors count as many standard deviations of the output at most, but what its type rounds.
+TEST(ErrorBudget, FloorsAreOfTheSpreadWhereOutputsHaveAnOffset) {
+  struct Case {
+    double offset, error;  // of every element; in standard deviations
+    bool ok;
+    kb_dtype dtype = kF64;
+    int64_t size = 2048;
+  };
+  const Case cases[] = {
+      {0, 1.9e-5, true},
+      {0, 2.1e-5, false},  // 2e-5 of the magnitude
+      {19, 3.7e-4, true},
+      {19, 4.1e-4, false},  // still of the magnitude
+      {100, 3.9e-4, true},
+      {100, 4.1e-4, false},  // of 20 standard deviations
+      {1e6, 3.9e-4, true},
+      {1e6, 4.1e-4, false},  // the same
+      {1e5, 0.016, true, kF32},
+      {1e5, 0.04, false, kF32},  // fp32 rounds by 0.004 there
+      {100, 1.9e-3, true, kF64, 8},
+      {100, 2.1e-3, false, kF64, 8},  // too few numbers to tell a spread
+  };
+  for (const Case& test : cases) {
+    SCOPED_TRACE(testing::Message() << test.offset << " " << test.error << " " << test.size);
+    Values truth(test.size), got;
+    for (int64_t i = 0; i < test.size; ++i) truth[i] = test.offset + (i % 2 == 0 ? 1 : -1);
+    for (double value : truth) got.push_back(value + test.error);
+    EXPECT_EQ(CompareValues(got, truth, test.dtype, Anchored(truth, truth, test.dtype)).ok, test.ok);
+    EXPECT_EQ(CompareValues(got, truth, test.dtype).ok, test.ok) << "without anchors";
+    EXPECT_TRUE(CompareValues(got, truth, test.dtype, {}, Allclose(1, 0)).ok);
+  }
+  // One element may err five times as much; two anchors of 8 numbers are enough.
+  const Values truth = Normal(2048, 100, 1, 21);
+  Values got = truth;
+  got[1500] += 1.9e-3;
+  EXPECT_TRUE(CompareValues(got, truth, kF64, Anchored(truth, truth, kF64)).ok);
+  got[1500] += 0.2e-3;
+  EXPECT_FALSE(CompareValues(got, truth, kF64, Anchored(truth, truth, kF64)).ok);
+  ErrorBudget two;
+  Values eight(8, 101);
+  for (int i = 0; i < 4; ++i) eight[i] = 99;
+  for (int anchor = 0; anchor < 2; ++anchor) {
+    two.AddAnchor(Pool(), Encode(eight, kF64).data(), kF64, 8, eight.data());
+    EXPECT_EQ(CompareValues(Plus(eight, Values(8, 1e-3)), eight, kF64, two).ok, anchor == 0) << anchor;
+  }
+}
+
+// n positive terms one after the other err more than what adds them up in pieces, and are right.
+TEST(Compare, SerialSumsOfPositiveTermsPass) {
+  const int64_t rows = 256, terms = 8192;
+  std::mt19937_64 random(22);
+  Values serial, pairwise, truth;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<float> x(terms);
+    for (float& value : x) value = static_cast<float>(random() >> 40) * 0x1p-24f;
+    float sum = 0;
+    for (float value : x) sum += value;
+    serial.push_back(sum);
+    truth.push_back(std::accumulate(x.begin(), x.end(), 0.0));
+    for (int64_t n = terms / 2; n > 0; n /= 2) {
+      for (int64_t i = 0; i < n; ++i) x[i] += x[i + n];
+    }
+    pairwise.push_back(x[0]);
+  }
+  const CompareResult result = CompareValues(serial, pairwise, kF32, Anchored(pairwise, truth));
+  EXPECT_TRUE(result.ok) << result.worst;
+}
+
 TEST(ErrorBudget, ScalarsPoolTheirAnchors) {
   ErrorBudget budget;
   for (const double value : {1.0, 1.1, 1.2}) {
@@ -166,7 +234,11 @@ Plain PlainCompare(const Values& got, const Values& expected, const Values& refe
   Values centred = spread_of;
   for (double& value : centred) value -= mean;
   const double n = static_cast<double>(centred.size());
-  const double cap = tolerance.cap * rms_of(centred) * std::sqrt(n / std::max(1.0, n - 1));
+  const double spread = rms_of(centred) * std::sqrt(n / std::max(1.0, n - 1)), cap = tolerance.cap * spread;
+  const auto floor_of = [&](double relative, double scale) {
+    const double counted = n < 16 ? scale : std::min(scale, 20 * spread);
+    return std::max(relative * counted, std::min(relative, 0x1p-51) * scale);
+  };
   Plain plain;
   for (size_t begin = 0; begin < got.size(); begin += 1024) {
     const size_t end = std::min(got.size(), begin + 1024);
@@ -182,8 +254,8 @@ Plain PlainCompare(const Values& got, const Values& expected, const Values& refe
     }
     const double own_max = own.empty() ? 0 : *std::max_element(own.begin(), own.end());
     const double scale = std::max(rms_of(magnitudes), 1e-6 * rms_of(all));
-    double allowed_rms = std::max((tolerance.rms_factor + 1) * rms_of(own), tolerance.rtol_rms * scale);
-    double allowed_max = std::max((tolerance.max_factor + 1) * own_max, tolerance.rtol * scale);
+    double allowed_rms = std::max((tolerance.rms_factor + 1) * rms_of(own), floor_of(tolerance.rtol_rms, scale));
+    double allowed_max = std::max((tolerance.max_factor + 1) * own_max, floor_of(tolerance.rtol, scale));
     allowed_rms = std::min(allowed_rms, cap);
     allowed_max = std::min(allowed_max, cap);
     const double max = errors.empty() ? 0 : *std::max_element(errors.begin(), errors.end());
@@ -207,7 +279,8 @@ TEST(Compare, AgreesWithThePlainWay) {
     const int64_t size = 2 + static_cast<int64_t>(random() % 5000);
     const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
     const double magnitude = std::pow(10, 8 * uniform() - 4);
-    Values truth = Normal(size, uniform() * magnitude, magnitude, random());
+    const double offset = trial % 7 == 0 ? 1000 : uniform();
+    Values truth = Normal(size, offset * magnitude, magnitude, random());
     if (trial % 3 == 0) truth[random() % size] = trial % 2 ? kNan : kInf;
     const double own = magnitude * std::pow(10, -6 + 6 * uniform());
     const Values reference = Plus(truth, Normal(size, 0, own, random()));

@@ -265,7 +265,8 @@ extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 
 
 // What a block may err in the whole comparison. As in device/cuda/compare.cc, like the parts below.
 struct JudgeRule {
-  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, cap, pooled_rms, pooled_max;
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, scale_ceiling, rounding, cap;
+  double pooled_rms, pooled_max;
   u64 poison;
   int kind, padding;  // 0: anchored, 1: allclose, 2: bits
 };
@@ -353,13 +354,19 @@ extern "C" __global__ void kb_budget(const BlockStats* stats, i64 blocks, BlockB
 
 static __device__ double ratio_of(double error, double allowed) { return error == 0 ? 0.0 : error / allowed; }
 
+// The least allowed error of a block of magnitude `scale`.
+static __device__ double floor_of(double relative, double scale, const JudgeRule& rule) {
+  return fmax(relative * fmin(scale, rule.scale_ceiling), fmin(relative, rule.rounding) * scale);
+}
+
 // Allowed errors of one block.
 static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudget* budget, i64 block,
                                         const JudgeRule& rule) {
   const BlockBudget own = budget == nullptr ? BlockBudget{0, 0} : budget[block];
   const double scale = fmax(stats.expected_rms, rule.scale_floor);
-  return {fmin(fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), rule.rtol_rms * scale), rule.cap),
-          fmin(fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), rule.rtol * scale), rule.cap)};
+  const double rms = fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), floor_of(rule.rtol_rms, scale, rule));
+  const double max = fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), floor_of(rule.rtol, scale, rule));
+  return {fmin(rms, rule.cap), fmin(max, rule.cap)};
 }
 
 static __device__ void merge(JudgedPart& to, const JudgedPart& other) {
