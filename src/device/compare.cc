@@ -73,14 +73,22 @@ Limits LimitsOf(const Comparison& comparison, int64_t block) {
   if (!comparison.kernels.floating) return {0.5, 0.5};
   const Tolerance& tolerance = comparison.tolerance;
   const WholeLimits& whole = comparison.whole;
-  const double scale = std::max(comparison.stats[block].expected_rms, whole.scale_floor);
+  const BlockStats& stats = comparison.stats[block];
+  const double scale = std::max(stats.expected_rms, whole.scale_floor);
   const auto floor = [&](double relative) {
-    return std::max(relative * std::min(scale, whole.scale_ceiling), std::min(relative, whole.rounding) * scale);
+    return std::max(relative * std::min(scale, whole.scale_ceiling), std::min(relative, 2 * whole.epsilon) * scale);
   };
+  const auto step = [&](double magnitude) { return std::max(whole.epsilon * magnitude, whole.smallest); };
   const double rms =
       std::max((tolerance.rms_factor + 1) * comparison.budget.BlockRms(block), floor(tolerance.rtol_rms));
   const double max = std::max((tolerance.max_factor + 1) * comparison.budget.BlockMax(block), floor(tolerance.rtol));
-  return {std::min(rms, whole.cap), std::min(max, whole.cap)};
+  const Limits limits = {std::min(rms, whole.cap), std::min(max, whole.cap)};
+  if (whole.smallest == 0) return limits;
+  // Elements that round to the other neighbour.
+  const double largest_step = step(stats.expected_max);
+  const double square = floor(tolerance.rtol_rms) * step(scale) +
+                        largest_step * std::min(stats.error_max, largest_step) / std::max(stats.compared, 1);
+  return {std::max(limits.rms, std::min(std::sqrt(square), whole.cap)), std::max(limits.max, largest_step)};
 }
 
 // Error over allowed error of a block; above 1 it is wrong.
@@ -282,7 +290,8 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
 
 WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,
                           const CompareKernels& kernels) {
-  WholeLimits whole{.scale_floor = kSmallestScale * expected.Rms(), .rounding = 2 * kernels.epsilon};
+  WholeLimits whole{
+      .scale_floor = kSmallestScale * expected.Rms(), .epsilon = kernels.epsilon, .smallest = kernels.smallest};
   double spread = expected.Std();
   auto count = static_cast<int64_t>(expected.count);
   bool constant = spread <= std::max(kConstantSpread, kernels.epsilon) * expected.Rms();

@@ -8,6 +8,11 @@
 // standard deviation, so that an output without information never passes. Blocks are local, so garbage cannot hide
 // where values are small.
 //
+// In types of one or two bytes an element that was computed with an allowed error may come out one step of the type
+// away, which is more than that error, though only as many elements do as the error is part of a step. So the largest
+// error may be a step at the block's largest number, and the floor of the mean square is floor * step, and one such
+// element.
+//
 // Integer and bool outputs must be equal. Pure functions over memory; nothing here knows a device or a problem.
 #ifndef DEVICE_COMPARE_H_
 #define DEVICE_COMPARE_H_
@@ -165,7 +170,7 @@ CompareResult Compare(ThreadPool& pool, const void* got, const void* expected, k
 struct WholeLimits {
   double scale_floor = 0;  // a block's magnitude counts as at least this much, and as at most the next
   double scale_ceiling = std::numeric_limits<double>::infinity();
-  double rounding = 0;  // floors are at least this much of a block's magnitude, if they are relative to no less
+  double epsilon = 0, smallest = 0;  // of the output's type, as in CompareKernels
   double cap = std::numeric_limits<double>::infinity();
 };
 WholeLimits LimitsOfWhole(const Moments& expected, const ErrorBudget& budget, const Tolerance& tolerance,

@@ -20,7 +20,7 @@ struct Float32 {
   using Bits = uint32_t;
   using Wide = double;
   using Distance = double;
-  static constexpr double kEpsilon = 0x1p-23;
+  static constexpr double kEpsilon = 0x1p-23, kSmallest = 0;
   KB_INLINE static float Value(Bits bits) { return std::bit_cast<float>(bits); }
 };
 
@@ -28,7 +28,7 @@ struct Float64 {
   using Bits = uint64_t;
   using Wide = long double;
   using Distance = double;
-  static constexpr double kEpsilon = 0x1p-52;
+  static constexpr double kEpsilon = 0x1p-52, kSmallest = 0;
   KB_INLINE static double Value(Bits bits) { return std::bit_cast<double>(bits); }
 };
 
@@ -36,7 +36,7 @@ struct BFloat16 {
   using Bits = uint16_t;
   using Wide = double;
   using Distance = float;
-  static constexpr double kEpsilon = 0x1p-7;
+  static constexpr double kEpsilon = 0x1p-7, kSmallest = 0x1p-133;
   KB_INLINE static float Value(Bits bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 };
 
@@ -44,12 +44,12 @@ struct Float16 {
   using Bits = uint16_t;
   using Wide = double;
   using Distance = float;
-  static constexpr double kEpsilon = 0x1p-10;
+  static constexpr double kEpsilon = 0x1p-10, kSmallest = 0x1p-24;
   KB_INLINE static float Value(Bits bits) {
     const uint32_t sign = (uint32_t{bits} & 0x8000u) << 16;
     const uint32_t magnitude = (uint32_t{bits} & 0x7fffu) << 13;  // exponent and mantissa where fp32 has them
-    constexpr uint32_t kSmallest = 113u << 23;                    // 2^-14, the smallest normal number of fp16
-    const float subnormal = std::bit_cast<float>(magnitude + kSmallest) - std::bit_cast<float>(kSmallest);
+    constexpr uint32_t kNormal = 113u << 23;                      // 2^-14, the smallest normal number of fp16
+    const float subnormal = std::bit_cast<float>(magnitude + kNormal) - std::bit_cast<float>(kNormal);
     const uint32_t rebiased =
         magnitude + (magnitude >= 0x0f800000u ? 224u << 23 : 112u << 23);  // infinity, NaN : number
     const uint32_t result = magnitude < 0x00800000u ? std::bit_cast<uint32_t>(subnormal) : rebiased;
@@ -61,7 +61,7 @@ struct Float8E5M2 {
   using Bits = uint8_t;
   using Wide = double;
   using Distance = float;
-  static constexpr double kEpsilon = 0x1p-2;
+  static constexpr double kEpsilon = 0x1p-2, kSmallest = 0x1p-16;
   KB_INLINE static float Value(Bits bits) { return Float16::Value(static_cast<uint16_t>(bits << 8)); }
 };
 
@@ -70,7 +70,7 @@ struct Float8E4M3 {
   using Bits = uint8_t;
   using Wide = double;
   using Distance = float;
-  static constexpr double kEpsilon = 0x1p-3;
+  static constexpr double kEpsilon = 0x1p-3, kSmallest = 0x1p-9;
   KB_INLINE static float Value(Bits bits) {
     const uint32_t sign = (uint32_t{bits} & 0x80u) << 24;
     const uint32_t magnitude = uint32_t{bits} & 0x7fu;
@@ -107,7 +107,8 @@ KB_INLINE double Root(Wide sum, double count) {
 template <typename T, typename Distance, bool kAllclose>
 KB_INLINE BlockStats FastBlock(const void* got, const void* expected, int64_t n, double atol, double rtol) {
   double error_square = 0, error_max = 0, ratio_max = 0, square = 0, sum = 0;
-#pragma omp simd reduction(+ : error_square, square, sum) reduction(max : error_max, ratio_max)
+  Distance expected_max = 0;
+#pragma omp simd reduction(+ : error_square, square, sum) reduction(max : error_max, ratio_max, expected_max)
   for (int64_t i = 0; i < n; ++i) {
     const Distance number = T::Value(Load<typename T::Bits>(expected, i));
     const double e = number, error = std::fabs(T::Value(Load<typename T::Bits>(got, i)) - number);
@@ -115,6 +116,9 @@ KB_INLINE BlockStats FastBlock(const void* got, const void* expected, int64_t n,
     square += Square(e);
     sum += e;
     error_max = error > error_max ? error : error_max;
+    if constexpr (std::is_same_v<Distance, float>) {  // as of all types of one or two bytes
+      expected_max = std::fabs(number) > expected_max ? std::fabs(number) : expected_max;
+    }
     if constexpr (kAllclose) {
       const double ratio = error / (atol + rtol * std::fabs(e));  // 0 / 0 is NaN, which no comparison lets through
       ratio_max = ratio > ratio_max ? ratio : ratio_max;
@@ -129,6 +133,7 @@ KB_INLINE BlockStats FastBlock(const void* got, const void* expected, int64_t n,
   stats.expected_mean = n == 0 ? 0 : sum / count;
   stats.compared = count;
   stats.finite = count;
+  stats.expected_max = static_cast<float>(expected_max);
   return stats;
 }
 
@@ -152,10 +157,10 @@ KB_INLINE BlockStats MaskedBlock(const void* got, const void* expected, int64_t 
   using Wide = typename T::Wide;
   using Distance = std::conditional_t<kAnchor, double, typename T::Distance>;
   Wide error_square = 0, square = 0, sum = 0;
-  double error_max = 0, ratio_max = 0;
+  double error_max = 0, ratio_max = 0, expected_max = 0;
   int32_t compared = 0, finite = 0, mismatched = 0;
 #pragma omp simd reduction(+ : error_square, square, sum, compared, finite, mismatched) \
-    reduction(max : error_max, ratio_max)
+    reduction(max : error_max, ratio_max, expected_max)
   for (int64_t i = 0; i < n; ++i) {
     const auto got_bits = Load<typename T::Bits>(got, i);
     const auto expected_bits = Load<typename Expected::Bits>(expected, i);
@@ -171,6 +176,7 @@ KB_INLINE BlockStats MaskedBlock(const void* got, const void* expected, int64_t 
     square += Wide{value} * value;
     sum += value;
     error_max = error > error_max ? error : error_max;
+    expected_max = std::fabs(value) > expected_max ? std::fabs(value) : expected_max;
     const double ratio = error / (atol + rtol * std::fabs(value));
     ratio_max = ratio > ratio_max ? ratio : ratio_max;
     compared += both;
@@ -186,6 +192,7 @@ KB_INLINE BlockStats MaskedBlock(const void* got, const void* expected, int64_t 
   stats.compared = compared;
   stats.finite = finite;
   stats.mismatched = mismatched;
+  if (sizeof(typename T::Bits) <= 2) stats.expected_max = static_cast<float>(expected_max);
   return stats;
 }
 
@@ -331,13 +338,13 @@ void Elements(const void* got, const void* expected, int64_t first, int64_t n, c
 
 template <typename T, int kComponents>
 constexpr CompareKernels FloatingKernels() {
-  return {true,       kComponents, sizeof(typename T::Bits), T::kEpsilon, &Fast<T>, &FastAllclose<T>,
+  return {true,       kComponents, sizeof(typename T::Bits), T::kEpsilon, T::kSmallest, &Fast<T>, &FastAllclose<T>,
           &Masked<T>, &Anchor<T>,  &Elements<T, kComponents>};
 }
 
 template <typename T>
 constexpr CompareKernels IntegerKernels() {
-  return {false, 1, sizeof(T), 0, &SameBits<T>, &SameBits<T>, &SameBits<T>, nullptr, &Elements<Integer<T>, 1>};
+  return {false, 1, sizeof(T), 0, 0, &SameBits<T>, &SameBits<T>, &SameBits<T>, nullptr, &Elements<Integer<T>, 1>};
 }
 
 struct Entry {

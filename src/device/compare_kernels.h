@@ -30,6 +30,7 @@ struct BlockStats {
   int32_t compared = 0;      // pairs of finite components
   int32_t finite = 0;        // finite expected components
   int32_t mismatched = 0;    // pairs that are not both finite and do not match in place. Integers: 1 if any bit differs
+  float expected_max = 0;    // the largest finite |expected|, in types of one or two bytes
 };
 
 struct BlockRule {
@@ -59,6 +60,7 @@ struct CompareKernels {
   int components;
   int component_size;  // bytes
   double epsilon;      // spacing of the type's numbers at 1
+  double smallest;     // and at 0, of types of one or two bytes; 0 for others
 
   // Sums over n components. `rule` gives atol and rtol for `allclose`; poison matters to `masked` only. The results of
   // `fast` and `fast_allclose` count only if Usable() below says so; `masked` copes with everything and is slower.

@@ -207,6 +207,57 @@ TEST(Compare, HonestRoundingPassesAndHalfPrecisionDoesNot) {
   EXPECT_GT(result.worst, 2);
 }
 
+// Elements of one or two bytes that round to the other neighbour: single ones pass, many do not.
+TEST(Compare, SingleElementsMayRoundToTheOtherNeighbour) {
+  struct Format {
+    kb_dtype dtype;
+    int mantissa, bias;
+  };
+  const Format formats[] = {
+      {kBf16, 7, 127}, {kF16, 10, 15}, {{KB_FLOAT8_E4M3FN, 8, 1}, 3, 7}, {{KB_FLOAT8_E5M2, 8, 1}, 2, 15}};
+  for (const Format& format : formats) {
+    SCOPED_TRACE(testing::Message() << int{format.dtype.code} << " " << int{format.dtype.bits});
+    const size_t size = 64 * 1024, bytes = format.dtype.bits / 8;
+    std::vector<uint16_t> bits;
+    Values truth;
+    for (const double value : Normal(size, 0, 10, 23)) {
+      const int exponent = std::max(std::ilogb(value), 1 - format.bias);
+      const double digits = std::nearbyint(std::ldexp(std::fabs(value), format.mantissa - exponent));
+      const int magnitude =
+          ((exponent + format.bias) << format.mantissa) + static_cast<int>(digits) - (1 << format.mantissa);
+      bits.push_back(static_cast<uint16_t>(magnitude | (value < 0 ? 1 << (format.dtype.bits - 1) : 0)));
+      truth.push_back(std::copysign(std::ldexp(digits, exponent - format.mantissa), value));
+    }
+    const auto encode = [&](const std::vector<uint16_t>& numbers) {
+      std::vector<char> encoded;
+      for (uint16_t number : numbers) {
+        for (size_t byte = 0; byte < bytes; ++byte) encoded.push_back(static_cast<char>(number >> (8 * byte)));
+      }
+      return encoded;
+    };
+    const std::vector<char> expected = encode(bits);
+    ErrorBudget budget;
+    budget.AddAnchor(Pool(), expected.data(), format.dtype, size, truth.data());
+    const auto compare = [&](const std::vector<uint16_t>& numbers) {
+      return CompareBytes(encode(numbers), expected, format.dtype, budget, {.rtol = 1e-4, .rtol_rms = 2e-5});
+    };
+    const size_t largest = std::max_element(truth.begin(), truth.end()) - truth.begin();
+    std::vector<uint16_t> got = bits;
+    for (size_t i = 5; i < size; i += 1024) ++got[i];  // one in each block
+    EXPECT_TRUE(compare(got).ok) << compare(got).worst;
+    got = bits;
+    --got[largest];
+    EXPECT_TRUE(compare(got).ok) << compare(got).worst;
+    got[largest] -= 2;
+    EXPECT_EQ(compare(got).wrong, 1) << "three steps";
+    for (const size_t every : {1, 8}) {
+      got = bits;
+      for (size_t i = 0; i < size; i += every) --got[i];
+      EXPECT_EQ(compare(got).blocks_wrong, 64) << every;
+    }
+  }
+}
+
 // The rule as its documentation states it, element after element, in the plainest way.
 struct Plain {
   bool ok = true;

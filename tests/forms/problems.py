@@ -74,6 +74,16 @@ KINDS = {
           ("None", candidate("return None"), "wrong_form", "is None, expected a tensor", ""),
           ("one dtype less", candidate("return torch.sigmoid(x).half()"), "wrong_form", "float16", "")]),
     ],
+    "a cast after a product": [
+        (problem(model(f"return (a @ b){cast}", arguments="a, b"), "[torch.randn(512, 1024), torch.randn(1024, 256)]", "[]" if said else None)
+         + said,
+         [("another order of summation", candidate(f"return (a[:, :512] @ b[:512] + a[:, 512:] @ b[512:]){cast}", arguments="a, b"),
+           "correct", "", ""),
+          ("less precision", candidate(f"return (a.bfloat16().float() @ b.bfloat16().float()){cast}", arguments="a, b"), "incorrect", "", ""),
+          ("one step too much", candidate(f"return (a @ b * {step}){cast}", arguments="a, b"), "incorrect", "", "")])
+        for cast, step, said in ((".to(torch.bfloat16)", 1.006, ""), (".to(torch.float8_e4m3fn)", 1.09, ""),
+                                 (".to(torch.bfloat16).float()", 1.006, "\n\nERRORS_WANDER = 'a cast'\n"))
+    ],
     "a constructed state is the candidate's own": [
         (problem(model("return self.fc(x) / 3", "self.fc = nn.Linear(12, 28)")),
          [("scaled", candidate("return self.fc(x)", "self.fc = nn.Linear(12, 28)\nwith torch.no_grad():\n    self.fc.weight.div_(3)\n"

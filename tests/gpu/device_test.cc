@@ -148,6 +148,30 @@ TEST_F(DeviceTest, RoundsDifferencesOf16BitsAlike) {
   }
 }
 
+// Elements that come out one step of their type away: single ones, and too many.
+TEST_F(DeviceTest, AllowsTheSameNeighbours) {
+  for (const kb_dtype dtype : {kF16, kBf16}) {
+    for (const size_t every : {1001, 8}) {
+      const Values expected = Numbers(6);
+      Values got = expected;
+      for (size_t i = 0; i < got.size(); i += every) got[i] *= dtype.code == KB_BFLOAT ? 1 + 0x1p-8 : 1 + 0x1p-11;
+      ExpectSame(got, expected, dtype, {}, expected, expected);
+      got[1] = kNan;  // in a block that is looked at element by element
+      ExpectSame(got, expected, dtype, {}, expected, expected);
+    }
+  }
+}
+
+// An offset of a thousand standard deviations.
+TEST_F(DeviceTest, TakesTheSameFloors) {
+  for (const kb_dtype dtype : {kF32, kF64}) {
+    const Values expected = Normal(kElements, 1000, 1, 7);
+    for (const double error : {3e-4, 6e-4}) {
+      ExpectSame(Plus(expected, Values(kElements, error)), expected, dtype, {}, expected, expected);
+    }
+  }
+}
+
 TEST_F(DeviceTest, KeepsTheSameBudget) {
   const Values truth = Numbers(2), noise = Normal(static_cast<int64_t>(truth.size()), 0, 1e-4, 3);
   Values reference = truth, near = truth, far = truth;

@@ -10,7 +10,7 @@ namespace kb::cuda {
 
 // What compare.cu takes to judge a block; the same there.
 struct JudgeRule {
-  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, scale_ceiling, rounding, cap;
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, scale_ceiling, epsilon, smallest, cap;
   double pooled_rms, pooled_max;  // what every block's budget is at least
   uint64_t poison;
   int32_t kind, padding;
@@ -82,7 +82,8 @@ CompareResult Comparer::Compare(const void* got, const void* expected, const Out
                        .atol = allclose ? tolerance.atol : 0,
                        .scale_floor = whole.scale_floor,
                        .scale_ceiling = whole.scale_ceiling,
-                       .rounding = whole.rounding,
+                       .epsilon = whole.epsilon,
+                       .smallest = whole.smallest,
                        .cap = whole.cap,
                        .pooled_rms = budget.Pooled().rms,
                        .pooled_max = budget.Pooled().max,

@@ -3,7 +3,8 @@
 // As kb::BlockStats (compare_kernels.h).
 struct BlockStats {
   double error_rms, error_max, ratio_max, expected_rms, expected_mean;
-  int compared, finite, mismatched, padding;
+  int compared, finite, mismatched;
+  float expected_max;  // of types of one or two bytes
 };
 
 // Element types. value(): fp32 for those of 16 bits, so that what two of them differ by is rounded to fp32, which takes
@@ -55,11 +56,14 @@ static __device__ __forceinline__ double distance(typename T::Bits a, typename E
 static __device__ __forceinline__ double larger(double a, double b) { return a > b ? a : b; }
 static __device__ __forceinline__ float larger(float a, float b) { return fmaxf(a, b); }
 
+#define IS_NARROW(E) (sizeof(typename E::Bits) <= 2)
+
 // Sums in progress over one block, with the largest error in the type in which errors are taken.
 template <typename Error>
 struct BlockSums {
   double error_square, square, sum, ratio_max;
   Error error_max;
+  float expected_max;
   int compared, finite, mismatched;
 };
 
@@ -79,6 +83,7 @@ struct AnyPair {
     sums.square += value * value;
     sums.sum += value;
     sums.error_max = larger(error, sums.error_max);
+    if (IS_NARROW(E)) sums.expected_max = larger(static_cast<float>(fabs(value)), sums.expected_max);
     if (kAllclose) sums.ratio_max = larger(error / (atol + rtol * fabs(value)), sums.ratio_max);
     sums.compared += both;
     sums.finite += use;
@@ -104,6 +109,7 @@ struct FinitePair {
     sums.square += e * e;
     sums.sum += e;
     sums.error_max = larger(narrow, sums.error_max);
+    if (IS_NARROW(E)) sums.expected_max = larger(static_cast<float>(fabs(expected)), sums.expected_max);
     if (kAllclose) sums.ratio_max = larger(error / (atol + rtol * fabs(e)), sums.ratio_max);
   }
 };
@@ -153,7 +159,7 @@ static __device__ __forceinline__ Number max_of_lanes(Number x) {
 // them half of the lanes go on with one sum and half with another, so that the first lane ends with that of squared
 // errors, the one in the middle with that of squares and the one after a quarter with that of numbers; one division and
 // one root do for all.
-template <int kLanes, bool kAllclose, typename Error>
+template <int kLanes, bool kNarrow, bool kAllclose, typename Error>
 static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
   constexpr int kHalf = kLanes / 2, kQuarter = kLanes / 4;
   const int lane = threadIdx.x % kLanes;
@@ -166,6 +172,7 @@ static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
 #pragma unroll
   for (int step = kQuarter / 2; step > 0; step /= 2) mine += __shfl_xor_sync(~0u, mine, step);
   sums.error_max = max_of_lanes<kLanes>(sums.error_max);
+  if (kNarrow) sums.expected_max = max_of_lanes<kLanes>(sums.expected_max);
   if (kAllclose) sums.ratio_max = max_of_lanes<kLanes>(sums.ratio_max);
 
   const int count = lane == 0 ? sums.compared : sums.finite;
@@ -178,7 +185,7 @@ static __device__ __forceinline__ BlockStats stats_of(BlockSums<Error> sums) {
           sums.compared,
           sums.finite,
           sums.mismatched,
-          0};
+          sums.expected_max};
 }
 
 #define TO_DO_AGAIN (-1)  // in place of `compared`
@@ -198,7 +205,7 @@ static __device__ __forceinline__ void stats_of_finite(const void* got, const vo
     auto sums = sums_of_lane<kLanes, T, E, FinitePair<T, E, kAllclose>>(got, expected, first, end, atol, rtol, 0);
     const u32 finite = __ballot_sync(~0u, is_finite(sums.error_square) && is_finite(sums.square));
     sums.compared = sums.finite = static_cast<int>(end - first);
-    BlockStats stats = stats_of<kLanes, kAllclose>(sums);
+    BlockStats stats = stats_of<kLanes, IS_NARROW(E), kAllclose>(sums);
     if ((finite & mine) != mine) stats.compared = TO_DO_AGAIN;
     if (lane % kLanes == 0 && b < blocks) out[b] = stats;
   }
@@ -220,7 +227,7 @@ static __device__ __forceinline__ void stats_of_any(const void* got, const void*
       sums.compared = warp_sum(sums.compared);
       sums.finite = warp_sum(sums.finite);
       sums.mismatched = warp_sum(sums.mismatched);
-      const BlockStats stats = stats_of<32, kAllclose>(sums);
+      const BlockStats stats = stats_of<32, IS_NARROW(E), kAllclose>(sums);
       if (lane == 0) out[b] = stats;
     }
   }
@@ -265,7 +272,7 @@ extern "C" __global__ void kb_stats_bits(const u8* got, const u8* expected, i64 
 
 // What a block may err in the whole comparison. As in device/cuda/compare.cc, like the parts below.
 struct JudgeRule {
-  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, scale_ceiling, rounding, cap;
+  double rms_factor, max_factor, rtol_rms, rtol, atol, scale_floor, scale_ceiling, epsilon, smallest, cap;
   double pooled_rms, pooled_max;
   u64 poison;
   int kind, padding;  // 0: anchored, 1: allclose, 2: bits
@@ -356,7 +363,7 @@ static __device__ double ratio_of(double error, double allowed) { return error =
 
 // The least allowed error of a block of magnitude `scale`.
 static __device__ double floor_of(double relative, double scale, const JudgeRule& rule) {
-  return fmax(relative * fmin(scale, rule.scale_ceiling), fmin(relative, rule.rounding) * scale);
+  return fmax(relative * fmin(scale, rule.scale_ceiling), fmin(relative, 2 * rule.epsilon) * scale);
 }
 
 // Allowed errors of one block.
@@ -366,7 +373,13 @@ static __device__ BlockBudget limits_of(const BlockStats& stats, const BlockBudg
   const double scale = fmax(stats.expected_rms, rule.scale_floor);
   const double rms = fmax((rule.rms_factor + 1) * fmax(own.rms, rule.pooled_rms), floor_of(rule.rtol_rms, scale, rule));
   const double max = fmax((rule.max_factor + 1) * fmax(own.max, rule.pooled_max), floor_of(rule.rtol, scale, rule));
-  return {fmin(rms, rule.cap), fmin(max, rule.cap)};
+  const BlockBudget limits = {fmin(rms, rule.cap), fmin(max, rule.cap)};
+  if (rule.smallest == 0) return limits;
+  const double step = fmax(rule.epsilon * scale, rule.smallest);
+  const double largest_step = fmax(rule.epsilon * stats.expected_max, rule.smallest);
+  const double square = floor_of(rule.rtol_rms, scale, rule) * step +
+                        largest_step * fmin(stats.error_max, largest_step) / (stats.compared > 1 ? stats.compared : 1);
+  return {fmax(limits.rms, fmin(sqrt(square), rule.cap)), fmax(limits.max, largest_step)};
 }
 
 static __device__ void merge(JudgedPart& to, const JudgedPart& other) {
