@@ -74,12 +74,31 @@ class MemoryPlan:
         return self.candidate() + self.outputs + _PROCESS_BYTES
 
 
-_CONVOLUTIONS = {torch.convolution, torch.conv1d, torch.conv2d, torch.conv3d}
+_CONVOLUTION = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
+_TRANSPOSED = ("input", "weight", "bias", "stride", "padding", "output_padding", "groups", "dilation")
+_EITHER = ("input", "weight", "bias", "stride", "padding", "dilation", "transposed", "output_padding", "groups")
+_ARGUMENTS = {**dict.fromkeys((torch.conv1d, torch.conv2d, torch.conv3d), _CONVOLUTION),
+              **dict.fromkeys((torch.conv_transpose1d, torch.conv_transpose2d, torch.conv_transpose3d), _TRANSPOSED),
+              torch.convolution: _EITHER}
+
+
+def _elements_laid_out(x, weight, result, transposed, dilated, groups):
+    """What a convolution in fp64 holds on a CPU beside its operands and its result, in elements."""
+    dims = weight.dim() - 2
+    samples = x.shape[0] if x.dim() == weight.dim() else 1
+    if dims == 3 if transposed else dilated:
+        samples = 1  # one after the other
+    windows = samples * math.prod(weight.shape[1:]) * math.prod((x if transposed else result).shape[-dims:])
+    if groups == 1:
+        return windows
+    if dims == 3 and not transposed and not dilated:
+        return groups * windows  # of all groups at once
+    # One group after the other, each with its part of the input copied; in the end their results are copied together.
+    return max(windows, result.numel()) + x.numel() if transposed else windows + result.numel() + x.numel() // groups
 
 
 class Windows(TorchFunctionMode):
-    """While it is entered: `bytes`, what the widest convolution takes in fp64 on a CPU, which lays out every window of it, for a whole
-    batch or, with dilation, for one sample. Transposed convolutions are not counted."""
+    """While it is entered: `bytes`, what the widest convolution takes in fp64 on a CPU, which lays out every window of it."""
 
     def __init__(self):
         super().__init__()
@@ -87,11 +106,11 @@ class Windows(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
-        if function in _CONVOLUTIONS:
-            weight = (kwargs or {}).get("weight", args[1] if len(args) > 1 else None)
-            batch, spatial = (result.shape[0], result.shape[2:]) if result.dim() == weight.dim() else (1, result.shape[1:])
-            dilation = (kwargs or {}).get("dilation", args[5] if len(args) > 5 else 1)
-            if any(d > 1 for d in (dilation if isinstance(dilation, (list, tuple)) else [dilation])):
-                batch = 1
-            self.bytes = max(self.bytes, 8 * batch * math.prod(weight.shape[1:]) * math.prod(spatial))
+        names = _ARGUMENTS.get(function)
+        if names:
+            given = {**dict(zip(names, args)), **(kwargs or {})}
+            dilation = given.get("dilation", 1)
+            dilated = any(d > 1 for d in (dilation if isinstance(dilation, (list, tuple)) else [dilation]))
+            transposed = given.get("transposed", names is _TRANSPOSED)
+            self.bytes = max(self.bytes, 8 * _elements_laid_out(given["input"], given["weight"], result, transposed, dilated, given.get("groups", 1)))
         return result

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""What an evaluation plans to take of a GPU's memory is what its steps take, and the problems fit the GPUs that they are meant for."""
+"""What an evaluation plans to take of memory is what its steps take, and the problems fit the GPUs that they are meant for."""
 import ctypes
 import json
 import math
 import pathlib
+import re
 import sys
 import tempfile
 import unittest
@@ -145,6 +146,52 @@ class Steps(unittest.TestCase):
         plan = MemoryPlan(self.inputs, expected.nbytes, expected.nbytes)  # the magnitudes are all that a forward needs
         self.assertEqual(truth[0].nbytes, 2 * expected.nbytes)
         self.assertLessEqual(peak.peak, plan.anchors() + (1 << 16))
+
+
+class Convolutions(unittest.TestCase):
+    """Problems of level 1 whose convolutions in fp64 lay out a hundred megabytes or more."""
+    MEASURED = {
+        57: {"BATCH": 4, "IN_CHANNELS": 32, "OUT_CHANNELS": 16, "SIDE": 256},
+        64: {"BATCH": 4, "IN_CHANNELS": 32, "OUT_CHANNELS": 32, "LENGTH": 65536},
+        61: {"BATCH": 4, "IN_CHANNELS": 16, "OUT_CHANNELS": 8, "SIDE": 48},
+        63: {"BATCH": 4, "SIDE": 128},
+        72: {"BATCH": 4, "DEPTH": 24, "OUT_CHANNELS": 16},
+        74: {"BATCH": 4, "LENGTH": 16384},
+        75: {"BATCH": 4, "HEIGHT": 64, "WIDTH": 128},
+    }
+
+    def setUp(self):
+        try:
+            self.peak(lambda: None)
+        except OSError as error:
+            self.skipTest(f"the most memory that this process held cannot be reset: {error}")
+
+    def peak(self, function):
+        """What the process held at most while it ran, more than before, in bytes."""
+        ctypes.CDLL(None).malloc_trim(0)
+        pathlib.Path("/proc/self/clear_refs").write_text("5")
+        before = self.status("VmRSS")
+        kept = function()  # noqa: F841
+        return self.status("VmHWM") - before
+
+    @staticmethod
+    def status(name):
+        return 1024 * int(re.search(rf"{name}:\s+(\d+)", pathlib.Path("/proc/self/status").read_text())[1])
+
+    def test_their_windows_are_planned(self):
+        for number, size in self.MEASURED.items():
+            path, = (ROOT / "problems/level1").glob(f"{number}_*.py")
+            with tempfile.TemporaryDirectory() as directory:
+                text = pathlib.Path(directory) / path.name
+                text.write_text(path.read_text() + f"\nSIZES['measured'] = {size!r}\n")
+                problem = problems.Problem(text, "measured", "fp32", [1], fill)
+            structure, tensors = problem.draw(seed=7)
+            with torch.no_grad():
+                peak = self.peak(lambda: problem.forward_fp64(0, structure, tensors))
+            planned = 2 * (problem.plan.inputs + problem.plan.outputs) + problem.windows
+            self.assertGreater(problem.windows, planned / 3, path.name)  # without them the plan would be far off
+            self.assertLess(peak, 1.05 * planned + (4 << 20), path.name)
+            self.assertGreater(peak, 0.8 * planned - (4 << 20), path.name)
 
 
 class Distributions(unittest.TestCase):
