@@ -82,16 +82,30 @@ class AnthropicReader : public AnswerReader {
       ReadBlock(MemberOf(event, "delta"));
     } else if (type == "message_delta") {
       ReadUsage(MemberOf(event, "usage"));
-      const std::string reason = TextOf(MemberOf(event, "delta"), "stop_reason");
-      finished_ |= !reason.empty();
-      if (!reason.empty()) completion_.finish = AnthropicFinish(reason);
+      ReadReason(MemberOf(event, "delta"));
     } else if (type == "message_stop") {
       ended_ = true;
+    } else if (type == "message") {
+      ReadMessage(event);
     }
     return std::nullopt;  // ping, content_block_stop and what may come yet say nothing that is needed
   }
 
  private:
+  // The whole of an answer that is no stream.
+  void ReadMessage(const json& message) {
+    completion_.model = TextOf(message, "model");
+    ReadUsage(MemberOf(message, "usage"));
+    for (const json& block : MemberOf(message, "content")) ReadBlock(block);
+    ReadReason(message);
+  }
+
+  void ReadReason(const json& said) {
+    const std::string reason = TextOf(said, "stop_reason");
+    finished_ |= !reason.empty();
+    if (!reason.empty()) completion_.finish = AnthropicFinish(reason);
+  }
+
   // A block's start and its deltas name their text alike; signatures and encrypted thinking are not kept.
   void ReadBlock(const json& block) {
     completion_.text += TextOf(block, "text");

@@ -102,7 +102,8 @@ class ChatReader : public AnswerReader {
 
  private:
   std::optional<StreamFault> ReadChoice(const json& choice) {
-    const json& delta = MemberOf(choice, "delta");
+    const json& message = MemberOf(choice, "message");  // of an answer that is no stream
+    const json& delta = message.is_null() ? MemberOf(choice, "delta") : message;
     completion_.text += TextOf(delta, "content");
     const std::string reasoning = TextOf(delta, "reasoning_content");
     completion_.reasoning += reasoning.empty() ? TextOf(delta, "reasoning") : reasoning;

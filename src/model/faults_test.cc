@@ -166,6 +166,10 @@ std::vector<Fault> Oddities() {
          connection->Send(StreamHead("application/octet-stream") +
                           Chunk(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
        }},
+      {"one JSON object instead of a stream",
+       [](ProviderKind kind, ServedConnection* connection) {
+         connection->Send(JsonAnswer("200 OK", WholeOf(kind, kFaultAnswer)));
+       }},
       {"an answer over max_answer_bytes",
        [](ProviderKind kind, ServedConnection* connection) {
          connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {std::string(5000, 'x')}))) + Chunk(""));
@@ -222,6 +226,38 @@ TEST(FaultTest, AKeyInAnAnswerIsNotKept) {
     const auto result = (*provider)->Complete({.model = "some-model", .messages = {{Role::kUser, "hello"}}}, nullptr);
     ASSERT_TRUE(result) << result.error().message;
     EXPECT_EQ(result->text, "your key is [KB_TEST_KEY].");
+  }
+}
+
+TEST(FaultTest, AnAnswerThatIsNoStreamIsReadWhole) {
+  setenv("KB_TEST_KEY", kSecret, 1);
+  const std::string text(300 << 10, 'x');  // longer than what is kept of an error
+  for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
+    TestServer server([&](const ServedRequest&, int call, ServedConnection* connection) {
+      const char* type = call == 0 ? "Content-Type: application/json; charset=utf-8\r\n" : "";
+      connection->Send(PlainAnswer("200 OK", type, WholeOf(kind, call == 0 ? text : "short")));
+    });
+    ModelSettings settings = QuickSettings(kind, server.url());
+    settings.extra = {{"stream", false}};
+    const auto provider = OpenModel(settings);
+    ASSERT_TRUE(provider);
+    const CompletionRequest request = {.model = "some-model", .messages = {{Role::kUser, "hello"}}};
+    auto answer = (*provider)->Complete(request, nullptr);
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->text, text);
+    EXPECT_EQ(answer->reasoning, "hm");
+    EXPECT_EQ(answer->finish, FinishReason::kStop);
+    EXPECT_EQ(answer->model, "served-model");
+    EXPECT_EQ(answer->attempts, 1);
+    EXPECT_EQ(answer->usage.input, 60);
+    EXPECT_EQ(answer->usage.cache_read, 40);
+    EXPECT_EQ(answer->usage.output, 50);
+    answer = (*provider)->Complete(request, nullptr);  // under no content type
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->text, "short");
+    const auto sent = nlohmann::json::parse(server.requests()[0].body);
+    EXPECT_EQ(sent["stream"], false);
+    EXPECT_FALSE(sent.contains("stream_options"));
   }
 }
 

@@ -17,7 +17,7 @@ using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr size_t kShownBytes = 500;       // of a provider's message
-constexpr size_t kKeptBytes = 256 << 10;  // of an answer that is no stream: enough for any error
+constexpr size_t kKeptBytes = 256 << 10;  // of an error, or of an answer that does not say what it is
 constexpr size_t kStreamOverhead = 16;    // bytes of a stream for one of its text, at most
 constexpr milliseconds kNap{100};
 
@@ -113,8 +113,10 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
                             false, ""};
   bool over = false;
   const auto sink = [&](const HttpHead& head, std::string_view bytes) {
-    body += bytes.substr(0, std::min(bytes.size(), kKeptBytes - std::min(kKeptBytes, body.size())));
-    if (head.status != 200 || head.content_type.starts_with("application/json")) return body.size() < kKeptBytes;
+    const bool whole = head.status == 200 && head.content_type.starts_with("application/json");
+    body += whole ? bytes : bytes.substr(0, std::min(bytes.size(), kKeptBytes - std::min(kKeptBytes, body.size())));
+    if (whole) return true;
+    if (head.status != 200) return body.size() < kKeptBytes;
     over |= !parser.Feed(bytes, [&](const SseEvent& event) {
       if (!fault && !reader->ended()) fault = reader->Read(event);
     });
@@ -122,6 +124,10 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
     return !fault && !over && !reader->ended();
   };
   const HttpResult result = http_->Call(call, sink, stop);
+  // No stream, though one was asked for, or because the settings ask for none.
+  const bool whole = result.end == HttpEnd::kDone && result.head.status == 200 && !fault && !reader->finished();
+  if (whole) fault = reader->ReadWhole(body);
+  over |= reader->size() > settings_.max_answer_bytes;
   if (over || result.end == HttpEnd::kTooLarge) return too_long;
   if (fault) return Failure{fault->message, fault->retry, ""};
   if (!reader->finished() || result.end == HttpEnd::kStopped) return FailureOf(result, body);

@@ -70,6 +70,26 @@ inline std::vector<std::string> StreamOf(ProviderKind kind, const std::vector<st
   return kind == ProviderKind::kAnthropic ? AnthropicStream(pieces) : ChatStream(pieces);
 }
 
+// The same answer as one JSON object.
+inline std::string WholeOf(ProviderKind kind, const std::string& text) {
+  using nlohmann::json;
+  if (kind == ProviderKind::kAnthropic) {
+    return json{{"type", "message"},
+                {"model", "served-model"},
+                {"content", {{{"type", "thinking"}, {"thinking", "hm"}}, {{"type", "text"}, {"text", text}}}},
+                {"stop_reason", "end_turn"},
+                {"usage", {{"input_tokens", 60}, {"cache_read_input_tokens", 40}, {"output_tokens", 50}}}}
+        .dump();
+  }
+  const json message = {{"role", "assistant"}, {"content", text}, {"reasoning_content", "hm"}};
+  return json{{"object", "chat.completion"},
+              {"model", "served-model"},
+              {"choices", {{{"index", 0}, {"message", message}, {"finish_reason", "stop"}}}},
+              {"usage",
+               {{"prompt_tokens", 100}, {"completion_tokens", 50}, {"prompt_tokens_details", {{"cached_tokens", 40}}}}}}
+      .dump();
+}
+
 inline std::string Joined(const std::vector<std::string>& events, size_t count = static_cast<size_t>(-1)) {
   std::string all;
   for (size_t i = 0; i < events.size() && i < count; ++i) all += events[i];

@@ -30,12 +30,18 @@ std::optional<StreamFault> AnswerReader::Read(const SseEvent& event) {
   return ReadJson(value);
 }
 
+std::optional<StreamFault> AnswerReader::ReadWhole(const std::string& body) {
+  const json value = LenientJson(body);
+  return value.is_object() ? ReadJson(value) : std::nullopt;
+}
+
 const WireFormat& FormatOf(ProviderKind kind) {
   return kind == ProviderKind::kAnthropic ? AnthropicMessages() : ChatCompletions();
 }
 
 std::string FinishBody(json body, const ModelSettings& settings) {
   for (const std::string& member : settings.omit) body.erase(member);
+  if (MemberOf(settings.extra, "stream") == false) body.erase("stream_options");  // OpenAI refuses them then
   body.update(settings.extra);
   return body.dump(-1, ' ', false, json::error_handler_t::replace);
 }

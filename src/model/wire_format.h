@@ -1,4 +1,4 @@
-// The two languages that providers speak over HTTP: what a request is written as, and how a streamed answer is read.
+// The two languages that providers speak over HTTP: what a request is written as, and how an answer is read.
 #ifndef MODEL_WIRE_FORMAT_H_
 #define MODEL_WIRE_FORMAT_H_
 
@@ -19,12 +19,14 @@ struct StreamFault {
   bool retry = true;
 };
 
-// Puts one streamed answer together.
+// Puts one answer together: of a stream, or of one JSON object.
 class AnswerReader {
  public:
   virtual ~AnswerReader() = default;
   // `data` of the event need not be JSON, nor UTF-8.
   std::optional<StreamFault> Read(const SseEvent& event);
+  // The whole of an answer that was no stream, which is not finished() if this is not one.
+  std::optional<StreamFault> ReadWhole(const std::string& body);
   // The stream's end mark has come.
   bool ended() const { return ended_; }
   // The provider has said why the answer ends, so its text is whole. What may follow is its usage and the end mark,
@@ -35,6 +37,7 @@ class AnswerReader {
   Completion Take() { return std::move(completion_); }
 
  protected:
+  // An event of a stream, or a whole answer.
   virtual std::optional<StreamFault> ReadJson(const nlohmann::json& event) = 0;
   virtual bool IsEndMark(const SseEvent&) const { return false; }
 
@@ -58,7 +61,7 @@ const WireFormat& AnthropicMessages();
 
 const WireFormat& FormatOf(ProviderKind kind);
 
-// The request's body with what the settings leave out and add.
+// The request's body with what the settings leave out and add, and without options of a stream where it asks for none.
 std::string FinishBody(nlohmann::json body, const ModelSettings& settings);
 
 // Members of JSON that someone else wrote: empty, or nothing, if they are not there or of another type.
