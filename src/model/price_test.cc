@@ -5,11 +5,17 @@
 
 #include "base/file.h"
 #include "base/temp_dir.h"
+#include "model/open_model.h"
+#include "model/test_server.h"
+#include "model/test_streams.h"
 
 namespace kb {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Key;
+using ::testing::Not;
 
 TEST(PriceTest, EachKindOfTokenHasItsPriceAndWhatIsMissingIsUnknown) {
   const Price all{.input = 3, .cache_read = 0.3, .cache_write = 3.75, .output = 15};
@@ -98,6 +104,39 @@ TEST(PriceTest, WhosePriceCounts) {
     ASSERT_FALSE(wrong) << text;
     EXPECT_THAT(wrong.error().message, HasSubstr(message));
   }
+}
+
+TEST(PriceTest, OpenRouterListsItsPrices) {
+  TestServer server([](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(PlainAnswer("200 OK", "Content-Type: application/json\r\n", R"({"data":[
+      {"id":"a/b","pricing":{"prompt":"0.000003","completion":"0.000015","input_cache_read":"0.0000003","request":"0"}},
+      {"id":"a/auto","pricing":{"prompt":"-1","completion":"-1"}},
+      {"id":"a/call","pricing":{"prompt":"0.1","completion":"0.1","request":"0.5"}}]})"));
+  });
+  ModelSettings settings = QuickSettings(ProviderKind::kOpenRouter, server.url());
+  settings.model = "a/b";
+  auto price = ListedPrice(settings, nullptr);
+  ASSERT_TRUE(price && *price);
+  EXPECT_DOUBLE_EQ(*(*price)->input, 3);
+  EXPECT_DOUBLE_EQ(*(*price)->output, 15);
+  EXPECT_DOUBLE_EQ(*(*price)->cache_read, 0.3);
+  EXPECT_EQ((*price)->cache_write, std::nullopt);
+  for (const char* unknown : {"a/auto", "a/call"}) {
+    settings.model = unknown;
+    price = ListedPrice(settings, nullptr);
+    ASSERT_TRUE(price && *price);
+    EXPECT_EQ((*price)->input, std::nullopt) << unknown;
+  }
+  settings.model = "a/none";
+  price = ListedPrice(settings, nullptr);
+  ASSERT_FALSE(price);
+  EXPECT_THAT(price.error().message, HasSubstr("a/none"));
+  settings.provider = ProviderKind::kOpenAi;
+  price = ListedPrice(settings, nullptr);
+  ASSERT_TRUE(price);
+  EXPECT_FALSE(*price);
+  EXPECT_EQ(server.requests()[0].method, "GET");
+  EXPECT_THAT(server.requests()[0].headers, Not(Contains(Key("authorization"))));  // the list is public
 }
 
 TEST(PriceTest, TheTableThatIsInstalledIsWhole) {
