@@ -156,6 +156,9 @@ Result<std::string> KindOf(const std::filesystem::path& file) {
   return name;
 }
 
+// In microseconds, or null.
+json MicrosecondsOf(const std::optional<double>& ms) { return ms ? json(1e3 * *ms) : json(); }
+
 json BaselineOf(const BaselineRow& row, const std::string& kind, const FileFlags& flags) {
   const auto number = ProblemNumber(row.problem);
   const std::string device = row.device.substr(0, row.device.find(':'));
@@ -174,9 +177,9 @@ json BaselineOf(const BaselineRow& row, const std::string& kind, const FileFlags
           {"protocol", nullptr},
           {"median_us", nullptr},
           {"mean_us", 1e3 * row.mean_ms},
-          {"std_us", 1e3 * row.std_ms},
-          {"min_us", 1e3 * row.min_ms},
-          {"max_us", 1e3 * row.max_ms},
+          {"std_us", MicrosecondsOf(row.std_ms)},
+          {"min_us", MicrosecondsOf(row.min_ms)},
+          {"max_us", MicrosecondsOf(row.max_ms)},
           {"trials", row.trials},
           {"interval", nullptr},
           {"confidence", nullptr},

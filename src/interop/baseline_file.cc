@@ -14,12 +14,11 @@ namespace {
 Result<BaselineRow> ReadRow(const Json& times) {
   if (!times.is_object()) return Fail(ErrorCode::kUsage, "is no object of times");
   BaselineRow row;
-  for (const auto& [key, value] : {std::pair("mean", &row.mean_ms), std::pair("std", &row.std_ms),
-                                   std::pair("min", &row.min_ms), std::pair("max", &row.max_ms)}) {
-    KB_ASSIGN_OR_RETURN(const auto number, NumberMember(times, key));
-    if (!number) return Fail(ErrorCode::kUsage, fmt::format("has no `{}`", key));
-    *value = *number;
-  }
+  KB_ASSIGN_OR_RETURN(const auto mean, NumberMember(times, "mean"));
+  row.mean_ms = mean.value_or(0);
+  KB_ASSIGN_OR_RETURN(row.std_ms, NumberMember(times, "std"));
+  KB_ASSIGN_OR_RETURN(row.min_ms, NumberMember(times, "min"));
+  KB_ASSIGN_OR_RETURN(row.max_ms, NumberMember(times, "max"));
   if (!(row.mean_ms > 0) || !std::isfinite(row.mean_ms)) return Fail(ErrorCode::kUsage, "has no `mean` above zero");
   KB_ASSIGN_OR_RETURN(const auto trials, CountMember(times, "num_trials"));
   if (!trials) return Fail(ErrorCode::kUsage, "has no `num_trials`");
@@ -30,6 +29,8 @@ Result<BaselineRow> ReadRow(const Json& times) {
   row.device = device.value_or("");
   return row;
 }
+
+Json OrNull(const std::optional<double>& value) { return value ? Json(*value) : Json(); }
 
 // A problem that has no times: null, or NaN as its mean.
 bool FailedThere(const Json& times) {
@@ -76,8 +77,9 @@ std::string BaselineFileText(std::span<const BaselineRow> rows) {
   Json file = Json::object();
   for (const auto& [place, row] : sorted) {
     file[fmt::format("level{}", row->level)][row->problem] = {
-        {"mean", row->mean_ms},      {"std", row->std_ms},        {"min", row->min_ms},    {"max", row->max_ms},
-        {"num_trials", row->trials}, {"hardware", row->hardware}, {"device", row->device},
+        {"mean", row->mean_ms},       {"std", OrNull(row->std_ms)}, {"min", OrNull(row->min_ms)},
+        {"max", OrNull(row->max_ms)}, {"num_trials", row->trials},  {"hardware", row->hardware},
+        {"device", row->device},
     };
   }
   return FileText(file);

@@ -18,14 +18,16 @@ namespace kb {
 struct BaselineRow {
   int level = 0;        // 1 to 4
   std::string problem;  // file name: "19_ReLU.py"
-  double mean_ms = 0, std_ms = 0, min_ms = 0, max_ms = 0;
+  double mean_ms = 0;
+  std::optional<double> std_ms, min_ms, max_ms;  // absent: not known
   int64_t trials = 0;
   std::string hardware;  // "NVIDIA H200"; empty if the file does not say
   std::string device;    // "cuda:0"; empty if the file does not say
 };
 
 // In the order of the file. A problem whose value is null, which KernelBench writes where timing failed, is left out.
-// Errors are kUsage and name the file, the level and the problem; a mean must be above zero.
+// Errors are kUsage and name the file, the level and the problem; a mean must be above zero,
+// while the other statistics may be missing.
 Result<std::vector<BaselineRow>> ReadBaselineFile(const std::filesystem::path& path);
 
 // The file's text, by level and then by problem number: KernelBench's analysis pairs the times of baselines and

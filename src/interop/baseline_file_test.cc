@@ -46,6 +46,23 @@ TEST_F(BaselineFileTest, ReadsKernelBenchsFile) {
   EXPECT_EQ(rows->at(1).hardware, "");
 }
 
+TEST_F(BaselineFileTest, AMeanIsTakenWithoutOtherStatistics) {
+  const auto rows = ReadBaselineFile(Write(R"({"level1": {
+    "1_A.py": {"mean": 2, "std": NaN, "min": Infinity, "max": null, "num_trials": 1},
+    "2_B.py": {"mean": 3, "num_trials": 1}}})"));
+  ASSERT_TRUE(rows) << rows.error().message;
+  const auto again = ReadBaselineFile(Write(BaselineFileText(*rows)));
+  ASSERT_TRUE(again) << again.error().message;
+  for (const auto& read : {*rows, *again}) {
+    ASSERT_EQ(read.size(), 2u);
+    EXPECT_EQ(read[0].mean_ms, 2);
+    EXPECT_EQ(read[1].mean_ms, 3);
+    for (const BaselineRow& row : read) {
+      EXPECT_FALSE(row.std_ms || row.min_ms || row.max_ms) << row.problem;
+    }
+  }
+}
+
 TEST_F(BaselineFileTest, SaysWhatIsWrong) {
   constexpr std::pair<const char*, const char*> kCases[] = {
       {"", "no JSON"},
@@ -55,7 +72,9 @@ TEST_F(BaselineFileTest, SaysWhatIsWrong) {
       {"{\"level1\": []}", "`level1` is no level"},
       {"{\"level1\": {\"1_A.py\": 3}}", "level1, 1_A.py: is no object"},
       {"{\"level1\": {\"1_A.py\": {\"mean\": \"1\"}}}", "`mean` is no number"},
-      {"{\"level1\": {\"1_A.py\": {\"mean\": 1}}}", "has no `std`"},
+      {"{\"level1\": {\"1_A.py\": {\"std\": 1}}}", "has no `mean`"},
+      {"{\"level1\": {\"1_A.py\": {\"mean\": 1, \"std\": \"1\"}}}", "`std` is no number"},
+      {"{\"level1\": {\"1_A.py\": {\"mean\": 1}}}", "has no `num_trials`"},
       {"{\"level1\": {\"1_A.py\": {\"mean\": 0, \"std\": 0, \"min\": 0, \"max\": 0, \"num_trials\": 1}}}",
        "no `mean` above zero"},
       {"{\"level1\": {\"1_A.py\": {\"mean\": 1, \"std\": 0, \"min\": 0, \"max\": 0, \"num_trials\": -1}}}",
