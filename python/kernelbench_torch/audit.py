@@ -173,7 +173,7 @@ class Audit:
         model.load_state_dict(self.problem.models[0].state_dict())
         narrow = [t.to(dtype) if t.dtype == torch.float32 else t.clone() for t in tensors]
         seed_generators(1, self.problem.device)
-        outputs = self.problem.outputs(trees.call(model.to(dtype), structure, narrow))
+        outputs = self.problem.outputs(trees.call(model.to(dtype), structure, narrow), wide=True)
         return [t.to(e.dtype).contiguous() for t, e in zip(outputs, expected)]
 
     def _in_tf32(self, name):

@@ -149,6 +149,12 @@ def plainly_own(tensors):
     return whole and len({t.untyped_storage().data_ptr() for t in tensors}) == len(tensors)
 
 
+def difference(what, forms, expected):
+    """In words, where the forms (shape and dtype each) of so many tensors first differ."""
+    i, (shape, dtype), (was, of) = next((i, *pair) for i, pair in enumerate(zip(forms, expected)) if pair[0] != pair[1])
+    return f"{what} {i} is {dtype} of shape {list(shape)}, and was {of} of shape {list(was)}"
+
+
 def zeros_like_outputs(structure, forms, device):
     """What a model returns that writes zeros and does nothing else. `forms`: dtype and shape of each output."""
     return trees.unflatten(structure, [torch.zeros(shape, dtype=dtype, device=device) for dtype, shape in forms])
@@ -205,7 +211,7 @@ class Problem:
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))
         self.notes = []
-        self.models, self.output_structure = [], None
+        self.models, self.structure, self.output_structure = [], None, None
         self._refuse_what_cannot_fit(figures.get("input_bytes"))
         self.seeds = list(weight_seeds)
         init = self._guard("get_init_inputs()", lambda: self._seeded(self.seeds[0], self.module.get_init_inputs))
@@ -247,9 +253,19 @@ class Problem:
         structure = self._guard("get_inputs()", lambda: trees.flatten(given, tensors, "get_inputs()"))
         del inputs, given  # what is cast or transformed need not stay
         tensors = [self._cast(tensors.pop(0)) for _ in range(len(tensors))]
+        self._check_inputs(structure, [(t.shape, t.dtype) for t in tensors])
         if distribution != "natural":
             tensors = distributions.transform(distribution, tensors)
         return structure, [t if trees.is_dense(t) else t.contiguous() for t in tensors]
+
+    def _check_inputs(self, structure, forms):
+        """The first draw tells the form of all, and the numbers that are no tensors."""
+        if self.structure is None:
+            self.structure, self.input_forms = structure, forms
+        elif structure != self.structure or len(forms) != len(self.input_forms):
+            raise ProblemError(f"{self.path}: get_inputs() returns other numbers, strings or structures each time; only tensors may differ")
+        elif forms != self.input_forms:
+            raise ProblemError(f"{self.path}: get_inputs() returns inputs of several forms: {difference('input', forms, self.input_forms)}")
 
     def forward(self, weights, structure, tensors, rng_seed):
         """One call of the reference as PyTorch ships it."""
@@ -263,11 +279,11 @@ class Problem:
         try:
             if hasattr(self.module, "reference_fp64"):
                 reference = functools.partial(self.module.reference_fp64, self.models[weights])
-                outputs = self.outputs(trees.call(reference, structure, wide))
+                outputs = self.outputs(trees.call(reference, structure, wide), wide=True)
             else:
                 if self._double is None or self._double[0] != weights:
                     self._double = (weights, copy.deepcopy(self.models[weights]).double())
-                outputs = self.outputs(trees.call(self._double[1], structure, wide))
+                outputs = self.outputs(trees.call(self._double[1], structure, wide), wide=True)
         except (MemoryError, torch.OutOfMemoryError):
             raise  # no property of the problem: another time there may be room
         except Exception as error:
@@ -290,17 +306,26 @@ class Problem:
         self.may_be_tf32 = mode.met
         return [t.contiguous() for t in outputs] if mode.met else None
 
-    def outputs(self, value):
-        """The flattened output tensors of a forward; numbers become tensors. The first one tells the structure of all."""
+    def outputs(self, value, wide=False):
+        """The flattened output tensors of a forward; numbers become tensors. The first one tells the form of all: what has no form of its
+        own has no memory that could be shared for it. `wide`: in fp64, whatever their dtypes are otherwise."""
         tensors = []
         if self.output_structure is None:
             self.output_structure = trees.flatten(value, tensors, "the output of forward", self._number)
+            self.output_forms = [(t.shape, t.dtype) for t in tensors]
             return tensors
         try:
             trees.match(self.output_structure, value, tensors, self._number)
         except trees.Unlike as error:
-            raise ProblemError(f"{self.path}: forward returns values of several structures: {error}") from error
+            raise self._several_forms(error) from error
+        forms = [(t.shape, t.dtype) for t in tensors]
+        if forms != self.output_forms and not (wide and [f[0] for f in forms] == [f[0] for f in self.output_forms]):
+            raise self._several_forms(difference("output", forms, self.output_forms))
         return tensors
+
+    def _several_forms(self, how):
+        return ProblemError(f"{self.path}: forward returns outputs of several forms: {how}; their number, names, shapes and dtypes must not "
+                            "depend on values, or no candidate can be judged")
 
     def _number(self, value):
         return torch.tensor(value, device=self.device)
@@ -376,8 +401,23 @@ class Problem:
                                "choose a smaller --size")
 
     def _describe(self):
-        """Runs the reference twice on the same inputs: what are its outputs, and is it a function of its inputs?"""
-        self.structure, tensors = self.draw()
+        """Runs the reference twice on the same inputs and once on others: what are its outputs, and is it a function of its inputs?"""
+        _, tensors = self.draw()
+        first, again, forward = self._run_twice(tensors)
+        self._make_plan(tensors, first, forward)
+        self._check_outputs(first, again)
+        storages = {t.untyped_storage().data_ptr() for t in tensors}
+        self.may_alias = any(t.untyped_storage().data_ptr() in storages for t in again)
+        # Examples of form alone where memory is scarce.
+        self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
+        if self.device != "cpu":
+            self.input_examples, self.output_examples = (
+                [torch.empty_like(t, device="meta") for t in examples] for examples in (self.input_examples, self.output_examples))
+        del tensors, first, again  # whose room others may need
+        self._try_others()
+
+    def _run_twice(self, tensors):
+        """The outputs of two calls with the same inputs, and what of a GPU's memory the second took beside them. Only the first gets copies."""
         copies = [t.clone() for t in tensors]
         with Windows() if self.device == "cpu" else contextlib.nullcontext() as windows:
             first = self._run_checked(copies)
@@ -390,12 +430,17 @@ class Problem:
         again = self._run_checked(tensors)
         self._notice_random_numbers(first, tensors)
         forward = torch.cuda.max_memory_allocated() - held - tensor_bytes(again) if self.device != "cpu" else 0
-        copied = tensor_bytes([t for t in first if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
+        return first, again, max(0, forward)
+
+    def _make_plan(self, inputs, outputs, forward):
+        copied = tensor_bytes([t for t in outputs if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
         weights = tensor_bytes(list(self.models[0].state_dict().values()))
         on_cpu = self.device == "cpu"  # examples are kept there, and the reference always reads copies
-        self.plan = MemoryPlan(tensor_bytes(tensors), tensor_bytes(first), max(0, forward) + copied, weights, len(self.models),
+        self.plan = MemoryPlan(tensor_bytes(inputs), tensor_bytes(outputs), forward + copied, weights, len(self.models),
                                8 // self.dtype.itemsize, 2 if on_cpu else 0 if self.keeps_inputs else 1, 1 if on_cpu else 0)
         self._refuse(self.plan)
+
+    def _check_outputs(self, first, again):
         if not 0 < len(first) <= MOST_OUTPUTS:
             raise ProblemError(f"{self.path}: forward returns {len(first)} tensors and numbers; it may return 1 to {MOST_OUTPUTS}")
         for a, b in zip(first, again):
@@ -403,15 +448,14 @@ class Problem:
             if spread > 1e-3 * max(scale, 1e-30):
                 raise ProblemError(f"{self.path}: two calls with equal inputs and an equal generator differ by {spread:.3g}; "
                                    "a reference must be deterministic")
-        storages = {t.untyped_storage().data_ptr() for t in tensors}
-        self.may_alias = any(t.untyped_storage().data_ptr() in storages for t in again)
         if not all(map(all_finite, first)):
             self.notes.append("non_finite_reference: the reference's own output holds NaN or Inf")
-        # Examples of form alone where memory is scarce.
-        self.input_examples, self.output_examples = tensors, [t.contiguous() for t in first]
-        if self.device != "cpu":
-            self.input_examples, self.output_examples = (
-                [torch.empty_like(t, device="meta") for t in examples] for examples in (self.input_examples, self.output_examples))
+
+    def _try_others(self):
+        """Other inputs and random numbers: outputs() raises where they make outputs of another form."""
+        structure, tensors = self.draw()
+        with torch.no_grad():
+            self._guard("forward", lambda: self.outputs(self.forward(0, structure, tensors, 2)))
 
     def _notice_random_numbers(self, outputs, tensors):
         """Whether the answer depends on torch's generators, though the problem declares nothing. `outputs`: under seed 1."""

@@ -319,6 +319,14 @@ std::string Problem(const std::string& forward, const std::string& inputs = "[to
          forward + "\n\ndef get_inputs():\n    return " + inputs + "\n\ndef get_init_inputs():\n    return []\n";
 }
 
+// One whose inputs count how often they were drawn, so that `n` is another number each time.
+std::string Counting(const std::string& result,
+                     const std::string& inputs = "[torch.full((4, 8), float(next(DRAWS)))]") {
+  return "import itertools\nDRAWS = itertools.count()\n" +
+         Problem("        n = int(x.sum()) // 32 if isinstance(x, torch.Tensor) else 0\n        return " + result,
+                 inputs);
+}
+
 TEST_F(ProblemTest, BrokenProblemsAreRefusedWithAReason) {
   const struct {
     std::string file;
@@ -351,6 +359,14 @@ TEST_F(ProblemTest, BrokenProblemsAreRefusedWithAReason) {
       {Write("hidden.py", Problem("        return torch.rand(1 << 20, 1 << 20) "
                                   "* float(x[0, 0].item())")),
        {"memory"}},
+      {Write("length.py", Counting("[x] * (n + 1)")), {"expected a list of", "depend on values"}},
+      {Write("names.py", Counting("{'a': x, f'n{n}': x}")), {"expected a dict with the keys 'a'"}},
+      {Write("absent.py", Counting("x, None if n % 2 else x")), {"the output[1] is"}},
+      {Write("shape.py", Counting("x.repeat(1, n + 1)")), {"output 0 is torch.float32 of shape [4, ", "and was"}},
+      {Write("dtype.py", Counting("x, x.half() if n % 2 else x")), {"output 1 is torch.float"}},
+      {Write("inputs.py", Counting("x", "[torch.zeros(4, 8 + next(DRAWS))]")), {"inputs of several forms: input 0"}},
+      {Write("scalar.py", Counting("x['x']", "[{'x': torch.zeros(4, 8), 'n': next(DRAWS)}]")),
+       {"only tensors may differ"}},
       {Write("latin1.py", "NAME = 'caf\xe9'\n"), {"cannot be imported"}},
   };
   Arguments arguments = {"problems", "validate", "--size", "standard"};
@@ -391,6 +407,11 @@ TEST_F(ProblemTest, NothingIsJudgedOrStoredForABrokenProblem) {
   EXPECT_THAT(hangs.err, AllOf(HasSubstr("3 s"), HasSubstr("--reference-timeout-s")));
   EXPECT_THAT(hangs.out, IsEmpty());
   ExpectNoProcessLeft();
+
+  const Ended several = Run({"eval", Write("length.py", Counting("[x] * (n + 1)")), candidate, "--json"});
+  EXPECT_EQ(several.code, 2) << several;
+  EXPECT_THAT(several.err, HasSubstr("outputs of several forms"));
+  EXPECT_THAT(several.out, IsEmpty());
 
   const std::string mixed = Write("mixed.py", kMixed);
   const Ended size = Run({"eval", mixed, candidate, "--size", "huge", "--json"});
