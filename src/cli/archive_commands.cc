@@ -2,6 +2,8 @@
 
 #include "cli/commands.h"
 #include "interop/run_directory.h"
+#include "report/score_formats.h"
+#include "report/score_texts.h"
 #include "report/text.h"
 #include "store/store.h"
 
@@ -23,6 +25,9 @@ int ExportDirectory(const Store& store, const ArchiveFlags& flags) {
   const auto written = WriteRunDirectory(store, flags.run, flags.directory);
   if (!written) return Report(written.error());
   for (const std::string& note : written->notes) fmt::print(stderr, "kernelbench: {}\n", CleanText(note));
+  std::vector<const ScoreRow*> verdicts;
+  for (const ScoreRow& row : written->verdicts) verdicts.push_back(&row);
+  fmt::print(stderr, "{}", MixedText(MixedProblems(verdicts)));
   fmt::print("{} candidates and {} results written to", written->candidates, written->evaluations);
   for (const auto& directory : written->directories) fmt::print(" {}", CleanText(directory.string()));
   fmt::print("\n");

@@ -5,6 +5,8 @@
 
 #include "cli/commands.h"
 #include "interop/original_run.h"
+#include "report/score_formats.h"
+#include "report/score_texts.h"
 #include "report/text.h"
 #include "store/store.h"
 
@@ -108,6 +110,11 @@ int Original(OriginalFlags flags) {
                CleanText(flags.run));
   }
   const std::vector<SampleBothWays> samples = PairSamples(*original, rows);
+  std::vector<const ScoreRow*> verdicts;
+  for (const SampleBothWays& sample : samples) {
+    if (sample.ours != nullptr) verdicts.push_back(sample.ours);
+  }
+  fmt::print(stderr, "{}", MixedText(MixedProblems(verdicts)));
   if (!flags.json) PrintTable(original->level, samples);
   for (const SampleBothWays& sample : samples) {
     if (flags.json) {

@@ -152,6 +152,19 @@ Result<std::vector<Job>> OnlyAnswered(const Store& store, const std::string& run
   return answered;
 }
 
+// Each once, though one without a device may be in several groups.
+std::vector<ScoreRow> VerdictsIn(const Groups& groups, const std::vector<ScoreRow>& rows) {
+  std::set<std::string> written;
+  for (const auto& [group, entries] : groups) {
+    for (const auto& [place, entry] : entries) written.insert(entry.evaluation_id);
+  }
+  std::vector<ScoreRow> verdicts;
+  for (const ScoreRow& row : rows) {
+    if (written.contains(row.id)) verdicts.push_back(row);
+  }
+  return verdicts;
+}
+
 std::string SafeName(const std::string& text) {
   std::string name;
   for (const char c : text) name += isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '-' ? c : '_';
@@ -237,6 +250,11 @@ class GroupWriter {
   Status WriteUnfinished(const std::pair<int, int>& place, const Job& job) {
     const auto source = JobSource(store_, job);
     if (source) return WriteKernel(place, job.path, *source);
+    if (LanguageOf(job.path).empty()) {
+      written_->notes.push_back(fmt::format("{} sample {} of {}: it has no verdict yet, and its source is only in {}",
+                                            job.problem, job.sample, job.model, job.path));
+      return {};
+    }
     written_->notes.push_back(
         fmt::format("{}: its source is not there any more: {}", job.path, source.error().message));
     return {};
@@ -277,6 +295,7 @@ Result<WrittenRun> WriteRunDirectory(const Store& store, const std::string& run,
     return Fail(ErrorCode::kUsage,
                 fmt::format("there is no run {} with candidates for problems of KernelBench's levels", run));
   }
+  written.verdicts = VerdictsIn(groups, rows);
   const std::map<Group, std::string> names = DirectoryNames(groups);
   for (const auto& [group, entries] : groups) {
     const fs::path place = names.at(group).empty() ? directory : directory / names.at(group);

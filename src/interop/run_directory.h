@@ -15,6 +15,7 @@ namespace kb {
 struct WrittenRun {
   std::vector<std::filesystem::path> directories;
   int64_t evaluations = 0, candidates = 0;
+  std::vector<ScoreRow> verdicts;  // those that were written
   std::vector<std::string> notes;  // what there is no place for, and candidates without a verdict
 };
 

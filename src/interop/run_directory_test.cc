@@ -192,13 +192,19 @@ TEST_F(RunDirectoryTest, CandidatesWithoutAVerdictGoAlong) {
   Job lost = job;
   lost.sample = 1;
   lost.sha256 = Sha256("gone");
-  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost}));
+  Job listed = job;
+  listed.sample = 2;
+  listed.path = Path("list.jsonl");
+  ASSERT_TRUE(WriteFileAtomic(listed.path, R"({"problem": "1/2", "sample": 2, "source": "waits"})"));
+  listed.sha256 = Sha256("in a line");
+  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost, listed}));
   const auto written = WriteRunDirectory(store_, "r", Path("out"));
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->candidates, 2);
   EXPECT_EQ(written->evaluations, 1);
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"),
-                                          HasSubstr("not there any more")));
+  EXPECT_THAT(written->notes,
+              ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"), HasSubstr("sample 2"),
+                          HasSubstr("not there any more"), HasSubstr("sample 2 of m: it has no verdict yet")));
   EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_0_kernel.py")).value(), "waits");
   EXPECT_EQ(ReadEvalResults(Path("out/eval_results.json"))->size(), 1u);
 }

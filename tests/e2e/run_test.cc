@@ -161,7 +161,11 @@ TEST_F(RunTest, AnotherTextOfAProblemIsJudgedAgain) {
   ASSERT_EQ(mixed.at("mixed_texts").size(), 1u);
   EXPECT_EQ(mixed.at("mixed_texts")[0].at("problem"), "1/12");
   EXPECT_EQ(mixed.at("mixed_texts")[0].at("texts").size(), 2u);
-  EXPECT_THAT(Run({"score", "test", "--format", "csv"}).err, HasSubstr("1/12"));
+  const std::string said = Run({"score", "test", "--format", "csv"}).err;
+  EXPECT_THAT(said, HasSubstr("1/12"));
+  const std::string exported = (root() / "exported").string();
+  EXPECT_THAT(Run({"export", "test", "--kernelbench", exported}).err, HasSubstr(said));
+  EXPECT_THAT(Run({"original", exported, "--run", "test"}).err, HasSubstr(said));
   const Ended rejudged = Run({"rejudge", "test", "--json", "--problems", (root() / "new").string()});
   EXPECT_EQ(rejudged.Lines().size(), 1u) << rejudged;
   EXPECT_THAT(rejudged.err, HasSubstr("1 of 2 evaluations of run test are left out"));
