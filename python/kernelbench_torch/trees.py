@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import sys
 
 import torch
 
@@ -35,10 +36,16 @@ class Unlike(Exception):
     """A value of another structure than was expected."""
 
 
+def _is_number(value):
+    """Python's or NumPy's, of which torch.tensor() makes one of its own type."""
+    numpy = sys.modules.get("numpy")
+    return isinstance(value, (bool, int, float)) or numpy is not None and isinstance(value, (numpy.number, numpy.bool_))
+
+
 def flatten(value, tensors, what, number=None):
     """Appends the tensors in `value` to `tensors` and returns its structure; `what` names it in messages. `number` makes tensors of
     numbers, which are part of the structure otherwise."""
-    if number and isinstance(value, (bool, int, float)):
+    if number and _is_number(value):
         value = number(value)
     if isinstance(value, torch.Tensor):
         if value.dtype not in DTYPES:
@@ -87,23 +94,31 @@ def unflatten(structure, tensors):
 
 def arguments(function, values):
     """(by position, by name): how what get_inputs() or get_init_inputs() returned is passed to `function`. A dict goes by name. A list of
-    a list and a dict is both kinds where the function takes no such two by position."""
+    a list and a dict is both kinds where the function names no two arguments that they could be."""
     if isinstance(values, dict):
         return [], values
     values = list(values)
-    if len(values) == 2 and isinstance(values[0], (list, tuple)) and isinstance(values[1], dict) and not _takes(function, *values):
+    if len(values) == 2 and isinstance(values[0], (list, tuple)) and isinstance(values[1], dict):
         positional, named = values
-        if _takes(function, *positional, **named):
+        if not _names(function, values) and _bound(function, positional, named):
             return list(positional), named
     return values, {}
 
 
-def _takes(function, *positional, **named):
+def _names(function, values):
+    """Whether these go by position, though not to a signature that takes anything (*args, **kwargs)."""
+    bound = _bound(function, values, {})
+    kinds = {parameter.kind: name for name, parameter in bound.signature.parameters.items()} if bound else {}
+    anything = {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD} <= kinds.keys()
+    return bool(bound) and not (anything and bound.arguments.get(kinds[inspect.Parameter.VAR_POSITIONAL]))
+
+
+def _bound(function, positional, named):
+    """Its arguments by their names; None if it cannot be called so."""
     try:
-        inspect.signature(function).bind(*positional, **named)
+        return inspect.signature(function).bind(*positional, **named)
     except (TypeError, ValueError):
-        return False
-    return True
+        return None
 
 
 def call(function, structure, tensors):
@@ -117,7 +132,7 @@ def match(structure, value, tensors, number, where="the output"):
     key; lists and tuples are alike. Raises Unlike."""
     (kind, content), = structure.items()
     if kind == "tensor":
-        if isinstance(value, (bool, int, float)):
+        if _is_number(value):
             value = number(value)
         if not isinstance(value, torch.Tensor):
             raise Unlike(f"{where} is {_name(value)}, expected a tensor")

@@ -12,6 +12,15 @@ class {name}(nn.Module):
     def forward(self, x):
         return self.fc(x) + self.shift
 '''
+ANY = '''
+class {name}(nn.Module):
+    def __init__(self, *args, **kwargs):
+        super().__init__()
+        self.fc, self.shift = nn.Linear(12, *args), kwargs["shift"]
+
+    def forward(self, x):
+        return self.fc(x) + self.shift
+'''
 
 
 def problem(body, inputs="[torch.randn(20, 12)]", init="[]"):
@@ -46,6 +55,9 @@ KINDS = {
                        given=", sizes, options"), init='[[28, 6], {"by": 2.0}]'),
          [("a list and a dict by position", candidate("return F.linear(x, self.w) * self.options['by']",
            "self.w = nn.Parameter(torch.randn(sizes[0], 12))\nself.options = options", given=", sizes, options"), "correct", "", "")]),
+        (problem(ANY.format(name="Model"), init='[[28], {"shift": 0.25}]'),
+         [("anything", HEAD + ANY.format(name="ModelNew"), "correct", "", ""),
+          ("by their names", HEAD + shifted(init="width, shift"), "correct", "", "")]),
         (problem(model("return x * gain + shift", arguments="x, gain=2.0, *, shift"), '{"shift": torch.randn(12), "x": torch.randn(20, 12)}'),
          [("inputs", candidate("return 2 * x + shift", arguments="x, *, shift"), "correct", "", ""),
           ("inputs mixed up", candidate("return 2 * shift + x", arguments="x, *, shift"), "incorrect", "", "")]),
@@ -61,6 +73,12 @@ KINDS = {
          [("the count", candidate('return {"positive": int((x > 0).sum()), "y": x.clamp(min=0)}'), "correct", "", ""),
           ("another count", candidate('return {"y": x.clamp(min=0), "positive": 0}'), "incorrect", "1 of 1 elements", ""),
           ("no count", candidate('return {"y": x.clamp(min=0)}'), "wrong_form", "the keys 'y', expected .*'positive'", "")]),
+        (problem("import numpy as np\n\n" + model("n = x.double().norm().numpy()\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(n > 0)")),
+         [("numbers of NumPy", HEAD + "import numpy as np\n\n" + model(
+             "n = np.sqrt((x.double() ** 2).sum().numpy())\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(True)", name="ModelNew"),
+           "correct", "", ""),
+          ("the same as tensors", candidate("n = x.double().norm()\nreturn n, n.float(), n.int(), n > 0"), "correct", "", ""),
+          ("Python's", candidate("n = float(x.double().norm())\nreturn n, n, int(n), True"), "wrong_form", "float32.*expected.*float64", "")]),
         (problem(model("y = torch.cos(x)\nreturn y, bool((y - x).abs().max() < 1e-3), None, 'done'")),
          [("all", candidate("return [torch.cos(x), False, None, 'done']"), "correct", "", ""),
           ("another flag", candidate("return torch.cos(x), True, None, 'done'"), "incorrect", "", ""),
