@@ -128,53 +128,63 @@ double Total(const StepTimes& times) {
 
 }  // namespace
 
-// A trusted process that dies is our failure and tried again. One that dies a second time while the same candidate is
-// loaded is charged to the candidate. SIGKILL comes from outside, as where a machine runs out of memory: no candidate
-// can send it to a trusted process, and all its processes are ended before one of those is. A candidate that ends so is
-// judged once more. So is one that seems to have started early, where others on the device were looked for in fewer
-// calls than that verdict takes. A module whose first answer is wrong, and whose weights have only other values than
-// the reference's, is judged once more with those: it may draw them in another order.
+// What the candidate took of `evaluation_timeout_s` is gone in the next attempt, too. An attempt that ended in an error
+// was none of it.
 Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector<RunnerNeeds>& ahead) {
-  Request once = request;
-  int failures = 0, kills = 0;
-  bool loaded = true;  // whenever it failed
+  Attempts attempts{request};
   for (;;) {
-    auto evaluation = EvaluateOnce(once, ahead);
+    auto evaluation = EvaluateOnce(attempts.request, ahead);
     if (evaluation) {
-      if (evaluation->started_early && evaluation->brief) {
-        undisturbed_.Forget();
-        Say("trying again: the device was in use before calls, and others may use it");
-        continue;
-      }
-      if (evaluation->verdict == Verdict::kIncorrect && evaluation->state_differs && evaluation->rounds.empty() &&
-          !once.copy_state) {
-        Say("trying again: with the reference's weights");
-        once.copy_state = true;
-        continue;
-      }
-      const bool killed =
-          evaluation->verdict == Verdict::kCrashed && evaluation->evidence.value("signal", "") == SignalName(SIGKILL);
-      if (!killed || ++kills == 2) return evaluation;
-      Say("trying again: the runner was killed");
-      continue;
-    }
-    if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
-    loaded = loaded && candidate_loaded_;
-    const bool trusted_died = !(device_ && device_->alive()) || (reference_ && reference_->process->WaitForEnd({}));
-    EndReference();
-    if (++failures < 2) {
+      const std::string reason = WhyAgain(*evaluation, &attempts);
+      if (reason.empty()) return evaluation;
+      attempts.request.spent_s = evaluation->spent_s;
+      Say("trying again: " + reason);
+    } else {
+      if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
+      NoteFailure(&attempts);
+      if (attempts.failures == 2) return WhoseFailure(request, attempts, evaluation.error());
       Say("trying again: " + evaluation.error().message);
-      continue;
     }
-    if (!loaded || !trusted_died) return evaluation;
-    if (device_ && device_->killed()) {
-      return Fail(ErrorCode::kUnavailable, evaluation.error().message +
-                                               " twice, as Linux does where the machine runs out of memory; choose a "
-                                               "smaller --size, or free some");
-    }
-    return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
-                  "a trusted process died twice under this candidate: " + evaluation.error().message);
   }
+}
+
+// - It seems to have started early, where others on the device were looked for in fewer calls than that verdict takes.
+// - A module's first answer is wrong, and its weights have only other values than the reference's: it may draw them in
+//   another order.
+// - SIGKILL comes from outside, as where a machine runs out of memory.
+std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
+  if (evaluation.started_early && evaluation.brief) {
+    undisturbed_.Forget();
+    return "the device was in use before calls, and others may use it";
+  }
+  const bool at_first = evaluation.verdict == Verdict::kIncorrect && evaluation.rounds.empty();
+  if (at_first && evaluation.state_differs && !attempts->request.copy_state) {
+    attempts->request.copy_state = true;
+    return "with the reference's weights";
+  }
+  const bool killed =
+      evaluation.verdict == Verdict::kCrashed && evaluation.evidence.value("signal", "") == SignalName(SIGKILL);
+  return killed && ++attempts->kills < 2 ? "the runner was killed" : "";
+}
+
+void Evaluator::NoteFailure(Attempts* attempts) {
+  ++attempts->failures;
+  attempts->always_loaded = attempts->always_loaded && candidate_loaded_;
+  attempts->trusted_died = !(device_ && device_->alive()) || (reference_ && reference_->process->WaitForEnd({}));
+  EndReference();
+}
+
+// A trusted process that dies is our failure. One that dies a second time while the same candidate is loaded is charged
+// to the candidate; but no candidate can send it SIGKILL, and all its processes are ended before one of those is.
+Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempts& attempts, const Error& error) {
+  if (!attempts.always_loaded || !attempts.trusted_died) return tl::make_unexpected(error);
+  if (device_ && device_->killed()) {
+    return Fail(ErrorCode::kUnavailable, error.message +
+                                             " twice, as Linux does where the machine runs out of memory; choose a "
+                                             "smaller --size, or free some");
+  }
+  return Reject(Begin(request, options_, sandbox_), Verdict::kTampered,
+                "a trusted process died twice under this candidate: " + error.message);
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
@@ -259,7 +269,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
   // The baseline by itself.
   KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
-  Rounds rounds(&*device_, request.protocol, &times);
+  Rounds rounds(&*device_, request.protocol, &times, request.spent_s);
   KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, problem, &times));
   if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(request.protocol, &rounds, &evaluation));
   KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, problem, &rounds, &evaluation));
@@ -296,6 +306,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   }
 
   // The verdict, and the times of a candidate that is right.
+  evaluation.spent_s = rounds.spent_s();
   evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
   if (finding) evaluation.reason = finding->reason;
   AddStateNotes(request, &evaluation);

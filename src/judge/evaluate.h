@@ -49,6 +49,7 @@ struct Request {
   Candidate candidate;
   Protocol protocol;
   bool copy_state = false;  // the reference's values replace those that a module was constructed with; Evaluate() asks
+  double spent_s = 0;       // of `evaluation_timeout_s` by the candidate, in attempts before; Evaluate() tells
 };
 
 // In bytes.
@@ -142,6 +143,19 @@ class Evaluator {
   // Of undisturbed calls; at most half of what a baseline may be slower than they are (void_rounds.cc).
   static constexpr double kCpuAgreement = 0.05, kGpuAgreement = 0.01;
 
+  // What is known of a candidate while it is judged again.
+  struct Attempts {
+    Request request;  // as the next one asks
+    int kills = 0;
+    int failures = 0;           // that ended in an error of the engine
+    bool always_loaded = true;  // in all of those
+    bool trusted_died = false;  // in the last of those
+  };
+  // Why a verdict is not the last one; empty: it is. Changes what the next attempt asks for.
+  std::string WhyAgain(const Evaluation& evaluation, Attempts* attempts);
+  void NoteFailure(Attempts* attempts);
+  // What a candidate gets under which the engine failed twice, the second time with this error.
+  Result<Evaluation> WhoseFailure(const Request& request, const Attempts& attempts, const Error& error);
   Result<Evaluation> EvaluateOnce(const Request& request, const std::vector<RunnerNeeds>& ahead);
   // What a tool is to run; or the build that failed.
   Result<std::optional<Built>> FillIn(const Request& request, ToolRun* run);

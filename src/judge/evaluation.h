@@ -53,6 +53,7 @@ struct Evaluation {
   bool brief = false;          // that was looked for in fewer calls, for others served again (undisturbed.h)
   bool started_early = false;  // why it is `tampered`: the device was in use before calls
   double prepare_us = 0;
+  double spent_s = 0;  // by the candidate, loading and in calls, in this attempt and those before
   // A module's weights have other values than the reference's, but their names and shapes; and how they differ.
   bool state_differs = false;
   std::string other_state;

@@ -212,6 +212,45 @@ TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
   EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
 }
 
+// What is judged once more may hold the device no longer than others.
+TEST_F(CandidateTest, ASecondAttemptHasTheTimeThatTheFirstLeft) {
+  const std::string linear = R"(
+import time
+import torch
+
+
+class NAME(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        FIRST
+        self.fc = torch.nn.Linear(8, 8)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+def get_inputs():
+    return [torch.rand(4, 8)]
+)";
+  const auto named = [&](const std::string& name, const std::string& first) {
+    std::string text = linear;
+    text.replace(text.find("NAME"), 4, name).replace(text.find("FIRST"), 5, first);
+    return text;
+  };
+  const std::string killed =
+      Write("killed.cpp", Native("#include <signal.h>", "  sleep(3);\n  kill(getpid(), SIGKILL);"));
+  const std::string drawn = Write("drawn.py", named("ModelNew", "torch.randn(1)") + "\n\ntime.sleep(3)\n");
+  const std::string problem = Write("linear.py", named("Model", "pass"));
+  for (const auto& [limit, verdicts] :
+       {std::pair("5", std::pair("timed_out", "timed_out")), std::pair("60", std::pair("crashed", "correct"))}) {
+    const Arguments flags = {"--protocol", "quick", "--measure", "false", "--json", "--evaluation-timeout-s", limit};
+    Arguments kill = {"eval", Write("relu.py", kReluProblem), killed}, draw = {"eval", problem, drawn};
+    for (Arguments* each : {&kill, &draw}) each->insert(each->end(), flags.begin(), flags.end());
+    EXPECT_EQ(Run(kill).Of("killed.cpp")["verdict"], verdicts.first) << limit;
+    EXPECT_EQ(Run(draw).Of("drawn.py")["verdict"], verdicts.second) << limit;
+  }
+}
+
 TEST_F(CandidateTest, CompilersAreBoundedToo) {
   const Verdicts failed = {"build_failed"};
   const std::string includes_itself_for_ever = R"(

@@ -72,8 +72,12 @@ using StepTimes = std::map<std::string, double>;
 
 class Rounds {
  public:
-  Rounds(DeviceProcess* device, const Protocol& protocol, StepTimes* times)
-      : device_(device), protocol_(protocol), times_(times) {}
+  // `spent_s`: what the candidate took before.
+  Rounds(DeviceProcess* device, const Protocol& protocol, StepTimes* times, double spent_s = 0)
+      : device_(device), protocol_(protocol), times_(times), spent_s_(spent_s) {}
+
+  // By the candidate, loading and in calls.
+  double spent_s() const { return spent_s_; }
 
   // One call of the runner that is no round: empty, load or prepare. The report is the runner's word.
   struct Answer {
@@ -131,7 +135,7 @@ class Rounds {
   const Protocol& protocol_;
   StepTimes* times_;
   uint64_t rng_seed_ = 0;  // of the last draw
-  double spent_s_ = 0;     // by the candidate, loading and in calls
+  double spent_s_ = 0;
   std::optional<double> reference_offset_us_;
 };
 
