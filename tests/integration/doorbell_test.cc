@@ -27,6 +27,8 @@ struct Shared {
   float* output() const { return reinterpret_cast<float*>(outputs.data()); }
 };
 
+using Copies = std::span<const CopyItem>;
+
 // A process that serves the doorbell with `serve`, and the judge's link to it.
 class FakeRunner {
  public:
@@ -50,9 +52,11 @@ class FakeRunner {
   Span Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
     return link_->Call(kind, 5, timeout_ns, kind == CallKind::kForward);
   }
-  Span CallWithLateInputs(bool in_place = false) {
+  // With an input that comes before go, behind the hold, or both.
+  Span CallWith(bool early, bool late) {
     const CopyItem input{};
-    return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {{&input, 1}, in_place});
+    const Copies one(&input, 1);
+    return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {early ? one : Copies(), late ? one : Copies()});
   }
   RunnerLink* link() { return link_.get(); }
   int pid() const { return pid_; }
@@ -90,7 +94,7 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
   Shared shared;
   int watched = 0;
   bool early = false;
-  const auto watch = [&]() -> int64_t {
+  const auto watch = [&](Copies) -> int64_t {
     usleep(20'000);
     early |= shared.output()[9] != static_cast<float>(watched);
     return ++watched == 2 ? 321 : 0;
@@ -103,9 +107,9 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
                         mailbox->Answer();
                       }
                     },
-                    {.watch = watch, .hold = [](std::span<const CopyItem>) {}});
+                    {.watch = watch, .hold = [](Copies) {}});
   for (float value = 1; value <= 3; ++value) {
-    const Span span = runner.CallWithLateInputs();
+    const Span span = runner.CallWith(false, true);
     ASSERT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(span.gap_ns, value == 2 ? 321 : 0);
     EXPECT_EQ(shared.output()[77], value);
@@ -117,20 +121,28 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
   EXPECT_EQ(runner.Call().end, SpanEnd::kDied);
 }
 
-// Who could read its inputs during the watch sleeps until go; and late inputs come between watch and go.
+// Who could read its inputs during the watch, which puts early ones in place, sleeps until go; and late inputs come
+// between watch and go.
 TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
-  enum Inputs { kBefore, kLate, kBoth };
-  for (const Inputs inputs : {kBefore, kLate, kBoth}) {
+  struct Case {
+    bool early, late;
+    const char* steps;
+  };
+  for (const Case& each :
+       {Case{false, false, "watched asleep, held"}, Case{true, false, "filled and watched asleep, held"},
+        Case{false, true, "watched awake, held and filled"},
+        Case{true, true, "filled and watched asleep, held and filled"}}) {
     Shared shared;
     FakeRunner* runner = nullptr;
     std::string steps;
     uint64_t last_go = 0;
-    const auto watch = [&]() -> int64_t {
+    const auto watch = [&](Copies copies) -> int64_t {
       usleep(5'000);
+      if (!copies.empty()) steps += "filled and ";
       steps += AllThreadsStopped(runner->pid()) ? "watched asleep" : "watched awake";
       return 0;
     };
-    const auto hold = [&](std::span<const CopyItem> copies) {
+    const auto hold = [&](Copies copies) {
       EXPECT_EQ(shared.bell()->go, last_go) << "go comes after it";
       steps += copies.empty() ? ", held" : ", held and filled";
     };
@@ -145,11 +157,8 @@ TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
     runner = &made;
     for (int call = 0; call < 2; ++call) {
       steps.clear();
-      const Span span = inputs == kBefore ? made.Call() : made.CallWithLateInputs(inputs == kBoth);
-      EXPECT_EQ(span.end, SpanEnd::kDone);
-      EXPECT_EQ(steps, inputs == kBefore ? "watched asleep, held"
-                       : inputs == kLate ? "watched awake, held and filled"
-                                         : "watched asleep, held and filled");
+      EXPECT_EQ(made.CallWith(each.early, each.late).end, SpanEnd::kDone);
+      EXPECT_EQ(steps, each.steps);
       last_go = shared.bell()->go;
     }
   }
@@ -159,27 +168,26 @@ TEST(Doorbell, NobodyIsAwakeWithInputsInPlaceBeforeGo) {
 TEST(Doorbell, ACallBeforeItsInputsIsToldApart) {
   Shared shared;
   int64_t taken_ns = 400;
-  FakeRunner runner(shared,
-                    [](runner::Mailbox* mailbox) {
-                      for (;;) {
-                        mailbox->Wait();
-                        mailbox->Answer();
-                      }
-                    },
-                    {.watch = [] { return int64_t{0}; },
-                     .hold = [](std::span<const CopyItem>) {},
-                     .taken = [&] { return taken_ns; }});
-  Span span = runner.CallWithLateInputs();
-  EXPECT_EQ(span.end, SpanEnd::kTooEarly);
-  EXPECT_EQ(span.gap_ns, 400) << "what it took from the device voids a round";
-  span = runner.Call();
-  EXPECT_EQ(span.end, SpanEnd::kDone) << "inputs that were in place";
-  EXPECT_EQ(span.gap_ns, 0);
-  span = runner.CallWithLateInputs(true);
-  EXPECT_EQ(span.end, SpanEnd::kDone) << "inputs that were in place, too";
-  EXPECT_EQ(span.gap_ns, 400);
+  FakeRunner runner(
+      shared,
+      [](runner::Mailbox* mailbox) {
+        for (;;) {
+          mailbox->Wait();
+          mailbox->Answer();
+        }
+      },
+      {.watch = [](Copies) { return int64_t{0}; }, .hold = [](Copies) {}, .taken = [&] { return taken_ns; }});
+  for (const bool early : {false, true}) {
+    for (const bool late : {false, true}) {
+      const Span span = runner.CallWith(early, late);
+      EXPECT_EQ(span.end, late && !early ? SpanEnd::kTooEarly : SpanEnd::kDone) << "others were in place";
+      EXPECT_EQ(span.gap_ns, 400) << "what it took from the device voids a round";
+    }
+  }
   taken_ns = 0;
-  EXPECT_EQ(runner.CallWithLateInputs().end, SpanEnd::kDone);
+  const Span span = runner.CallWith(false, true);
+  EXPECT_EQ(span.end, SpanEnd::kDone);
+  EXPECT_EQ(span.gap_ns, 0);
 }
 
 // What a runner on a GPU says of its own clocks comes after its answer; who says nothing, or it with a wrong number,
@@ -195,7 +203,7 @@ TEST(Doorbell, TimesComeAfterTheAnswerOrNotAtAll) {
                           add(shared, mailbox);
                         }
                       },
-                      {.watch = watched ? [] { return int64_t{0}; } : std::function<int64_t()>()});
+                      {.watch = watched ? [](Copies) { return int64_t{0}; } : std::function<int64_t(Copies)>()});
     const Span span = runner.Call();
     EXPECT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(runner.Call().end, SpanEnd::kDone) << "the next call is a call like any other";
@@ -288,7 +296,7 @@ TEST(Doorbell, ARunnerThatWakesDuringTheWatchIsStoppedAgain) {
   Shared shared;
   FakeRunner* runner = nullptr;
   int watched = 0;
-  const auto watch = [&]() -> int64_t {
+  const auto watch = [&](Copies) -> int64_t {
     if (++watched == 1) {
       kill(runner->pid(), SIGCONT);
       while (AllThreadsStopped(runner->pid())) usleep(1000);
