@@ -6,7 +6,8 @@
 
 A problem is a name or a file's path, and may name its own size behind an @. --engines N: by N commands one after the other, for where
 an engine's processes and their memory lie is part of what a short call on a GPU takes. What follows -- is passed on to `kernelbench eval`:
-a smaller --half-width shows what is left when more rounds have averaged chance out. --native: kernels of the examples on a GPU, each
+a smaller --half-width shows what is left when more rounds have averaged chance out. Where a GPU's calls are too short for a speedup the ratio is
+that of the samples, and there is no interval. --native: kernels of the examples on a GPU, each
 against itself in other runners: by how much do two evaluations' times of one kernel differ?
 """
 
@@ -23,6 +24,19 @@ NATIVE = {"1/19@small": "tests/gpu/correct/1_19_relu.cu", "1/88": "examples/1_88
           "1/36": "examples/1_36_rmsnorm/fused.cu"}
 
 
+def ratio(result):
+    """The speedup; where it is too short for one, the median of its samples."""
+    return result["speedup"] or statistics.median(s["ratio"] for s in counted(result))
+
+
+def counted(result):
+    return [s for s in result["samples"] if s["scored"] and not s["void"]]
+
+
+def median_us(result, side):
+    return result[side] or statistics.median(s[side] for s in counted(result))
+
+
 def against_itself(arguments):
     """Times of native kernels, each judged several times: their ratios for all pairs of evaluations."""
     rows, first = [], None
@@ -33,7 +47,7 @@ def against_itself(arguments):
         wrong = [r for r in results if r["verdict"] != "correct"]
         if wrong:
             raise SystemExit(f"{path}: {wrong[0]['verdict']}: {wrong[0]['reason']}")
-        us = [r["candidate_us"] for r in results]
+        us = [median_us(r, "candidate_us") for r in results]
         off = [abs(a / b - 1) for a, b in itertools.permutations(us, 2)]
         rows.append((path, size or "standard", statistics.median(us), min(us), max(us), statistics.median(off), statistics.median(r["offset_us"] for r in results)))
     print(heading(f"Native kernels against themselves on {first['device']}, protocol {arguments.protocol}, {arguments.runs} evaluations each", first))
@@ -72,19 +86,21 @@ def main():
             wrong = [r for r in results if r["verdict"] != "correct"]
             if wrong:
                 raise SystemExit(f"{name}: {wrong[0]['verdict']}: {wrong[0]['reason']}")
-            hits = sum(low <= 1 <= high for low, high in (r["speedup_interval"] for r in results))
-            speedups = [r["speedup"] for r in results]
-            rows.append((entry, statistics.median(r["baseline_us"] for r in results), statistics.median(speedups),
-                         statistics.median(abs(s - 1) for s in speedups), min(speedups), max(speedups), statistics.median(r["rounds"] for r in results),
-                         statistics.median((r["speedup_interval"][1] - r["speedup_interval"][0]) / 2 for r in results),
-                         statistics.median(r["floor"] for r in results), hits))
-            inside, total = inside + hits, total + len(results)
+            told = [r for r in results if r["speedup"]]
+            hits = sum(low <= 1 <= high for low, high in (r["speedup_interval"] for r in told))
+            speedups = [ratio(r) for r in results]
+            half = [(r["speedup_interval"][1] - r["speedup_interval"][0]) / 2 for r in told]
+            rows.append((entry, statistics.median(median_us(r, "baseline_us") for r in results), statistics.median(speedups),
+                         statistics.median(abs(s - 1) for s in speedups), min(speedups), max(speedups),
+                         statistics.median(len(counted(r)) for r in results), f"{statistics.median(half):.3f}" if told else "-",
+                         f"{statistics.median(r['floor'] for r in told):.3f}" if told else "-", hits, len(told)))
+            inside, total = inside + hits, total + len(told)
     protocol = " ".join([arguments.protocol, *arguments.flags])
     print(heading(f"A/A on {first['device']}, protocol {protocol}, size {arguments.size}", first))
     print("| problem | baseline us | median ratio | median distance from 1 | least | largest | rounds | half-width | systematic floor | interval contains 1 |")
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for name, us, median, distance, least, largest, rounds, half, floor, hits in rows:
-        print(f"| {name} | {us:.0f} | {median:.4f} | {100 * distance:.2f}% | {least:.4f} | {largest:.4f} | {rounds:.0f} | {half:.3f} | {floor:.3f} | {hits} of {arguments.runs} |")
+    for name, us, median, distance, least, largest, rounds, half, floor, hits, told in rows:
+        print(f"| {name} | {us:.0f} | {median:.4f} | {100 * distance:.2f}% | {least:.4f} | {largest:.4f} | {rounds:.0f} | {half} | {floor} | {hits} of {told} |")
     print(f"\nThe interval contains 1 in {inside} of {total} runs.")
 
 

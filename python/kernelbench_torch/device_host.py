@@ -137,7 +137,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
         def judge(distribution, got, expected):
             budgets, _ = self.problem.budgets.get(distribution, ([None] * len(expected), 0))
-            return max(self._worst(budget, *pair, text) for budget, *pair in zip(budgets, got, expected))
+            return max((self._worst(budget, *pair, text) for budget, *pair in zip(budgets, got, expected)), default=0.0)
         return judge
 
     def audit(self, request):

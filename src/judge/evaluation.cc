@@ -15,19 +15,20 @@ using nlohmann::json;
 
 json Positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
-json SampleJson(const Round& round, double candidate, double clock, double baseline_clock) {
+json SampleJson(const Round& round, const Evaluation& evaluation) {
+  const double candidate = evaluation.CandidateUs(round), baseline = evaluation.BaselineUs(round);
   return {{"index", round.plan.index},
           {"distribution", round.plan.distribution},
           {"weights", round.plan.weights},
           {"scored", round.plan.scored},
           {"void", round.void_reason.empty() ? json(nullptr) : json(round.void_reason)},
           {"candidate_us", candidate},
-          {"baseline_us", round.baseline_us},
-          {"candidate_clock_us", clock},
-          {"baseline_clock_us", baseline_clock},
+          {"baseline_us", baseline},
+          {"candidate_clock_us", evaluation.ClockUs(round)},
+          {"baseline_clock_us", round.baseline_clock_us},
           {"candidate_event_us", Positive(round.candidate_event_us)},
           {"baseline_event_us", Positive(round.baseline_event_us)},
-          {"ratio", candidate > 0 ? json(round.baseline_us / candidate) : json(nullptr)},
+          {"ratio", candidate > 0 ? json(baseline / candidate) : json(nullptr)},
           {"worst", round.worst}};
 }
 
@@ -90,8 +91,7 @@ double Evaluation::UndisturbedUs(const Round& round) const {
 
 json Evaluation::ToJson() const {
   json samples = json::array();
-  for (const Round& round : rounds)
-    samples.push_back(SampleJson(round, CandidateUs(round), ClockUs(round), round.baseline_clock_us));
+  for (const Round& round : rounds) samples.push_back(SampleJson(round, *this));
   json keys = protocol.ToJson();
   json out = {{"schema", 1},
               {"id", id},

@@ -126,10 +126,19 @@ void HedgedHeadline(const nlohmann::json& problem, Evaluation* evaluation) {
 
 void ConcludeSpeedup(const nlohmann::json& problem, Evaluation* evaluation) {
   HedgedHeadline(problem, evaluation);
-  if (!IsDoubtful(*evaluation)) return;
+  if (!IsDoubtful(*evaluation) || evaluation->protocol.TimedByEvents()) return;
+  const double by_events = evaluation->speedup->speedup;
   evaluation->by_clock = true;
   HedgedHeadline(problem, evaluation);
-  if (IsDoubtful(*evaluation) && !evaluation->protocol.TimedByEvents()) evaluation->no_speedup = "too_short";
+  if (IsDoubtful(*evaluation)) {
+    evaluation->by_clock = false;  // samples are told as ever
+    evaluation->no_speedup = "too_short";
+    return;
+  }
+  evaluation->AddNote(fmt::format(
+      "by_clock: by the candidate's events it would be {:.2f}x, more than twice what is certain; the judge's "
+      "clock counts for both sides",
+      by_events));
 }
 
 void TimeByEvents(Evaluation* evaluation) {

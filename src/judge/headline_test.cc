@@ -114,11 +114,16 @@ TEST(Headline, IsNeverAboveTwiceWhatIsCertain) {
   ConcludeSpeedup(problem, &made_up);
   EXPECT_EQ(made_up.no_speedup, "too_short");
 
-  // Long enough for the clock.
-  Evaluation long_ago = ByEvents(100, 70);
-  long_ago.offset_spread_us = 25;
-  ConcludeSpeedup(problem, &long_ago);
-  EXPECT_EQ(long_ago.no_speedup, "") << long_ago.speedup->low;
+  EXPECT_FALSE(made_up.by_clock) << "samples are told as ever";
+
+  // By events 1.7 times, which the offset's uncertainty allows, and by the clock as fast as the baseline.
+  Evaluation uncertain = ByEvents(100, 55);
+  uncertain.offset_spread_us = 25;
+  ConcludeSpeedup(problem, &uncertain);
+  EXPECT_EQ(uncertain.no_speedup, "");
+  EXPECT_TRUE(uncertain.by_clock);
+  EXPECT_NEAR(uncertain.speedup->speedup, 1, 0.01);
+  EXPECT_THAT(uncertain.notes, Contains(StartsWith("by_clock: by the candidate's events it would be 1.67x")));
 }
 
 TEST(Headline, ReachesDownToTheUndisturbedBaselineOnAGpu) {

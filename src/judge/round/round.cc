@@ -225,8 +225,8 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   Round round{.plan = plan};
 
   // 1. Draw: fresh inputs into memory that the runner cannot map.
-  // 2. Present: copy to the shared inputs, poison the outputs, flush the caches. The runner is frozen. Where the device
-  // is held after go (GPU), small inputs are copied by the call instead, behind that.
+  // 2. Present: copy to the shared inputs, poison the outputs, flush the caches. The runner is frozen. On a GPU the
+  // call copies them instead: large ones just before go, small ones behind it.
   const auto prepare = [&]() -> Result<uint64_t> {
     KB_ASSIGN_OR_RETURN(const uint64_t seed, Draw(plan));
     KB_RETURN_IF_ERROR(Present("present", plan.in_place));
