@@ -132,6 +132,21 @@ Status ApplyAudits(const Store& store, const std::vector<std::string>& runs, std
   return {};
 }
 
+// Takes away speedups of candidates whose kernels name a type below fp32.
+Status ApplyArithmetic(const Store& store, std::vector<ScoreRow>* rows) {
+  for (ScoreRow& row : *rows) {
+    if (!row.speedup) continue;
+    KB_ASSIGN_OR_RETURN(const nlohmann::json evaluation, store.Get(row.id));
+    const auto authorship = evaluation.find("authorship");
+    if (authorship == evaluation.end() || !authorship->is_object() || !authorship->contains("arithmetic")) continue;
+    const nlohmann::json& types = authorship->at("arithmetic");
+    if (!types.is_array() || types.empty()) continue;
+    row.speedup = row.low = row.high = std::nullopt;
+    row.reason = fmt::format("its kernels compute in {}", fmt::join(types.get<std::vector<std::string>>(), ", "));
+  }
+  return {};
+}
+
 }  // namespace
 
 void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::string>& formats) {
@@ -148,6 +163,10 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
       ->check(AboveZero());
   command->add_flag("--audited", flags->audited,
                     "a speedup above 1 counts only if its candidate passed all its audits (kernelbench audit)");
+  command
+      ->add_option("--arithmetic", flags->arithmetic,
+                   "fp32: a speedup counts only if the names of its kernels tell no type below fp32")
+      ->check(CLI::IsMember({"fp32"}));
   AddSelectionFlags(command, &flags->selection, "--select");
   command->add_option("--format", flags->format, "how to write it; default: as the output's extension says")
       ->check(CLI::IsMember(formats));
@@ -172,6 +191,7 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   KB_ASSIGN_OR_RETURN(input.rows, store.Scores(rows));
   KB_ASSIGN_OR_RETURN(input.jobs, JobsOfOpenRuns(store, flags.runs.empty() ? runs : flags.runs));
   if (flags.audited) KB_RETURN_IF_ERROR(ApplyAudits(store, runs, &input.rows));
+  if (!flags.arithmetic.empty()) KB_RETURN_IF_ERROR(ApplyArithmetic(store, &input.rows));
   const std::vector<ScoreRow> missing = RowsWithoutVerdict(input.jobs, input.rows);
   input.rows.insert(input.rows.end(), missing.begin(), missing.end());
   const auto wanted = [&](const auto& item) {

@@ -21,6 +21,7 @@ struct ScoreFlags {
   std::string device, protocol, size;       // empty: all; a device's kind or name
   std::optional<double> cap;
   bool audited = false;
+  std::string arithmetic;      // empty: any
   std::string format, output;  // empty: by the output's extension, else for a terminal
   bool json = false;
 };

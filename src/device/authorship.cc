@@ -108,10 +108,10 @@ nlohmann::json Authorship::ToJson() const {
   const int64_t python = RanNs(Origin::kPython), other = RanNs(Origin::kOther);
   const int64_t all = custom + library + python + other;
   const auto share = [&](int64_t ns) { return all == 0 ? 0.0 : static_cast<double>(ns) / static_cast<double>(all); };
-  json out = {{"class", nullptr},          {"custom", share(custom)}, {"library", share(library)},
-              {"python", share(python)},   {"other", share(other)},   {"samples", samples_},
-              {"kernels", nullptr},  // of a GPU
-              {"kernels_span_us", nullptr}};
+  json out = {{"class", nullptr},        {"custom", share(custom)},   {"library", share(library)},
+              {"python", share(python)}, {"other", share(other)},     {"samples", samples_},
+              {"arithmetic", nullptr},  // these are of a GPU
+              {"kernels", nullptr},      {"kernels_span_us", nullptr}};
   if (samples_ < kLeastSamples) {
     out["why"] = fmt::format("only {} samples, {} are needed", samples_, kLeastSamples);
   } else if (custom + library == 0) {

@@ -118,6 +118,27 @@ TEST_F(ScoreTest, JsonByHandAndAsDocumented) {
   EXPECT_EQ(sheet["engine"][0]["errors"][0]["error"], "the GPU fell off the bus");
 }
 
+TEST_F(ScoreTest, SpeedupsOfLowerArithmeticCanBeTakenAway) {
+  Fill();
+  {
+    auto opened = Store::Open(store());
+    ASSERT_TRUE(opened) << opened.error().message;
+    for (const auto& [problem, types] :
+         {std::pair("41", json({"f16", "tf32"})), {"42", json::array()}, {"43", json()}}) {
+      json evaluation = opened->Get(std::string("good") + problem).value();
+      evaluation["id"] = std::string("traced") + problem;
+      evaluation["created"] = "2026-01-02T00:00:00Z";
+      evaluation["authorship"] = {{"class", "custom"}, {"arithmetic", types}};
+      ASSERT_TRUE(opened->Add(evaluation));
+    }
+  }
+  const json all = Score({"run-of-good"})["models"][0]["all"];
+  const json fp32 = Score({"run-of-good", "--arithmetic", "fp32"})["models"][0]["all"];
+  EXPECT_EQ(fp32["correct"], all["correct"]);
+  EXPECT_EQ(fp32["measured"], all["measured"].get<int>() - 1);
+  EXPECT_EQ(Run({"score", "--arithmetic", "fp8"}).code, 2);
+}
+
 TEST_F(ScoreTest, FlagsSelect) {
   Fill();
   EXPECT_EQ(Score({"run-of-good"})["models"].size(), 1u);

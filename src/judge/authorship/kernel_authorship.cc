@@ -1,10 +1,10 @@
 #include "judge/authorship/kernel_authorship.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <map>
 #include <span>
-#include <vector>
 
 namespace kb {
 namespace {
@@ -82,6 +82,58 @@ bool IsCutlass(std::string_view kernel) {
   return rest.starts_with("cutlass_");
 }
 
+bool IsOfName(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Whether `word` is in the name with nothing of `not_after` before it and, if `whole`, as an identifier.
+bool Tells(std::string_view name, std::string_view word, std::string_view not_after, bool whole) {
+  for (size_t at = name.find(word); at != std::string_view::npos; at = name.find(word, at + 1)) {
+    const size_t end = at + word.size();
+    if (at > 0 && not_after.find(name[at - 1]) != std::string_view::npos) continue;
+    if (whole && ((at > 0 && IsOfName(name[at - 1])) || (end < name.size() && IsOfName(name[end])))) continue;
+    return true;
+  }
+  return false;
+}
+
+struct ArithmeticWord {
+  std::string_view word, type;
+  std::string_view not_after = {};
+  bool whole = false;
+};
+
+// In lower case.
+constexpr ArithmeticWord kArithmeticWords[] = {
+    {"tf32", "tf32"},
+    {"tfloat32", "tf32"},
+    {"bf16", "bf16"},
+    {"bfloat16", "bf16"},
+    {"f16", "f16", "b"},
+    {"fp16", "f16"},
+    {"float16", "f16", "b"},
+    {"h884", "f16"},
+    {"h1688", "f16"},
+    {"h16816", "f16"},
+    {"hgemm", "f16"},
+    {"hcudnn", "f16"},
+    {"half", "f16", "", true},
+    {"half_t", "f16", "", true},
+    {"__half", "f16", "", true},
+    {"__half2", "f16", "", true},
+    {"e4m3", "f8"},
+    {"e5m2", "f8"},
+    {"fp8", "f8"},
+    {"float8", "f8"},
+    {"imma", "i8"},
+    {"i8816", "i8"},
+    {"i16832", "i8"},
+};
+
+// Products of this shape with sums in fp32 are of the type that the name tells beside, else of this one.
+constexpr ArithmeticWord kShapes[] = {{"s884", "f16"}, {"s1688", "tf32"}, {"s16816", "f16"}, {"hmma", "f16"}};
+
+// Of what cuBLAS calls "nvjet_", by the letter behind that.
+constexpr ArithmeticWord kNvjets[] = {{"nvjet_h", "f16"}, {"nvjet_t", "bf16"}, {"nvjet_q", "f8"}, {"nvjet_o", "f8"}};
+
 double Us(const json& kernel) { return kernel.at("us").get<double>(); }
 
 }  // namespace
@@ -108,6 +160,25 @@ KernelOrigin OriginOfKernel(const std::string& kernel, const std::set<std::strin
   return library ? KernelOrigin::kLibrary : KernelOrigin::kCustom;
 }
 
+std::vector<std::string> ArithmeticOfKernel(std::string_view kernel) {
+  std::string name(kernel);
+  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::set<std::string_view> told;
+  const auto take = [&](std::span<const ArithmeticWord> words) {
+    for (const ArithmeticWord& one : words) {
+      if (Tells(name, one.word, one.not_after, one.whole)) told.insert(one.type);
+    }
+  };
+  take(kArithmeticWords);
+  if (told.empty()) take(kShapes);
+  if (name.starts_with("nvjet_")) take(kNvjets);
+  std::vector<std::string> types;
+  for (const char* type : {"tf32", "bf16", "f16", "f8", "i8"}) {
+    if (told.contains(type)) types.emplace_back(type);
+  }
+  return types;
+}
+
 json KernelAuthorship(const json& kernels, double span_us, const std::set<std::string>& own) {
   double all = 0;
   int64_t launches = 0;
@@ -119,11 +190,13 @@ json KernelAuthorship(const json& kernels, double span_us, const std::set<std::s
   std::map<KernelOrigin, double> us;
   std::map<std::string, double> objects;
   json rows = json::array();
+  std::set<std::string> arithmetic;
   for (const json& kernel : kernels) {
     const std::string name = kernel.at("name");
     const KernelOrigin origin = OriginOfKernel(name, own);
     us[origin] += Us(kernel);
     objects[name.empty() ? "other kernels" : name] += Us(kernel);
+    for (std::string& type : ArithmeticOfKernel(name)) arithmetic.insert(std::move(type));
     json row = kernel;
     row["origin"] = KernelOriginName(origin);
     row["share"] = share(Us(kernel));
@@ -137,6 +210,7 @@ json KernelAuthorship(const json& kernels, double span_us, const std::set<std::s
               {"other", share(us[KernelOrigin::kOther])},
               {"samples", launches},
               {"by_object", json::array()},
+              {"arithmetic", std::move(arithmetic)},
               {"kernels", std::move(rows)},
               {"kernels_span_us", span_us}};
   if (both > 0) {

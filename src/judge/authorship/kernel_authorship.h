@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace kb {
 
@@ -22,6 +23,10 @@ std::string QualifiedName(std::string_view kernel);
 
 // `own`: the candidate's kernels (static/kernel_names.h), which count as custom whatever they look like.
 KernelOrigin OriginOfKernel(const std::string& kernel, const std::set<std::string>& own);
+
+// The types below fp32 that a kernel's name tells, of "tf32", "bf16", "f16", "f8" and "i8", in this order: as cuBLAS,
+// cuDNN and CUTLASS name what a kernel multiplies ("s1688gemm", "_tf32f32_", "h16816"), and as C++ names types.
+std::vector<std::string> ArithmeticOfKernel(std::string_view kernel);
 
 // `kernels`: rows of {"name", "calls", "us", ...} as a traced call reports them. The object that docs/evaluation.md
 // describes; `class` is null, and `why` a reason, if nothing ran.

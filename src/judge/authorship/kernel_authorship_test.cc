@@ -71,6 +71,43 @@ TEST(KernelOrigin, NamesOfTheSourceCountWhateverTheyLookLike) {
   EXPECT_EQ(OriginOfKernel("at::native::vectorized_elementwise_kernel<4>", own), KernelOrigin::kLibrary);
 }
 
+TEST(KernelArithmetic, IsTheTypesThatNamesTell) {
+  using Types = std::vector<std::string>;
+  const struct {
+    const char* name;
+    Types types;
+  } cases[] = {
+      {"ampere_sgemm_128x64_nn", {}},
+      {"sm80_xmma_gemm_f32f32_f32f32_f32_nn_n_tilesize128x128x8", {}},
+      {"cutlass_80_simt_sgemm_128x128_8x4_nn_align1", {}},
+      {"maxwell_scudnn_winograd_128x128_ldg1_ldg4_tile148n_nt", {}},
+      {"at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul> >", {}},
+      {"half_sums", {}},
+      {"", {}},
+      {"sm90_xmma_fprop_implicit_gemm_tf32f32_tf32f32_f32_nhwckrsc_nchw", {"tf32"}},
+      {"cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x128_16x5_nn_align4>", {"tf32"}},
+      {"nvjet_sss_tf32_128x256_TNT", {"tf32"}},
+      {"cutlass_80_tensorop_f16_s16816gemm_relu_f16", {"f16"}},
+      {"turing_fp16_s1688gemm_fp16_128x128_ldg8_f2f_tn", {"f16"}},
+      {"ampere_h16816gemm_128x128_ldg8_stages_32x5_nn", {"f16"}},
+      {"sm80_xmma_gemm_f16f16_f16f32_f32_nn_n_tilesize128x128x32", {"f16"}},
+      {"volta_s884gemm_128x64_ldg8_tn", {"f16"}},
+      {"nvjet_hsh_128x256_64x4_1x2_h_bz_TNT", {"f16"}},
+      {"nvjet_tst_128x256_64x4_1x2_h_bz_coopA_TNN", {"bf16"}},
+      {"ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_nn", {"bf16"}},
+      {"sm80_xmma_fprop_implicit_gemm_bf16bf16_bf16f32_f32_nhwckrsc_nhwc", {"bf16"}},
+      {"mine::product<__nv_bfloat16, __half>", {"bf16", "f16"}},
+      {"at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<c10::Half> >", {"f16"}},
+      {"mine::product<__nv_fp8_e4m3>", {"f8"}},
+      {"cutlass_80_tensorop_i16832gemm_s8_128x128", {"i8"}},
+  };
+  for (const auto& one : cases) EXPECT_EQ(ArithmeticOfKernel(one.name), one.types) << one.name;
+  const auto of = [](const json& kernels) { return KernelAuthorship(kernels, 0, {})["arithmetic"]; };
+  const auto kernel = [](const char* name) -> json { return {{"name", name}, {"calls", 1}, {"us", 1}}; };
+  EXPECT_EQ(of({kernel("mine<half>"), kernel("s1688gemm"), kernel("mine_tf32")}), json({"f16", "tf32"}));
+  EXPECT_EQ(of(json::array({kernel("relu")})), json::array());
+}
+
 json Kernel(const char* name, int calls, double us) { return {{"name", name}, {"calls", calls}, {"us", us}}; }
 
 TEST(KernelAuthorship, SharesAreOfTimeAndTheClassOfBothTogether) {
