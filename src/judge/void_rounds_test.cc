@@ -45,6 +45,16 @@ TEST(VoidRounds, LaunchesThatTheDeviceHidesExcuseNothing) {
   EXPECT_THAT(VoidReason(RoundOf(2'860, 430), product), IsEmpty()) << "within what an interval allows for";
 }
 
+// 2/40 at size small on an H200, with copies of another context behind it.
+TEST(VoidRounds, AReferenceWithAProcessOfItsOwnDoesNotWarmUp) {
+  Evaluation own = Measured(25.8, 10);
+  own.undisturbed.spread = 0.01;
+  EXPECT_THAT(VoidReason(RoundOf(40.5, 10), own), IsEmpty());
+  own.own_process = true;
+  EXPECT_EQ(VoidReason(RoundOf(40.5, 10), own), kBaselineSlower);
+  EXPECT_THAT(VoidReason(RoundOf(26.7, 10), own), IsEmpty()) << "as undisturbed ones scatter";
+}
+
 // 1/23 on an H200: a softmax of scaled inputs takes 10.3 ms, one of natural ones 6.4.
 TEST(VoidRounds, InputsThatTheReferenceIsSlowerOnAreNoDisturbance) {
   Evaluation softmax = Measured(6'360, 30);
