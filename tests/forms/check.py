@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges candidates for problems in the forms that people bring, in one run, and checks verdict, reason and note of each.
 
-    tests/forms/check.py [--binary B]
+    tests/forms/check.py [--binary B] [--device cuda] [--protocol quick] [--only REGEX]
 """
 
 import argparse
@@ -32,12 +32,17 @@ def difference(result, verdict, reason, note):
 def main():
     parser = argparse.ArgumentParser(description="judge candidates for problems in the forms that people bring")
     parser.add_argument("--binary", default=str(pathlib.Path(__file__).resolve().parents[2] / "build/dev/bin/kernelbench"))
-    binary = parser.parse_args().binary
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--protocol", default="quick")
+    parser.add_argument("--only", default="", metavar="REGEX", help="kinds of forms; all")
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         level, expected, number = pathlib.Path(directory) / "problems" / "level1", {}, 0
         level.mkdir(parents=True)
         with open(f"{directory}/forms.jsonl", "w") as rows:
             for kind, problems in KINDS.items():
+                if not re.search(given.only, kind):
+                    continue
                 for text, candidates in problems:
                     number += 1
                     (level / f"{number}_form.py").write_text(text)
@@ -46,8 +51,9 @@ def main():
                         expected[file] = f"{kind}: {name}", answer
                         pathlib.Path(directory, file).write_text(source)
                         rows.write(json.dumps({"problem": f"1/{number}", "sample": sample, "path": file}) + "\n")
-        command = [binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard", "--protocol",
-                   "quick", "--measure", "false", "--profile", "false", "--json", "--quiet", "--store", f"{directory}/store.sqlite"]
+        command = [given.binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard",
+                   "--protocol", given.protocol, "--device", given.device, "--measure", "false", "--profile", "false", "--json", "--quiet",
+                   "--store", f"{directory}/store.sqlite"]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     wrong = 0
     for line in map(json.loads, done.stdout.splitlines()):

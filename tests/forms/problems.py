@@ -73,9 +73,9 @@ KINDS = {
          [("the count", candidate('return {"positive": int((x > 0).sum()), "y": x.clamp(min=0)}'), "correct", "", ""),
           ("another count", candidate('return {"y": x.clamp(min=0), "positive": 0}'), "incorrect", "1 of 1 elements", ""),
           ("no count", candidate('return {"y": x.clamp(min=0)}'), "wrong_form", "the keys 'y', expected .*'positive'", "")]),
-        (problem("import numpy as np\n\n" + model("n = x.double().norm().numpy()\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(n > 0)")),
+        (problem("import numpy as np\n\n" + model("n = x.double().norm().cpu().numpy()\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(n > 0)")),
          [("numbers of NumPy", HEAD + "import numpy as np\n\n" + model(
-             "n = np.sqrt((x.double() ** 2).sum().numpy())\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(True)", name="ModelNew"),
+             "n = np.sqrt((x.double() ** 2).sum().cpu().numpy())\nreturn np.float64(n), np.float32(n), np.int32(n), np.bool_(True)", name="ModelNew"),
            "correct", "", ""),
           ("the same as tensors", candidate("n = x.double().norm()\nreturn n, n.float(), n.int(), n > 0"), "correct", "", ""),
           ("Python's", candidate("n = float(x.double().norm())\nreturn n, n, int(n), True"), "wrong_form", "float32.*expected.*float64", "")]),
@@ -179,9 +179,10 @@ def built(name, factor, by_flag):
 
 
 def times(extension, x):
-    y = torch.empty_like(x)
-    extension.run(x.data_ptr(), y.data_ptr(), x.numel())
-    return y
+    here = x.cpu()
+    y = torch.empty_like(here)
+    extension.run(here.data_ptr(), y.data_ptr(), x.numel())
+    return y.to(x.device)
 
 
 '''
