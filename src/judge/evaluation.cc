@@ -84,6 +84,10 @@ double Evaluation::ClockUs(const Round& round) const {
   return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
 }
 
+bool Evaluation::DeviceBound() const {
+  return own_process && undisturbed.launch_us < std::max(kLaunchedAtOnceUs, 0.8 * undisturbed.us);
+}
+
 double Evaluation::UndisturbedUs(const Round& round) const {
   const auto slower = slower_inputs.find(round.plan.distribution);
   return undisturbed.us * (slower == slower_inputs.end() ? 1 : slower->second);

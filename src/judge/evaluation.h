@@ -78,6 +78,8 @@ struct Evaluation {
   // What a module's runner may do around a call on a GPU, in the clock and in no event: Python, where launching takes
   // longer than the device works.
   double AroundCallUs() const;
+  // Whether the reference has a process of its own and its launches cost no time there: the device alone decides.
+  bool DeviceBound() const;
   // What the baseline takes by itself on such inputs as the round's.
   double UndisturbedUs(const Round& round) const;
   bool InHeadline(const Round& round) const { return IsOf(round, headline); }

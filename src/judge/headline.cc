@@ -73,8 +73,7 @@ double LaunchFloor(const Evaluation& evaluation, const std::string& distribution
 
 double FloorOf(const Evaluation& evaluation, const std::string& distribution) {
   if (evaluation.device == "cpu") return evaluation.candidate.at("kind") == "module" ? kCpuModuleFloor : kCpuFloor;
-  const double hidden_us = std::max(kLaunchedAtOnceUs, 0.8 * evaluation.undisturbed.us);
-  if (evaluation.own_process && evaluation.undisturbed.launch_us < hidden_us) return kDeviceBoundFloor;
+  if (evaluation.DeviceBound()) return kDeviceBoundFloor;
   return std::max(kCudaFloor, LaunchFloor(evaluation, distribution));
 }
 

@@ -25,8 +25,7 @@ double Slack(const Evaluation& evaluation) {
 }
 
 bool IsSlower(const Round& round, const Evaluation& evaluation, double slack) {
-  // The reference's own events begin when its context has the device: only where it has none does warming count.
-  const bool warms = evaluation.device != "cpu" && !evaluation.own_process;
+  const bool warms = evaluation.device != "cpu" && !evaluation.DeviceBound();
   const double allowed_us = LaunchedLaterUs(round, evaluation) + (warms ? kCudaWarmingUs : 0);
   return round.baseline_us > evaluation.UndisturbedUs(round) * (1 + slack) + allowed_us;
 }

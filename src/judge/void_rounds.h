@@ -12,6 +12,7 @@
 namespace kb {
 
 // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
+// Where the device alone decides, the reference's own events begin behind that.
 inline constexpr double kCudaWarmingUs = 40;
 // Where both sides follow one: what is left to differ between two processes (bench/results/aa_cuda.md).
 inline constexpr double kOwnProcessUs = 10;

@@ -53,6 +53,8 @@ TEST(VoidRounds, AReferenceWithAProcessOfItsOwnDoesNotWarmUp) {
   own.own_process = true;
   EXPECT_EQ(VoidReason(RoundOf(40.5, 10), own), kBaselineSlower);
   EXPECT_THAT(VoidReason(RoundOf(26.7, 10), own), IsEmpty()) << "as undisturbed ones scatter";
+  own.undisturbed.launch_us = 680;
+  EXPECT_THAT(VoidReason(RoundOf(40.5, 680), own), IsEmpty()) << "where launches show, hosts differ by as much";
 }
 
 // 1/23 on an H200: a softmax of scaled inputs takes 10.3 ms, one of natural ones 6.4.

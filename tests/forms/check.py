@@ -52,7 +52,7 @@ def main():
                         pathlib.Path(directory, file).write_text(source)
                         rows.write(json.dumps({"problem": f"1/{number}", "sample": sample, "path": file}) + "\n")
         command = [given.binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard",
-                   "--protocol", given.protocol, "--device", given.device, "--measure", "false", "--profile", "false", "--json", "--quiet",
+                   "--protocol", given.protocol, "--devices", given.device, "--measure", "false", "--profile", "false", "--json", "--quiet",
                    "--store", f"{directory}/store.sqlite"]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     wrong = 0

@@ -125,7 +125,7 @@ KINDS = {
           ("no dropout", candidate("return x - 1"), "incorrect", "", "draws_random")]),
         (problem(model("return x + 0.5 * torch.randn_like(x)")),
          [("noise", candidate("return torch.randn_like(x) * 0.5 + x"), "correct", "", "draws_random")]),
-        (problem(model("return F.dropout(x, 0.0) + 0 * torch.rand(1)")),
+        (problem(model("return F.dropout(x, 0.0) + 0 * torch.rand_like(x[:1])")),
          [("drawn for nothing", candidate("return x + 0"), "correct", "", "")]),
     ],
     "reasons": [
