@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace kb::cli {
@@ -26,10 +27,10 @@ int Report(const Error& error);
 // $KERNELBENCH_STORE, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or ~/.local/share.
 std::string DefaultStore();
 
-// One line of --json. What is not UTF-8 in it, from a candidate, is replaced.
+// One line of --json.
 template <typename Json = nlohmann::json>
 std::string JsonLine(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Dump(value) + "\n";
 }
 
 // True if stdout is a terminal that wants colours.

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "device/device.h"
 #include "device/session.h"
@@ -37,9 +38,9 @@ std::string last_error;
 }  // namespace
 }  // namespace kb
 
-using kb::DeviceHandle;  // NOLINT: this file is the boundary
-using kb::ErrorBudget;   // NOLINT
-using kb::Session;       // NOLINT
+using kb::DeviceHandle;   // NOLINT: this file is the boundary
+using kb::DeviceSession;  // NOLINT
+using kb::ErrorBudget;    // NOLINT
 
 int64_t kbd_now_ns() { return kb::NowNs(); }
 
@@ -118,60 +119,62 @@ const char* kbd_judge(void* device, void* budget, int code, int bits, int dimens
 }
 
 void* kbd_session_new(void* device, const char* layout) {
-  auto session = Session::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
+  auto session = DeviceSession::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
   if (session) return session->release();
   kb::last_error = session.error().message;
   return nullptr;
 }
 const char* kbd_error() { return kb::last_error.c_str(); }
-void kbd_session_free(void* session) { delete static_cast<Session*>(session); }
+void kbd_session_free(void* session) { delete static_cast<DeviceSession*>(session); }
 int kbd_session_share_inputs(void* session, int fds[4]) {
-  const kb::Status shared = static_cast<Session*>(session)->ShareInputs(fds);
+  const kb::Status shared = static_cast<DeviceSession*>(session)->ShareInputs(fds);
   if (!shared) kb::last_error = shared.error().message;
   return shared ? 1 : 0;
 }
 int kbd_session_share(void* session, void* before, void* reference, uint64_t arena_bytes, int fds[4]) {
-  const kb::Status shared = static_cast<Session*>(session)->Share(static_cast<Session*>(before),
-                                                                  static_cast<Session*>(reference), arena_bytes, fds);
+  const kb::Status shared = static_cast<DeviceSession*>(session)->Share(
+      static_cast<DeviceSession*>(before), static_cast<DeviceSession*>(reference), arena_bytes, fds);
   if (!shared) kb::last_error = shared.error().message;
   return shared ? 1 : 0;
 }
 void kbd_session_attach(void* session, int pid, int pidfd) {
-  static_cast<Session*>(session)->Attach(pid, kb::Fd(pidfd));
+  static_cast<DeviceSession*>(session)->Attach(pid, kb::Fd(pidfd));
 }
-void kbd_session_populate(void* session) { static_cast<Session*>(session)->Populate(); }
+void kbd_session_populate(void* session) { static_cast<DeviceSession*>(session)->Populate(); }
 void kbd_set_parameters(void* session, const void* const* parameters) {
-  static_cast<Session*>(session)->SetParameters(parameters);
+  static_cast<DeviceSession*>(session)->SetParameters(parameters);
 }
 void kbd_present(void* session, const void* const* inputs, int placing) {
-  static_cast<Session*>(session)->Present(inputs, static_cast<kb::Placing>(placing));
+  static_cast<DeviceSession*>(session)->Present(inputs, static_cast<kb::Placing>(placing));
 }
 void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs) {
-  static_cast<Session*>(session)->PresentBaseline(inputs, to, outputs);
+  static_cast<DeviceSession*>(session)->PresentBaseline(inputs, to, outputs);
 }
 const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
-  return static_cast<Session*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns, clocked != 0);
+  return static_cast<DeviceSession*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns,
+                                                    clocked != 0);
 }
 const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                         const char* settings) {
-  return static_cast<Session*>(session)->ProfileForward(inputs, argument, timeout_ns, nlohmann::json::parse(settings));
+  return static_cast<DeviceSession*>(session)->ProfileForward(inputs, argument, timeout_ns,
+                                                              nlohmann::json::parse(settings));
 }
-int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<Session*>(session)->Empty(outputs); }
-int64_t kbd_baseline_gap(void* session) { return static_cast<Session*>(session)->BaselineGapNs(); }
-void kbd_baseline_begin(void* session) { static_cast<Session*>(session)->BaselineBegin(); }
+int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<DeviceSession*>(session)->Empty(outputs); }
+int64_t kbd_baseline_gap(void* session) { return static_cast<DeviceSession*>(session)->BaselineGapNs(); }
+void kbd_baseline_begin(void* session) { static_cast<DeviceSession*>(session)->BaselineBegin(); }
 int64_t kbd_baseline_end(void* session, const void* const* outputs) {
-  return static_cast<Session*>(session)->BaselineEnd(outputs);
+  return static_cast<DeviceSession*>(session)->BaselineEnd(outputs);
 }
 const char* kbd_check_inputs(void* session, const void* const* inputs) {
-  return static_cast<Session*>(session)->CheckInputs(inputs);
+  return static_cast<DeviceSession*>(session)->CheckInputs(inputs);
 }
-int kbd_secrets_hold(void* session) { return static_cast<Session*>(session)->SecretsHold(); }
+int kbd_secrets_hold(void* session) { return static_cast<DeviceSession*>(session)->SecretsHold(); }
 const char* kbd_compare(void* session, const void* const* expected, void* const* budgets, const char* tolerance) {
-  return static_cast<Session*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
+  return static_cast<DeviceSession*>(session)->CompareOutputs(expected, budgets, kb::ReadTolerance(tolerance));
 }
 int kbd_keep_outputs(void* session) {
-  const kb::Status kept = static_cast<Session*>(session)->KeepOutputs();
+  const kb::Status kept = static_cast<DeviceSession*>(session)->KeepOutputs();
   if (!kept) kb::last_error = kept.error().message;
   return kept ? 1 : 0;
 }
-int kbd_outputs_equal_kept(void* session) { return static_cast<Session*>(session)->OutputsEqualKept(); }
+int kbd_outputs_equal_kept(void* session) { return static_cast<DeviceSession*>(session)->OutputsEqualKept(); }

@@ -76,7 +76,7 @@ enum class SpanEnd {
   kTooEarly,    // something else had the device before late inputs were in place: it may have worked on older ones
 };
 
-struct Span {
+struct CallSpan {
   SpanEnd end = SpanEnd::kDone;
   int64_t ns = 0;         // from go to the last secret position read
   int64_t gap_ns = 0;     // the longest time that something else held the device just before go (GPU)
@@ -128,8 +128,8 @@ class RunnerLink {
   // Rings and waits for the answer; reads `secret` positions of the outputs inside the clock if `clocked`. While early
   // inputs come the runner sleeps. It is awake when others come behind the hold, and what its host or copy engines do
   // until then is of no use to it.
-  virtual Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
-                    const CallInputs& inputs = {}) = 0;
+  virtual CallSpan Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked,
+                        const CallInputs& inputs = {}) = 0;
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
   // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.

@@ -54,12 +54,12 @@ class ProcessLink : public RunnerLink {
     Freeze();
   }
 
-  Span Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked, const CallInputs& inputs) override {
+  CallSpan Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked, const CallInputs& inputs) override {
     if (clocked) secrets_->Draw();
     const uint64_t before = Tell(kind, argument);
     KB_CHECK((inputs.late.empty() || options_.hold) && (inputs.early.empty() || options_.watch));
     const bool comes_late = !inputs.late.empty() && inputs.early.empty();
-    Span span;
+    CallSpan span;
     if (!Slept(&span)) return span;
     const int64_t waited = RunDelayNs(pid_);
     const bool wakes_before = options_.watch && comes_late;
@@ -190,7 +190,7 @@ class ProcessLink : public RunnerLink {
   }
 
   // False if the call cannot begin; then `span` says why, and the next attempt can.
-  bool Slept(Span* span) {
+  bool Slept(CallSpan* span) {
     span->end = StateSinceFreeze();
     if (span->end == SpanEnd::kRanFrozen) Freeze();
     return span->end == SpanEnd::kDone;
@@ -223,7 +223,7 @@ class ProcessLink : public RunnerLink {
   }
 
   // What the runner adds once it has answered. Who adds nothing is judged by our clock alone.
-  void TakeTimes(Span* span) const {
+  void TakeTimes(CallSpan* span) const {
     const int64_t deadline = NowNs() + kTimesPatienceNs;
     while (doorbell_->timed.load(std::memory_order_acquire) != go_) {
       if (NowNs() > deadline) return;

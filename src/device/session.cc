@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "base/random.h"
 
 namespace kb {
@@ -59,8 +60,6 @@ json KernelsJson(const Report& report) {
 
 }  // namespace
 
-std::string Dump(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
-
 // JSON has no NaN and no infinities.
 json Number(double value) {
   if (std::isnan(value)) return "nan";
@@ -94,12 +93,12 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
           {"histogram", histogram}};
 }
 
-Result<std::unique_ptr<Session>> Session::Create(Device* device, const json& layout) {
+Result<std::unique_ptr<DeviceSession>> DeviceSession::Create(Device* device, const json& layout) {
   KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
-  return std::unique_ptr<Session>(new Session(device, layout, std::move(doorbell)));
+  return std::unique_ptr<DeviceSession>(new DeviceSession(device, layout, std::move(doorbell)));
 }
 
-Session::Session(Device* device, const json& layout, SharedMemory doorbell)
+DeviceSession::DeviceSession(Device* device, const json& layout, SharedMemory doorbell)
     : device_(device),
       doorbell_(std::move(doorbell)),
       sizes_{layout.at("inputs_bytes"), layout.at("outputs_bytes"), layout.at("parameters_bytes")} {
@@ -117,7 +116,7 @@ Session::Session(Device* device, const json& layout, SharedMemory doorbell)
   }
 }
 
-Result<std::shared_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used) {
+Result<std::shared_ptr<Buffer>> DeviceSession::Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used) {
   if (!used || used->size() != bytes) {
     used.reset();  // first, for there may be no room for both
     KB_ASSIGN_OR_RETURN(used, device_->Share(name, bytes));
@@ -128,18 +127,18 @@ Result<std::shared_ptr<Buffer>> Session::Shared(const char* name, size_t bytes, 
   return used;
 }
 
-Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes, int fds[4]) {
-  const auto of = [&](std::shared_ptr<Buffer> Session::*buffer) {
+Status DeviceSession::Share(DeviceSession* before, DeviceSession* reference, uint64_t arena_bytes, int fds[4]) {
+  const auto of = [&](std::shared_ptr<Buffer> DeviceSession::*buffer) {
     return before != nullptr ? std::move(before->*buffer) : nullptr;
   };
   for (auto* buffer : {&inputs_, &outputs_, &parameters_}) buffer->reset();  // of a try that failed
   arena_ = arena_bytes > 0;
   const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
   holds_ = reference != nullptr;
-  auto inputs = reference != nullptr ? reference->inputs_ : of(&Session::inputs_);
+  auto inputs = reference != nullptr ? reference->inputs_ : of(&DeviceSession::inputs_);
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
-  KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&Session::outputs_)));
-  KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&Session::parameters_)));
+  KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&DeviceSession::outputs_)));
+  KB_ASSIGN_OR_RETURN(parameters_, Shared("kb-parameters", sizes_.parameters, of(&DeviceSession::parameters_)));
   no_inputs_ = reference != nullptr ? reference->no_inputs_ : nullptr;
   for (size_t i = 0; i < output_items_.size(); ++i) output_items_[i].data = outputs_->data() + output_offsets_[i];
   fds[0] = doorbell_.fd();
@@ -150,7 +149,7 @@ Status Session::Share(Session* before, Session* reference, uint64_t arena_bytes,
 }
 
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
-Status Session::ShareInputs(int fds[4]) {
+Status DeviceSession::ShareInputs(int fds[4]) {
   reference_ = holds_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
@@ -165,19 +164,21 @@ Status Session::ShareInputs(int fds[4]) {
   return {};
 }
 
-void Session::Attach(int pid, Fd pidfd) {
+void DeviceSession::Attach(int pid, Fd pidfd) {
   Calling calling{.freezes = With("freeze"), .holds = holds_};
   if (arena_) calling.locate = [this](SecretReader* secrets) { return Locate(secrets); };
   link_ = device_->Attach(pid, std::move(pidfd), Bell(), output_items_, std::move(calling));
 }
 
-void Session::Populate() {
+void DeviceSession::Populate() {
   for (const Buffer* buffer : {inputs_.get(), outputs_.get(), parameters_.get()}) device_->Populate(*buffer);
 }
 
-void Session::SetParameters(const void* const* from) { device_->Copy(Copies(parameter_parts_, *parameters_, from)); }
+void DeviceSession::SetParameters(const void* const* from) {
+  device_->Copy(Copies(parameter_parts_, *parameters_, from));
+}
 
-void Session::Present(const void* const* from, Placing placing) {
+void DeviceSession::Present(const void* const* from, Placing placing) {
   if (!arena_ || secret_ == 0) secret_ = RandomBits();
   const std::vector<CopyItem> copies = Copies(input_parts_, *inputs_, from);
   early_.clear();
@@ -192,7 +193,7 @@ void Session::Present(const void* const* from, Placing placing) {
 
 // What Present() has left to the call. An empty one copies as much behind the hold, so that an offset holds it. One
 // that is traced, and not timed, is to find its caches cold: its inputs are in place before.
-Session::Placed Session::TakeInputs(CallKind kind) {
+DeviceSession::Placed DeviceSession::TakeInputs(CallKind kind) {
   Placed inputs{std::exchange(early_, {}), std::exchange(late_, {})};
   if (kind == CallKind::kEmpty && no_inputs_) {
     for (const Part& part : input_parts_) {
@@ -204,7 +205,7 @@ Session::Placed Session::TakeInputs(CallKind kind) {
   return inputs;
 }
 
-std::vector<OutputItem> Session::ToPoison() const {
+std::vector<OutputItem> DeviceSession::ToPoison() const {
   if (reference_ || !With("poison")) return {};  // nobody looks at the reference's
   if (!arena_ || located_ || output_items_.empty()) return output_items_;
   const kb_dtype dtype = output_items_.front().dtype;
@@ -212,7 +213,7 @@ std::vector<OutputItem> Session::ToPoison() const {
   return {{outputs_->data(), dtype, {elements}}};
 }
 
-void Session::PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
+void DeviceSession::PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
   std::vector<CopyItem> copies;
   for (size_t i = 0; to != nullptr && i < input_parts_.size(); ++i) {
     copies.push_back({to[i], from[i], input_parts_[i].bytes});
@@ -225,11 +226,11 @@ void Session::PresentBaseline(const void* const* from, void* const* to, void* co
   baseline_gap_ns_ = device_->Watch();
 }
 
-const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
+const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   placed_ = false;
   const Placed inputs = TakeInputs(kind);
-  const Span span = link_->Call(kind, argument, timeout_ns, clocked, {inputs.early, inputs.late});
+  const CallSpan span = link_->Call(kind, argument, timeout_ns, clocked, {inputs.early, inputs.late});
   if (span.end == SpanEnd::kTooEarly) ++too_early_;
   if (span.end == SpanEnd::kDone) too_early_ = 0;
   json result = {{"end", EndName(span.end)},
@@ -246,8 +247,8 @@ const char* Session::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, 
 }
 
 // Not timed and not compared: the inputs are put in place, caches and outputs left as they are.
-const char* Session::ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
-                                    const json& settings) {
+const char* DeviceSession::ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
+                                          const json& settings) {
   static const std::map<std::string, Origin> kAnonymous = {
       {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
   const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
@@ -263,14 +264,14 @@ const char* Session::ProfileForward(const void* const* from, uint64_t argument, 
                {"authorship", authorship_.ToJson()}});
 }
 
-void Session::BaselineBegin() {
+void DeviceSession::BaselineBegin() {
   if (!baseline_) baseline_ = device_->MakeSecretReader(output_items_);
   baseline_->Draw();
   device_->ReadyCore();  // as before a call of the candidate (process_link.cc, runner/mailbox.cc)
   baseline_start_ = NowNs();
 }
 
-int64_t Session::Empty(void* const* outputs) {
+int64_t DeviceSession::Empty(void* const* outputs) {
   std::vector<OutputItem> items = output_items_;
   for (size_t i = 0; i < items.size(); ++i) items[i].data = outputs[i];
   BaselineBegin();
@@ -278,13 +279,13 @@ int64_t Session::Empty(void* const* outputs) {
   return BaselineEnd(outputs);
 }
 
-int64_t Session::BaselineEnd(const void* const* outputs) {
+int64_t DeviceSession::BaselineEnd(const void* const* outputs) {
   for (size_t i = 0; i < output_items_.size(); ++i) baseline_->Rebind(i, outputs[i]);
   baseline_->Read();
   return NowNs() - baseline_start_;
 }
 
-const char* Session::CheckInputs(const void* const* from) {
+const char* DeviceSession::CheckInputs(const void* const* from) {
   json changed = json::array();
   for (size_t i = 0; i < input_parts_.size(); ++i) {
     const Part& part = input_parts_[i];
@@ -294,7 +295,8 @@ const char* Session::CheckInputs(const void* const* from) {
   return Keep({{"inputs_changed", changed}, {"late", !SecretsHold()}});
 }
 
-const char* Session::CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance) {
+const char* DeviceSession::CompareOutputs(const void* const* expected, void* const* budgets,
+                                          const Tolerance& tolerance) {
   static const ErrorBudget kNone;
   json results = json::array();
   for (size_t i = 0; i < output_items_.size(); ++i) {
@@ -306,7 +308,7 @@ const char* Session::CompareOutputs(const void* const* expected, void* const* bu
   return Keep({{"outputs", results}});
 }
 
-Status Session::KeepOutputs() {
+Status DeviceSession::KeepOutputs() {
   kept_.clear();
   std::vector<CopyItem> copies;
   for (const OutputItem& item : output_items_) {
@@ -318,7 +320,7 @@ Status Session::KeepOutputs() {
   return {};
 }
 
-bool Session::OutputsEqualKept() {
+bool DeviceSession::OutputsEqualKept() {
   if (kept_.size() != output_items_.size()) return false;
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (!device_->Equal(kept_[i]->data(), output_items_[i].data, output_items_[i].bytes())) return false;
@@ -326,14 +328,14 @@ bool Session::OutputsEqualKept() {
   return true;
 }
 
-std::vector<CopyItem> Session::Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
+std::vector<CopyItem> DeviceSession::Copies(const std::vector<Part>& parts, const Buffer& to, const void* const* from) {
   std::vector<CopyItem> copies;
   for (size_t i = 0; i < parts.size(); ++i) copies.push_back({to.data() + parts[i].offset, from[i], parts[i].bytes});
   return copies;
 }
 
 // The report is copied once and decoded from the copy.
-Result<Report> Session::ReadReport() const {
+Result<Report> DeviceSession::ReadReport() const {
   const uint32_t size = Bell()->report_size.load();
   if (size > kReportCapacity) return Fail(ErrorCode::kEngine, "malformed report: size");
   const std::string bytes(reinterpret_cast<const char*>(Bell()->report), size);
@@ -341,7 +343,7 @@ Result<Report> Session::ReadReport() const {
 }
 
 // Believes where the outputs lie, once that is inside the arena, and nothing else: what lies there is compared.
-bool Session::Locate(SecretReader* secrets) {
+bool DeviceSession::Locate(SecretReader* secrets) {
   report_ = ReadReport();
   if (!*report_) return true;  // TakeReport() says what is wrong
   const Report& report = **report_;
@@ -363,7 +365,7 @@ bool Session::Locate(SecretReader* secrets) {
   return true;
 }
 
-void Session::TakeReport(json* result) {
+void DeviceSession::TakeReport(json* result) {
   const Result<Report> report = report_ ? *report_ : ReadReport();
   if (!report) {
     (*result)["end"] = "malformed";
@@ -383,7 +385,7 @@ void Session::TakeReport(json* result) {
   (*result)["report"]["kernels_span_us"] = static_cast<double>(report->kernels_span_ns) / 1e3;
 }
 
-const char* Session::Keep(const json& value) {
+const char* DeviceSession::Keep(const json& value) {
   text_ = Dump(value);
   return text_.c_str();
 }

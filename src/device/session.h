@@ -15,7 +15,6 @@
 namespace kb {
 
 // JSON as c_api.h hands it out.
-std::string Dump(const nlohmann::json& value);
 nlohmann::json Number(double value);  // JSON has no NaN and no infinities
 nlohmann::json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form);
 
@@ -32,11 +31,11 @@ enum class Placing {
 // Outputs lie at fixed places, or, in an arena, wherever the runner's allocator has put them: then each report says
 // where, and that is checked before anything is read. What lay in the last outputs is poisoned before the next call,
 // and the whole arena until there were any; always alike, for outputs take turns in many places (output_arena.py).
-class Session {
+class DeviceSession {
  public:
-  static Result<std::unique_ptr<Session>> Create(Device* device, const nlohmann::json& layout);
+  static Result<std::unique_ptr<DeviceSession>> Create(Device* device, const nlohmann::json& layout);
 
-  Status Share(Session* before, Session* reference, uint64_t arena_bytes, int fds[4]);
+  Status Share(DeviceSession* before, DeviceSession* reference, uint64_t arena_bytes, int fds[4]);
   Status ShareInputs(int fds[4]);
   void Attach(int pid, Fd pidfd);
   void Populate();
@@ -64,7 +63,7 @@ class Session {
     size_t inputs, outputs, parameters;
   };
 
-  Session(Device* device, const nlohmann::json& layout, SharedMemory doorbell);
+  DeviceSession(Device* device, const nlohmann::json& layout, SharedMemory doorbell);
 
   // Memory to be shared: `used` if it is as large, emptied, else made.
   Result<std::shared_ptr<Buffer>> Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used);

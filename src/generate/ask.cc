@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "generate/session.h"
 
 namespace kb {
@@ -27,8 +28,7 @@ std::string PromptJson(const SessionPrompt& prompt) {
   for (const Message& message : prompt.messages) {
     messages.push_back({{"role", message.role == Role::kUser ? "user" : "assistant"}, {"text", message.text}});
   }
-  return json{{"system", prompt.system}, {"messages", std::move(messages)}}.dump(-1, ' ', false,
-                                                                                 json::error_handler_t::replace);
+  return Dump(json{{"system", prompt.system}, {"messages", std::move(messages)}});
 }
 
 const char* FinishName(FinishReason finish) {

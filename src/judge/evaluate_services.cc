@@ -13,6 +13,7 @@
 #include "base/cores.h"
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "judge/evaluate.h"
 #include "judge/gpus.h"
@@ -248,10 +249,9 @@ Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& pro
     KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
     job.sources.emplace_back(copy, std::move(contents));
   }
-  const auto text = [&] { return spec.dump(-1, ' ', false, json::error_handler_t::replace); };
-  job.sources.emplace_back("spec.json", text());
+  job.sources.emplace_back("spec.json", Dump(spec));
   spec.erase("gpu");  // which one of those that are alike
-  identity.push_back(text());
+  identity.push_back(Dump(spec));
   job.argv = {python_->executable, "-m", "kernelbench_torch.first_call", "spec.json",
               installation_.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace kb {
@@ -43,7 +44,7 @@ std::string FinishBody(json body, const ModelSettings& settings) {
   for (const std::string& member : settings.omit) body.erase(member);
   if (MemberOf(settings.extra, "stream") == false) body.erase("stream_options");  // OpenAI refuses them then
   body.update(settings.extra);
-  return body.dump(-1, ' ', false, json::error_handler_t::replace);
+  return Dump(body);
 }
 
 const json& MemberOf(const json& object, const char* key) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json.h"
 #include "report/score_formats.h"
 #include "report/text.h"
 #include "report/text_table.h"
@@ -307,7 +308,7 @@ std::string CompareJson(const CompareSheet& sheet) {
                       {"cap", sheet.cap ? Json(*sheet.cap) : Json()},
                       {"settings", std::move(settings)},
                       {"mixed_texts", MixedJson(sheet.mixed_texts)}};
-  return whole.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Dump(whole) + "\n";
 }
 
 std::string CompareTerminal(const CompareSheet& sheet) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "report/score_formats.h"
 #include "report/text_table.h"
 
@@ -204,7 +205,7 @@ std::string ScoreJson(const ScoreSheet& sheet) {
       {"models", std::move(models)},
       {"engine", std::move(engine)},
       {"mixed_texts", MixedJson(sheet.mixed_texts)}};
-  return whole.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Dump(whole) + "\n";
 }
 
 std::string ScoreCsv(const ScoreSheet& sheet) {

@@ -87,7 +87,6 @@ class Scheduler {
   bool Ending() const;
 
   SchedulerOptions options_;
-  BuildPool pool_;
   std::vector<std::unique_ptr<Device>> devices_;
 
   mutable std::mutex mutex_;
@@ -96,6 +95,7 @@ class Scheduler {
   size_t open_ = 0;  // submitted and not ended
   bool stopping_ = false;
   std::mutex telling_;  // held while the caller's functions are called
+  BuildPool pool_;      // the last, so it ends first: its builds use the others
 };
 
 }  // namespace kb

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "store/compress.h"
 #include "store/sqlite_error.h"
 #include "store/store.h"
@@ -22,10 +23,6 @@ struct Store::Impl {
   mutable std::mutex mutex;
   mutable SQLite::Database database;
 };
-
-inline std::string Dump(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
 
 // Compiler output ends up in some columns as well: TEXT must be UTF-8 there too, and the dump is what replaces.
 inline std::string ToUtf8(const std::string& text) {

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/json.h"
 
 namespace kb {
 namespace {
@@ -91,7 +92,7 @@ Result<std::pair<Channel, Fd>> Channel::Pair() {
 
 Status Channel::Send(const nlohmann::json& body, const std::vector<int>& fds) {
   KB_CHECK(fds.size() <= kMaxMessageFds);
-  const std::string text = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  const std::string text = Dump(body);
   const uint32_t size = static_cast<uint32_t>(text.size());
   std::string bytes(reinterpret_cast<const char*>(&size), sizeof size);
   bytes += text;

@@ -49,11 +49,11 @@ class FakeRunner {
     kill(pid_, SIGKILL);
     waitpid(pid_, nullptr, 0);
   }
-  Span Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
+  CallSpan Call(int64_t timeout_ns = 10 * kSecond, CallKind kind = CallKind::kForward) {
     return link_->Call(kind, 5, timeout_ns, kind == CallKind::kForward);
   }
   // With an input that comes before go, behind the hold, or both.
-  Span CallWith(bool early, bool late) {
+  CallSpan CallWith(bool early, bool late) {
     const CopyItem input{};
     const Copies one(&input, 1);
     return link_->Call(CallKind::kForward, 5, 10 * kSecond, true, {early ? one : Copies(), late ? one : Copies()});
@@ -79,7 +79,7 @@ TEST(Doorbell, HonestCallsAreAnsweredAndTheRunnerSleepsBetween) {
     }
   });
   for (float value = 1; value <= 3; ++value) {
-    const Span span = runner.Call();
+    const CallSpan span = runner.Call();
     ASSERT_EQ(span.end, SpanEnd::kDone);
     EXPECT_GT(span.ns, 0);
     EXPECT_EQ(shared.output()[77], value);
@@ -109,7 +109,7 @@ TEST(Doorbell, AWatchedRunnerWaitsForGo) {
                     },
                     {.watch = watch, .hold = [](Copies) {}});
   for (float value = 1; value <= 3; ++value) {
-    const Span span = runner.CallWith(false, true);
+    const CallSpan span = runner.CallWith(false, true);
     ASSERT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(span.gap_ns, value == 2 ? 321 : 0);
     EXPECT_EQ(shared.output()[77], value);
@@ -179,13 +179,13 @@ TEST(Doorbell, ACallBeforeItsInputsIsToldApart) {
       {.watch = [](Copies) { return int64_t{0}; }, .hold = [](Copies) {}, .taken = [&] { return taken_ns; }});
   for (const bool early : {false, true}) {
     for (const bool late : {false, true}) {
-      const Span span = runner.CallWith(early, late);
+      const CallSpan span = runner.CallWith(early, late);
       EXPECT_EQ(span.end, late && !early ? SpanEnd::kTooEarly : SpanEnd::kDone) << "others were in place";
       EXPECT_EQ(span.gap_ns, 400) << "what it took from the device voids a round";
     }
   }
   taken_ns = 0;
-  const Span span = runner.CallWith(false, true);
+  const CallSpan span = runner.CallWith(false, true);
   EXPECT_EQ(span.end, SpanEnd::kDone);
   EXPECT_EQ(span.gap_ns, 0);
 }
@@ -204,7 +204,7 @@ TEST(Doorbell, TimesComeAfterTheAnswerOrNotAtAll) {
                         }
                       },
                       {.watch = watched ? [](Copies) { return int64_t{0}; } : std::function<int64_t(Copies)>()});
-    const Span span = runner.Call();
+    const CallSpan span = runner.Call();
     EXPECT_EQ(span.end, SpanEnd::kDone);
     EXPECT_EQ(runner.Call().end, SpanEnd::kDone) << "the next call is a call like any other";
     return std::pair(span.elapsed_ns, span.launched_ns);

@@ -30,7 +30,7 @@ class ScriptedLink : public RunnerLink {
  public:
   ScriptedLink(Script* script, Calling calling, std::unique_ptr<SecretReader> secrets)
       : script_(script), calling_(std::move(calling)), secrets_(std::move(secrets)) {}
-  Span Call(CallKind, uint64_t, int64_t, bool, const CallInputs& inputs) override {
+  CallSpan Call(CallKind, uint64_t, int64_t, bool, const CallInputs& inputs) override {
     for (const auto& copies : {inputs.early, inputs.late}) {
       for (const CopyItem& item : copies) std::memcpy(item.to, item.from, item.bytes);
     }
@@ -107,7 +107,7 @@ nlohmann::json Layout(int64_t elements) {
 class Held {
  public:
   Held(Script* script, int64_t elements) : device_(script), numbers_(static_cast<size_t>(elements)) {
-    session_ = *Session::Create(&device_, Layout(elements));
+    session_ = *DeviceSession::Create(&device_, Layout(elements));
     int fds[4];
     EXPECT_TRUE(session_->ShareInputs(fds));
     session_->Attach(0, Fd());
@@ -129,7 +129,7 @@ class Held {
  private:
   ScriptedDevice device_;
   std::vector<float> numbers_;
-  std::unique_ptr<Session> session_;
+  std::unique_ptr<DeviceSession> session_;
 };
 
 // What waits on the device for a runner's outputs to be poisoned finds no inputs yet.
@@ -187,7 +187,7 @@ TEST(Session, OutputsOfTheReferencesOwnProcessAreNotPoisoned) {
   Script script;
   Held(&script, 1000).Present(3);
   ScriptedDevice device(&script);
-  const auto candidate = *Session::Create(&device, Layout(1000));
+  const auto candidate = *DeviceSession::Create(&device, Layout(1000));
   int fds[4];
   ASSERT_TRUE(candidate->Share(nullptr, nullptr, 0, fds));
   const std::vector<float> numbers(1000);
@@ -216,7 +216,7 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
   ScriptedDevice device(&script);
   constexpr int64_t kElements = 1000;
   constexpr size_t kArena = size_t{1} << 20, kPlace = 4096, kKept = kArena / 2;
-  const auto session = *Session::Create(&device, Layout(kElements));
+  const auto session = *DeviceSession::Create(&device, Layout(kElements));
   int fds[4];
   ASSERT_TRUE(session->Share(nullptr, nullptr, kArena, fds));
   session->Attach(0, Fd());

@@ -15,6 +15,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/temp_dir.h"
 #include "judge/build/cache_room.h"
 
@@ -125,7 +126,7 @@ Result<BuildResult> BuildCache::Put(const std::string& key, BuildResult result, 
     entry["sha256"] = Sha256(artifact);
     files.emplace_back(key + ".so", artifact);
   }
-  const std::string text = entry.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = Dump(entry);
   files.emplace_back(kResult, text);
   KB_ASSIGN_OR_RETURN(const Published kept, Publish(key, files));
   if (!kept.ours) {  // built by two at the same time

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/fd.h"
+#include "base/json.h"
 
 namespace kb {
 namespace {
@@ -20,9 +21,6 @@ constexpr size_t kMostOutput = size_t{4} << 20;
 constexpr auto kNamingTime = std::chrono::seconds(2);
 constexpr uint64_t kNamingBytes = uint64_t{1} << 30;
 constexpr uint64_t kTmpBytes = uint64_t{1} << 30;  // the tool's own files and the candidate's objects
-
-// A candidate's source need not be UTF-8.
-std::string Text(const json& spec) { return spec.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 // Files that the sandbox puts under its /tmp.
 class Files {
@@ -122,7 +120,7 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
   run.spec["profiled"] = run.profiled;
   if (!run.kernel.empty()) {
     KB_ASSIGN_OR_RETURN(run.spec["kernel"], files.Add(run.kernel, "candidate.so"));
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Text(run.spec), "spec.json"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(run.spec), "spec.json"));
     box.argv.insert(box.argv.end(), {installation.libexec / "kb-runner", "--under-tool", spec});
   } else {
     run.spec["extension_files"] = json::array();
@@ -135,7 +133,7 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
     if (!run.first_call.empty()) {
       KB_ASSIGN_OR_RETURN(run.spec["compiled_file"], files.Add(run.first_call, "compiled.tar"));
     }
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Text(run.spec), "spec.json"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(run.spec), "spec.json"));
     box.read_only.insert(box.read_only.end(), python.paths.begin(), python.paths.end());
     box.read_only.push_back(installation.python);
     if (!run.profiled) box.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");
