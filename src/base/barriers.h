@@ -25,7 +25,7 @@ inline constexpr Barrier kBarriers[] = {
     {"seccomp",
      "no processes, signals to others, tracing, namespaces, mounts, network, System V, io_uring, bpf, perf, keyrings"},
     {"landlock", "no writing outside /tmp, no TCP, no signals to or sockets of processes outside"},
-    {"rlimits", "memory, file size, core dumps, message queues"},
+    {"rlimits", "memory, address space, file size, core dumps, message queues"},
     {"cgroup", "memory and number of threads"},
     {"environment", "nothing of the engine's environment"},
     // Of a round.

@@ -151,7 +151,7 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
 // - It seems to have started early, where others on the device were looked for in fewer calls than that verdict takes.
 // - A module's first answer is wrong, and its weights have only other values than the reference's: it may draw them in
 //   another order.
-// - SIGKILL comes from outside, as where a machine runs out of memory.
+// - SIGKILL ended it, as where a machine runs out of memory. Who sends it to itself has one more attempt.
 std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
   if (evaluation.started_early && evaluation.brief) {
     undisturbed_.Forget();

@@ -34,6 +34,15 @@ namespace {
 // Of a private /tmp: the kernel tears down a million of them for seconds after their process has ended.
 constexpr int kMostFiles = 16384;
 constexpr rlim_t kMostDescriptors = 1024;
+// Beside its private memory a process may map so much: page tables for terabytes are torn down for as long.
+constexpr rlim_t kMostMapped = rlim_t{128} << 30;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kReservesTerabytes = true;
+#elif defined(__has_feature)
+constexpr bool kReservesTerabytes = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kReservesTerabytes = false;
+#endif
 constexpr unsigned kCloneTree = 1;      // OPEN_TREE_CLONE
 constexpr unsigned kMoveEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
 constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -60,11 +69,13 @@ Status DropCapabilities() {
 }
 
 Status SetLimits(const Limits& limits) {
+  const bool reserves = kReservesTerabytes || limits.gpu;  // as CUDA does
   const struct {
     __rlimit_resource resource;
     rlim_t limit;
   } rlimits[] = {{RLIMIT_CORE, 0},
                  {RLIMIT_DATA, limits.memory_bytes},
+                 {RLIMIT_AS, reserves ? RLIM_INFINITY : limits.memory_bytes + kMostMapped},
                  {RLIMIT_FSIZE, limits.file_bytes},
                  {RLIMIT_MSGQUEUE, 0},
                  {RLIMIT_NOFILE, kMostDescriptors}};
