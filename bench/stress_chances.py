@@ -44,7 +44,7 @@ def main():
     random.seed(1)
     print("| protocol | kinds | rounds | on one kind | on others than natural, from call 3 | from call 6 | once all were met | in one call of 10 | of 100 |")
     print("|---|---|---|---|---|---|---|---|---|")
-    for name, kinds, natural in (("quick, at least", 2, 5), ("quick, at most", 2, 20), ("strict, at least", 4, 10), ("strict, 40 rounds", 4, 40)):
+    for name, kinds, natural in (("quick, at least", 2, 5), ("quick, at most", 2, 20), ("strict, at least", 5, 10), ("strict, 40 rounds", 5, 40)):
         mean = sum(sum(1 for _ in rounds(kinds, natural)) for _ in range(10_000)) / 10_000
         stressed = lambda kind: kind is not None  # noqa: E731
         row = [chance(kinds, natural, lambda call, met: True, lambda kind: kind == 0),

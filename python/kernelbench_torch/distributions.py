@@ -13,6 +13,15 @@ def _scaled(x):
     return x.mul_(256)
 
 
+def _outliers(x):
+    """A few elements anywhere are as large as scaled ones. All others are natural, so no sample of them tells."""
+    few = torch.unravel_index(torch.randint(x.numel(), (2 + x.numel() // 4096,), device=x.device), x.shape)
+    large = (x[few] - x.mean()).mul_(256)
+    x = x.clone()
+    x[few] = large
+    return x
+
+
 def _sparse(x):
     x = x - x.mean()
     kept = torch.rand(x.shape, device=x.device) < 0.1
@@ -29,7 +38,13 @@ def _structured(x):
     return x.mul_(signs.reshape(x.shape).to(x.dtype))
 
 
-STRESS = {"centred": _centred, "scaled": _scaled, "sparse": _sparse, "structured": _structured}
+STRESS = {"centred": _centred, "outliers": _outliers, "scaled": _scaled, "sparse": _sparse, "structured": _structured}
+
+
+def named(names):
+    """Those that a problem's DISTRIBUTIONS name. Where all elements may be large, a few may: "scaled" stands for "outliers" before it."""
+    known = [name for name in names if name in STRESS]
+    return [name for each in known for name in (["outliers", each] if each == "scaled" and "outliers" not in known else [each])]
 
 
 def _in_bytes(stress):

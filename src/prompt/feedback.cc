@@ -64,9 +64,9 @@ std::string Number(const json& value) {
 
 std::string Distribution(const std::string& name) {
   const std::pair<const char*, const char*> meanings[] = {
-      {"natural", "inputs as get_inputs() draws them"},   {"centred", "inputs shifted so that their mean is 0"},
-      {"scaled", "inputs with mean 0, 256 times larger"}, {"sparse", "inputs of which nine in ten elements are 0"},
-      {"structured", "inputs whose signs alternate"},
+      {"natural", "inputs as get_inputs() draws them"},           {"centred", "inputs shifted so that their mean is 0"},
+      {"outliers", "inputs of which a few are 256 times larger"}, {"scaled", "inputs with mean 0, 256 times larger"},
+      {"sparse", "inputs of which nine in ten elements are 0"},   {"structured", "inputs whose signs alternate"},
   };
   for (const auto& [each, meaning] : meanings) {
     if (name == each) return meaning;

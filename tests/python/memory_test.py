@@ -207,6 +207,21 @@ class Distributions(unittest.TestCase):
                 self.assertTrue(torch.equal(got, wanted), name)
                 self.assertEqual((got.dtype, got.stride(), given), (x.dtype, x.stride(), []), name)
 
+    def test_outliers_are_few_and_large_and_anywhere(self):
+        for x in (torch.rand(64, 1024), torch.rand(1024, 64).t(), torch.rand(2, 3), torch.rand(1 << 15).half()):
+            met = torch.zeros(x.shape, dtype=torch.bool)
+            for _ in range(50):
+                got, = distributions.transform("outliers", [x])
+                large = got != x
+                self.assertLessEqual(int(large.sum()), 2 + x.numel() // 4096)
+                self.assertTrue(torch.equal(got[large], ((x - x.mean()) * 256)[large]))
+                self.assertEqual((got.dtype, got.stride()), (x.dtype, x.stride()))
+                met |= large
+            self.assertGreater(int(met.sum()), min(x.numel() - 1, 50))
+        self.assertEqual(distributions.named(("centred", "scaled", "none")), ["centred", "outliers", "scaled"])
+        self.assertEqual(distributions.named(["scaled", "outliers"]), ["scaled", "outliers"])
+        self.assertEqual(distributions.named(()), [])
+
     def test_neither_indices_nor_single_numbers_change_nor_what_was_given(self):
         index, number, x = torch.arange(5), torch.rand(1), torch.rand(8)
         before = x.clone()

@@ -63,7 +63,7 @@ TEST(Decks, EveryProblemSaysWhatItIs) {
     EXPECT_THAT(metadata.sizes, Contains("small")) << problem.file.name;
     EXPECT_THAT(metadata.precisions, Contains("fp32")) << problem.file.name;
     for (const std::string& name : metadata.distributions) {
-      EXPECT_THAT(name, AnyOf("centred", "scaled", "sparse", "structured")) << problem.file.name;
+      EXPECT_THAT(name, AnyOf("centred", "outliers", "scaled", "sparse", "structured")) << problem.file.name;
     }
     EXPECT_NE(problem.file.title, problem.file.path.stem()) << "has no docstring";
   }
