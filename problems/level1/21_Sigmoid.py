@@ -16,7 +16,7 @@ SIZES = {
     "odd": {"BATCH": 503, "FEATURES": 8231},
 }
 # The inputs as drawn lie in [0, 1), where a short polynomial would do. "scaled" reaches both tails.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

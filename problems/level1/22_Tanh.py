@@ -16,7 +16,7 @@ SIZES = {
     "odd": {"BATCH": 507, "FEATURES": 8221},
 }
 # The inputs as drawn lie in [0, 1). "scaled" reaches both tails, where exp overflows and the formula above gives NaN.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

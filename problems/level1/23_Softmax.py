@@ -15,7 +15,7 @@ SIZES = {
     "small": {"BATCH": 64, "FEATURES": 65536},
     "odd": {"BATCH": 61, "FEATURES": 65539},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

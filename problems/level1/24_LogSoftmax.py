@@ -16,7 +16,7 @@ SIZES = {
     "odd": {"BATCH": 59, "FEATURES": 65543},
 }
 # As drawn, the sums of all rows are alike. Those of "scaled" are not, and overflow where nobody subtracts the maximum.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -19,7 +19,7 @@ SIZES = {
     "odd": {"BATCH": 501, "FEATURES": 8237},
 }
 # No input as drawn is negative: every distribution here has negative numbers, and "scaled" reaches the tail.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -17,7 +17,7 @@ SIZES = {
     "odd": {"BATCH": 505, "FEATURES": 8243},
 }
 # Between -3 and 3 this is a straight line, and inputs as drawn stay there: only "scaled" leaves it on both sides.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

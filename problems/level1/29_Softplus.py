@@ -17,7 +17,7 @@ SIZES = {
     "odd": {"BATCH": 487, "FEATURES": 8263},
 }
 # "scaled" shows what [0, 1) hides: an exp that overflows, and precision lost where y is close to 0.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -17,7 +17,7 @@ SIZES = {
     "odd": {"BATCH": 489, "FEATURES": 8269},
 }
 # No input as drawn is negative, where leaving out |.| would not show: every distribution here has negative numbers.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -19,7 +19,7 @@ SIZES = {
     "odd": {"BATCH": 495, "FEATURES": 8273},
 }
 # No input as drawn is negative, so that the identity would pass: every distribution here has negative numbers.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -17,7 +17,7 @@ SIZES = {
     "odd": {"BATCH": 511, "FEATURES": 8287},
 }
 # Inputs as drawn lie in [0, 1), where this is the identity: only "scaled" goes beyond the limits.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

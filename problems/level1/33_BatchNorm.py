@@ -21,7 +21,7 @@ SIZES = {
     "odd": {"BATCH": 7, "FEATURES": 61, "HEIGHT": 91, "WIDTH": 107},
 }
 # As drawn, every channel has mean 1/2 and variance 1/12: "sparse" and "structured" have others.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -20,7 +20,7 @@ SIZES = {
     "odd": {"BATCH": 9, "FEATURES": 59, "HEIGHT": 109, "WIDTH": 87},
 }
 # As drawn, every channel has mean 1/2 and variance 1/12: "sparse" and "structured" have others.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -22,7 +22,7 @@ SIZES = {
     "odd": {"BATCH": 7, "FEATURES": 65, "GROUPS": 5, "HEIGHT": 99, "WIDTH": 101},
 }
 # As drawn, every group has mean 1/2 and variance 1/12: "sparse" and "structured" have others.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

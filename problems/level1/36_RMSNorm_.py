@@ -17,7 +17,7 @@ SIZES = {
     "small": {"BATCH": 2, "HEIGHT": 128, "WIDTH": 128},
     "odd": {"BATCH": 5, "FEATURES": 61, "HEIGHT": 113, "WIDTH": 119},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

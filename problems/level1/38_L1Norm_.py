@@ -18,7 +18,7 @@ SIZES = {
     "odd": {"BATCH": 61, "FEATURES": 65539},
 }
 # As drawn, nothing is negative: a kernel that forgets the magnitude passes, and fails "centred".
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -18,7 +18,7 @@ SIZES = {
     "odd": {"BATCH": 61, "FEATURES": 65539},
 }
 # As drawn, the length of a row is known beforehand: the square root of a third of FEATURES. "centred" halves it.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -20,7 +20,7 @@ SIZES = {
     "odd": {"BATCH": 3, "FEATURES": 61, "HEIGHT": 113, "WIDTH": 119},
 }
 # The mean and the variance of the inputs as drawn are known beforehand; those of the others are not.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):

@@ -17,7 +17,7 @@ SIZES = {
     "odd": {"ROWS": 2039, "COLUMNS": 2053},
 }
 # As drawn, inputs lie in [0, 1): "centred" has negative ones, "scaled" reaches both tails.
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 FAMILY = "pointwise"
 
 

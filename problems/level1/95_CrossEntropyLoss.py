@@ -17,7 +17,7 @@ SIZES = {
     "small": {"BATCH": 1024},
     "odd": {"BATCH": 1021, "CLASSES": 4099},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 FAMILY = "loss"
 FACTS_DIFFER = {"numbers": "the logits' scale varies between draws and rows; else the loss hardly depends on the seed"}
 

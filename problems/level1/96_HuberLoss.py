@@ -19,7 +19,7 @@ SIZES = {
     "small": {"BATCH": 4096, "FEATURES": 1024},
     "odd": {"BATCH": 4093, "FEATURES": 1021},
 }
-DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
 FAMILY = "loss"
 FACTS_DIFFER = {"numbers": "the scale varies between draws, rows and columns; else the loss hardly depends on the seed"}
 

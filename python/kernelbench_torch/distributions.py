@@ -41,12 +41,6 @@ def _structured(x):
 STRESS = {"centred": _centred, "outliers": _outliers, "scaled": _scaled, "sparse": _sparse, "structured": _structured}
 
 
-def named(names):
-    """Those that a problem's DISTRIBUTIONS name. Where all elements may be large, a few may: "scaled" stands for "outliers" before it."""
-    known = [name for name in names if name in STRESS]
-    return [name for each in known for name in (["outliers", each] if each == "scaled" and "outliers" not in known else [each])]
-
-
 def _in_bytes(stress):
     """There is no arithmetic in a byte. What does not fit in it is its largest number."""
     def stressed(x):

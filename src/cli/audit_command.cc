@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
-#include "cli/progress.h"
 #include "cli/selection_flags.h"
+#include "cli/steps.h"
 #include "judge/evaluate.h"
 #include "store/store.h"
 
@@ -62,7 +62,7 @@ void Print(const json& audit, bool as_json) {
 }
 
 struct Counts {
-  int passed = 0, failed = 0, broken = 0, known = 0;
+  int passed = 0, failed = 0, known = 0;
   std::vector<std::string> undeclared;  // fail, and their files do not say so
 };
 
@@ -72,10 +72,10 @@ void Count(const json& audit, const ProblemMetadata& metadata, Counts* counts) {
   if (!passes && metadata.unscored.empty()) counts->undeclared.push_back(audit.at("problem").get<std::string>());
 }
 
-int Summarise(const Counts& counts, bool as_json) {
+int Summarise(const Counts& counts, size_t broken, bool as_json) {
   if (!as_json) {
     fmt::print("{} pass, {} fail, {} could not be audited; {} of them were known\n", counts.passed, counts.failed,
-               counts.broken, counts.known);
+               broken, counts.known);
     if (!counts.undeclared.empty()) {
       fmt::print("to be marked UNSCORED or repaired: {}\n", fmt::join(counts.undeclared, ", "));
     }
@@ -113,27 +113,19 @@ Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std
 }
 
 int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Audits* audits) {
-  Progress progress(flags.quiet || flags.json, problems.size());
+  Steps steps(flags.quiet || flags.json, problems.size());
   Counts counts;
-  int exit_code = kAllCorrect;
   if (!flags.json) PrintHeading();
   for (const SelectedProblem& problem : problems) {
-    progress.Say(problem.file.name);
-    const auto audit = AuditOne(problem, SizeFor(problem, flags.size), audits);
-    progress.Done();
-    progress.Clear();
-    if (!audit) {
-      const Error& error = audit.error();
-      exit_code = std::max(exit_code, Report(Error{error.code, problem.file.name + ": " + error.message}));
-      if (error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore) return exit_code;
-      ++counts.broken;
-      continue;
-    }
+    const auto audit =
+        steps.Take("", problem.file.name, [&] { return AuditOne(problem, SizeFor(problem, flags.size), audits); });
+    if (steps.ended()) return steps.exit_code();
+    if (!audit) continue;
     counts.known += audit->second ? 1 : 0;
     Count(audit->first, problem.metadata, &counts);
     Print(audit->first, flags.json);
   }
-  return std::max(exit_code, Summarise(counts, flags.json));
+  return std::max(steps.exit_code(), Summarise(counts, steps.broken(), flags.json));
 }
 
 int Audit(const AuditFlags& flags) {

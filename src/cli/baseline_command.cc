@@ -12,8 +12,8 @@
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
 #include "cli/number_checks.h"
-#include "cli/progress.h"
 #include "cli/selection_flags.h"
+#include "cli/steps.h"
 #include "judge/evaluate.h"
 #include "report/text.h"
 #include "store/store.h"
@@ -106,43 +106,29 @@ Result<std::vector<BaselineTask>> MakeTasks(const std::vector<SelectedProblem>& 
   return tasks;
 }
 
-// Says what went wrong with one task; false if there is no going on.
-bool GoesOn(const Error& error, const BaselineTask& task, int* exit_code) {
-  const bool ends = error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore;
-  *exit_code = std::max(*exit_code, Report(ends ? error : Error{error.code, NameOf(task) + ": " + error.message}));
-  return !ends;
-}
-
 int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flags, size_t problems,
                Measurer* measurer) {
   const auto is_new = [&](const BaselineTask& task) { return flags.again || task.known.is_null(); };
   const auto to_measure = static_cast<size_t>(std::count_if(tasks.begin(), tasks.end(), is_new));
-  Progress progress(flags.quiet || flags.json, to_measure);
+  Steps steps(flags.quiet || flags.json, to_measure);
   std::vector<json> baselines;
   const bool eager_anew =
       flags.again && std::find(flags.kinds.begin(), flags.kinds.end(), "eager") != flags.kinds.end();
   for (const BaselineTask& task : tasks) {
     if (!eager_anew && !task.eager.is_null()) baselines.push_back(task.eager);
   }
-  size_t measured = 0, broken = 0;
-  int exit_code = kAllCorrect;
+  size_t measured = 0;
   if (!flags.json) fmt::print("{}", BaselineHeading());
   for (const BaselineTask& task : tasks) {
     json baseline = task.known;
     if (is_new(task)) {
-      progress.Say(NameOf(task));
-      auto taken = measurer->evaluator->MeasureBaseline(task.problem, task.size, task.protocol);
-      if (taken) {
-        if (const Status added = measurer->store.AddBaseline(*taken); !added)
-          taken = tl::make_unexpected(added.error());
-      }
-      progress.Done();
-      progress.Clear();
-      if (!taken) {
-        if (!GoesOn(taken.error(), task, &exit_code)) return exit_code;
-        ++broken;
-        continue;
-      }
+      auto taken = steps.Take("", NameOf(task), [&]() -> Result<json> {
+        KB_ASSIGN_OR_RETURN(json now, measurer->evaluator->MeasureBaseline(task.problem, task.size, task.protocol));
+        KB_RETURN_IF_ERROR(measurer->store.AddBaseline(now));
+        return now;
+      });
+      if (steps.ended()) return steps.exit_code();
+      if (!taken) continue;
       ++measured;
       baseline = std::move(*taken);
     }
@@ -151,10 +137,10 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
     baselines.push_back(std::move(baseline));
   }
   if (!flags.json) {
-    fmt::print("{} measured, {} known, {} could not be measured\n{}", measured, tasks.size() - to_measure, broken,
-               BaselineRatios(baselines, problems));
+    fmt::print("{} measured, {} known, {} could not be measured\n{}", measured, tasks.size() - to_measure,
+               steps.broken(), BaselineRatios(baselines, problems));
   }
-  return exit_code;
+  return steps.exit_code();
 }
 
 // `count` of those that are stored, in their order; the same ones for the same seed.
@@ -194,22 +180,18 @@ int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, 
                    "no stored baseline of this selection, size, precision, kind, device and "
                    "PyTorch could be checked; measure some first, without --check"});
   }
-  Progress progress(flags.quiet || flags.json, tasks.size());
-  int changed = 0, broken = 0, exit_code = kAllCorrect;
+  Steps steps(flags.quiet || flags.json, tasks.size());
+  int changed = 0;
   for (const BaselineTask& task : tasks) {
-    progress.Say("checking " + NameOf(task));
-    // By the rules of then: another protocol may time otherwise.
-    const auto protocol = MakeProtocol(measurer->evaluator->installation().protocols, task.known.at("protocol"),
-                                       task.protocol.precision, task.protocol.baseline);
-    const auto now = protocol ? measurer->evaluator->MeasureBaseline(task.problem, task.size, *protocol)
-                              : tl::make_unexpected(protocol.error());
-    progress.Done();
-    progress.Clear();
-    if (!now) {
-      if (!GoesOn(now.error(), task, &exit_code)) return exit_code;
-      ++broken;
-      continue;
-    }
+    const auto now = steps.Take("checking ", NameOf(task), [&]() -> Result<json> {
+      // By the rules of then: another protocol may time otherwise.
+      KB_ASSIGN_OR_RETURN(const Protocol protocol,
+                          MakeProtocol(measurer->evaluator->installation().protocols, task.known.at("protocol"),
+                                       task.protocol.precision, task.protocol.baseline));
+      return measurer->evaluator->MeasureBaseline(task.problem, task.size, protocol);
+    });
+    if (steps.ended()) return steps.exit_code();
+    if (!now) continue;
     const json comparison = Compare(task.known, *now);
     changed += comparison.at("changed").get<bool>() ? 1 : 0;
     flags.json ? fmt::print("{}", JsonLine(comparison)) : PrintComparison(comparison);
@@ -217,9 +199,9 @@ int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, 
   }
   if (!flags.json) {
     fmt::print("{} checked, {} changed by more than their intervals, {} could not be measured\n",
-               tasks.size() - static_cast<size_t>(broken), changed, broken);
+               tasks.size() - steps.broken(), changed, steps.broken());
   }
-  return std::max<int>(exit_code, changed > 0 ? kNotAllCorrect : kAllCorrect);
+  return std::max<int>(steps.exit_code(), changed > 0 ? kNotAllCorrect : kAllCorrect);
 }
 
 int Baseline(const BaselineFlags& flags) {

@@ -1,9 +1,8 @@
 // What models answered: each change of a request's state is one transaction.
 
-#include <set>
-
 #include "base/clock.h"
 #include "base/hash.h"
+#include "store/lease.h"
 #include "store/store_impl.h"
 
 namespace kb {
@@ -258,35 +257,23 @@ Status Store::SettleAnswer(int64_t answer, const std::string& owner, const std::
 Status Store::GiveUpRequest(int64_t id, const std::string& owner, const std::string& error, bool again) {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Status {
-    SQLite::Statement give_up(impl_->database,
-                              "UPDATE requests SET state = ?3, owner = '', error = ?4 "
-                              "WHERE id = ?1 AND state = 'asked' AND owner = ?2");
-    give_up.bind(1, id);
-    give_up.bind(2, owner);
-    give_up.bind(3, again ? "queued" : "failed");
-    give_up.bind(4, ToUtf8(error));
-    give_up.exec();
+    GiveUp(impl_->database, kRequestLease, id, owner, error, again);
     return {};
   });
 }
 
 Result<int64_t> Store::ReleaseRequests(const std::string& run) {
-  KB_ASSIGN_OR_RETURN(const std::vector<GenerationRequest> requests, Requests(run));
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    int64_t released = 0;
-    for (const GenerationRequest& request : requests) {
-      const bool stranded = request.state == "asked" && !OwnerLives(request.owner);
-      if (!stranded && request.state != "failed") continue;
-      SQLite::Statement release(
-          database, "UPDATE requests SET state = 'queued', owner = '' WHERE id = ?1 AND state = ?2 AND owner = ?3");
-      release.bind(1, request.id);
-      release.bind(2, request.state);
-      release.bind(3, request.owner);
-      released += release.exec();
-    }
+    int64_t released = QueueStranded(database, kRequestLease, run);
+    SQLite::Statement release(
+        database,
+        "UPDATE requests SET state = 'queued' WHERE state = 'failed' AND run_id = (SELECT id FROM "
+        "runs WHERE name = ?1)");
+    release.bind(1, run);
+    released += release.exec();
     transaction.commit();
     return released;
   });

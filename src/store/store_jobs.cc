@@ -1,9 +1,9 @@
 // Runs and their jobs: each change of a job's state is one transaction.
 
-#include <set>
 #include <unordered_map>
 
 #include "base/clock.h"
+#include "store/lease.h"
 #include "store/store_impl.h"
 
 namespace kb {
@@ -201,14 +201,7 @@ Status Store::FinishJob(int64_t id, const std::string& owner, const nlohmann::js
 Status Store::GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again) {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Status {
-    SQLite::Statement give_up(impl_->database,
-                              "UPDATE jobs SET state = ?3, owner = '', error = ?4 "
-                              "WHERE id = ?1 AND state = 'running' AND owner = ?2");
-    give_up.bind(1, id);
-    give_up.bind(2, owner);
-    give_up.bind(3, again ? "queued" : "failed");
-    give_up.bind(4, ToUtf8(error));
-    give_up.exec();
+    GiveUp(impl_->database, kJobLease, id, owner, error, again);
     return {};
   });
 }
@@ -231,24 +224,11 @@ Status Store::RetryJobs(std::span<const int64_t> ids) {
 }
 
 Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {
-  KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, Jobs(run));
-  std::set<std::string> gone;
-  for (const Job& job : jobs) {
-    if (job.state == "running" && !OwnerLives(job.owner)) gone.insert(job.owner);
-  }
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    int64_t released = 0;
-    for (const std::string& owner : gone) {
-      SQLite::Statement release(database,
-                                "UPDATE jobs SET state = 'queued', owner = '' WHERE state = 'running' AND owner = ?2 "
-                                "AND run_id = (SELECT id FROM runs WHERE name = ?1)");
-      release.bind(1, run);
-      release.bind(2, owner);
-      released += Changed(release);
-    }
+    int64_t released = QueueStranded(database, kJobLease, run);
     if (failed) {
       SQLite::Statement release(database,
                                 "UPDATE jobs SET state = 'queued', attempts = 0 WHERE state = 'failed' "

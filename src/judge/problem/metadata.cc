@@ -1,6 +1,5 @@
 #include "judge/problem/metadata.h"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -133,18 +132,6 @@ nlohmann::ordered_json ReadConstants(const std::string& source) {
   return constants;
 }
 
-namespace {
-
-// As named() in distributions.py.
-std::vector<std::string> WithOutliers(std::vector<std::string> names) {
-  const auto scaled = std::find(names.begin(), names.end(), "scaled");
-  const bool named = std::find(names.begin(), names.end(), "outliers") != names.end();
-  if (scaled != names.end() && !named) names.insert(scaled, "outliers");
-  return names;
-}
-
-}  // namespace
-
 ProblemMetadata ReadMetadata(const std::string& source) {
   const Value constants = ReadConstants(source);
   ProblemMetadata metadata;
@@ -153,7 +140,7 @@ ProblemMetadata ReadMetadata(const std::string& source) {
   if (const auto sizes = constants.find("SIZES"); sizes != constants.end() && sizes->is_object()) {
     for (const auto& [name, overrides] : sizes->items()) metadata.sizes.push_back(name);
   }
-  metadata.distributions = WithOutliers(Strings(constants, "DISTRIBUTIONS", {}));
+  metadata.distributions = Strings(constants, "DISTRIBUTIONS", {});
   metadata.precisions = Strings(constants, "PRECISIONS", metadata.precisions);
   metadata.needs_torch_rng = constants.value("NEEDS_TORCH_RNG", Value(false)) == true;
   metadata.collapses = Text(constants, "COLLAPSES");
