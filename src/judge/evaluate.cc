@@ -114,7 +114,7 @@ class SharedSession {
   ~SharedSession() {
     if (device_ != nullptr && device_->alive()) (void)End();
   }
-  Status End() { return std::exchange(device_, nullptr)->Post({{"op", "end_session"}}, std::chrono::seconds(60)); }
+  Status End() { return std::exchange(device_, nullptr)->Post(ops::EndSession(), std::chrono::seconds(60)); }
 
  private:
   DeviceProcess* device_;
@@ -347,14 +347,14 @@ void Evaluator::AwaitDeath(StepTimes* times) {
 
 Result<bool> Evaluator::OpenSession(bool module, const Protocol& protocol, StepTimes* times) {
   int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const json reply,
-                      device_->Ask({{"op", "make_baseline"}, {"kind", protocol.baseline}}, kBaselineTimeout));
+  KB_ASSIGN_OR_RETURN(const auto baseline,
+                      device_->Ask(ops::MakeBaseline{.kind = protocol.baseline}, kBaselineTimeout));
   (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
   start = NowNs();
   KB_RETURN_IF_ERROR(
-      device_->Ask({{"op", "session"}, {"module", module}, {"without", options_.without}}, std::chrono::seconds(60)));
+      device_->Ask(ops::BeginSession{.module = module, .without = options_.without}, std::chrono::seconds(60)));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
-  return reply.at("made").get<bool>();
+  return baseline.made;
 }
 
 Result<SessionFds> Evaluator::ShareMemory(bool beside, StepTimes* times) {
@@ -363,17 +363,12 @@ Result<SessionFds> Evaluator::ShareMemory(bool beside, StepTimes* times) {
   if (beside && std::exchange(lost_, false)) {
     return Fail(ErrorCode::kEngine, "the supervisor of the last runner died, and the runner may still be there");
   }
-  KB_ASSIGN_OR_RETURN(ChannelMessage reply,
-                      device_->Call({{"op", "share"}, {"reuse", reuse}, {"beside", beside}}, std::chrono::seconds(60)));
-  if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
-  SessionFds session{std::move(reply.fds[0]),
-                     std::move(reply.fds[1]),
-                     std::move(reply.fds[2]),
-                     std::move(reply.fds[3]),
-                     reply.body.value("arena_bytes", uint64_t{0}),
-                     reply.body.value("output_turns", uint64_t{0})};
+  KB_ASSIGN_OR_RETURN(auto shared,
+                      device_->AskForMemory(ops::Share{.reuse = reuse, .beside = beside}, std::chrono::seconds(60)));
+  KB_ASSIGN_OR_RETURN(SessionFds session,
+                      SessionOf(std::move(shared.second), shared.first.arena_bytes, shared.first.output_turns));
   // Pages and weights come while the runner starts.
-  KB_RETURN_IF_ERROR(device_->Post({{"op", "weights"}, {"index", 0}}, std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(device_->Post(ops::SetWeights{.index = 0}, std::chrono::seconds(60)));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
   return session;
 }
@@ -384,8 +379,7 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(auto runner, TakeRunner(NeedsOf(request)));
   KB_RETURN_IF_ERROR(TellRunner(request, problem, built, session, own_process, runner.get()));
-  KB_RETURN_IF_ERROR(
-      device_->Call({{"op", "attach"}, {"pid", runner->pid()}}, std::chrono::seconds(60), {runner->pidfd()}));
+  KB_RETURN_IF_ERROR(device_->Ask(ops::Attach{.pid = runner->pid()}, std::chrono::seconds(60), {runner->pidfd()}));
   (*times)["launch"] += static_cast<double>(NowNs() - start) / 1e3;
   return runner;
 }
@@ -393,14 +387,13 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 // Memory ran out in a trusted process. That is the candidate's doing if it holds more than was planned for it.
 Result<Finding> Evaluator::LeftNoMemory(const Error& error) {
   if (options_.device == "cpu" || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
-  KB_ASSIGN_OR_RETURN(const json held, device_->Ask({{"op", "memory_taken"}}, std::chrono::seconds(60)));
-  const auto taken = held.at("taken").get<int64_t>(), planned = held.at("planned").get<int64_t>();
-  if (taken <= planned) return tl::make_unexpected(error);
+  KB_ASSIGN_OR_RETURN(const auto held, device_->Ask(ops::MemoryTaken(), std::chrono::seconds(60)));
+  if (held.taken <= held.planned) return tl::make_unexpected(error);
   constexpr double kGib = 1 << 30;
   return Finding{Verdict::kOutOfMemory,
                  fmt::format("it holds {:.1f} GiB of the device's memory, where {:.1f} were planned for it, and the "
                              "reference found too little left",
-                             static_cast<double>(taken) / kGib, static_cast<double>(planned) / kGib),
+                             static_cast<double>(held.taken) / kGib, static_cast<double>(held.planned) / kGib),
                  "", nullptr};
 }
 
@@ -411,8 +404,8 @@ Result<std::optional<Finding>> Evaluator::Load(const json& problem, Rounds* roun
   if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional<Finding>(std::move(*finding));
   const auto& answer = std::get<Rounds::Answer>(prepared);
   evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;
-  evaluation->state_differs = answer.report.at("state_differs");
-  evaluation->other_state = answer.report.at("text").get<std::string>().substr(0, 400);
+  evaluation->state_differs = answer.said.state_differs;
+  evaluation->other_state = answer.said.text.substr(0, 400);
   return std::optional<Finding>();
 }
 

@@ -166,7 +166,7 @@ class Evaluator {
   Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                      StepTimes* times);
   Result<Built> Build(const Request& request, const nlohmann::json& problem);
-  Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& problem);
+  Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& init);
   // What every process is told that will hold a candidate, before there is one, and with one.
   nlohmann::json WorkerSpec(double memory_gb) const;
   nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;

@@ -23,19 +23,18 @@ Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::stri
   for (const json& name : loaded.at("distributions")) distributions.push_back(name);
   json failures = json::array();
   for (const json& name : distributions) {
-    KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
-                                                        {"distribution", name},
-                                                        {"rounds", protocol.anchor_rounds},
-                                                        {"tolerance", protocol.ToleranceJson()}},
+    KB_ASSIGN_OR_RETURN(const auto reply, device_->Ask(ops::Anchor{.distribution = name,
+                                                                   .rounds = protocol.anchor_rounds,
+                                                                   .tolerance = protocol.ToleranceJson()},
                                                        timeout));
-    if (!reply.at("judgeable")) {
+    if (!reply.judgeable) {
       failures.push_back(
           fmt::format("on {} inputs the reference is further from fp64 than a tenth of its output's "
                       "standard deviation",
                       name.get<std::string>()));
     }
   }
-  KB_ASSIGN_OR_RETURN(json audit, device_->Ask({{"op", "audit"}, {"tolerance", protocol.ToleranceJson()}}, timeout));
+  KB_ASSIGN_OR_RETURN(json audit, device_->Ask(ops::Audit{.tolerance = protocol.ToleranceJson()}, timeout));
   for (const json& failure : audit.at("failures")) failures.push_back(failure);
   audit["failures"] = failures;
   audit["passes"] = failures.empty();

@@ -97,15 +97,15 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const json& p
   int64_t stops = 0;
   const int64_t start = NowNs();
   for (int call = 0; call < kMostCalls; ++call) {
-    KB_ASSIGN_OR_RETURN(const json answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
-    if (answer.at("end") != "done") {
-      why = fmt::format("a profiled call {}", answer["end"] == "timed_out" ? "took too long" : "did not end well");
+    KB_ASSIGN_OR_RETURN(const auto answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
+    if (answer.end != "done") {
+      why = fmt::format("a profiled call {}", answer.end == "timed_out" ? "took too long" : "did not end well");
       evaluation->authorship = nullptr;
       break;
     }
-    evaluation->authorship = answer.at("authorship");
-    stops += answer.at("stops").get<int64_t>();
-    why = answer.at("refused");
+    evaluation->authorship = answer.authorship;
+    stops += answer.stops;
+    why = answer.refused;
     if (!why.empty()) break;
     const int64_t samples = evaluation->authorship.at("samples");
     const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);

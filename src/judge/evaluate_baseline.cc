@@ -23,14 +23,14 @@ struct Calls {
 };
 
 // One call on fresh inputs, as in a round: caches flushed, the clock stopped at the last secret position.
-Result<json> CallOnce(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
-  KB_RETURN_IF_ERROR(device->Ask({{"op", "draw"}, {"distribution", "natural"}},
+Result<BaselineCall> CallOnce(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
+  KB_RETURN_IF_ERROR(device->Ask(ops::Draw{.distribution = "natural", .seed = {}},
                                  std::chrono::milliseconds(static_cast<int64_t>(1e3 * protocol.reference_timeout_s))));
   return rounds->BaselineAlone();
 }
 
-bool Disturbed(const json& call, const Protocol& protocol) {
-  return call.at("gap_us") > 0 || LostToOtherLoad(call.at("waited_us"), call.at("us"), protocol);
+bool Disturbed(const BaselineCall& call, const Protocol& protocol) {
+  return call.gap_us > 0 || LostToOtherLoad(call.waited_us, call.us, protocol);
 }
 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
@@ -41,7 +41,7 @@ Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds*
   KB_RETURN_IF_ERROR(CallOnce(protocol, device, rounds));  // warms up
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
-      KB_ASSIGN_OR_RETURN(const json call, CallOnce(protocol, device, rounds));
+      KB_ASSIGN_OR_RETURN(const BaselineCall call, CallOnce(protocol, device, rounds));
       if (Disturbed(call, protocol)) {
         calls.busy |= calls.disturbed == most_disturbed;
         if (calls.disturbed < most_disturbed) {
@@ -49,7 +49,7 @@ Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds*
           continue;
         }
       }
-      calls.us.push_back(call.at(protocol.TimedByEvents() ? "event_us" : "us"));
+      calls.us.push_back(protocol.TimedByEvents() ? call.event_us : call.us);
     }
     calls.interval = MedianInterval(calls.us, confidence);
     if (calls.HalfWidth() <= protocol.half_width) break;
@@ -105,30 +105,27 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
                          ? TimeCalls(protocol, &*device_, &rounds)
                          : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
   if (!calls) {
-    if (device_->alive())
-      (void)device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60));  // for the next problem
+    if (device_->alive()) (void)device_->Ask(ops::EndSession(), std::chrono::seconds(60));  // for the next problem
     return tl::make_unexpected(calls.error());
   }
-  KB_ASSIGN_OR_RETURN(const json read, device_->Ask({{"op", "clocks"}}, std::chrono::seconds(60)));
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "end_session"}}, std::chrono::seconds(60)));
+  KB_ASSIGN_OR_RETURN(const auto read, device_->Ask(ops::Clocks(), std::chrono::seconds(60)));
+  KB_RETURN_IF_ERROR(device_->Ask(ops::EndSession(), std::chrono::seconds(60)));
 
   const json& info = device_->info();
-  json baseline = {{"origin", "measured"},
-                   {"problem", problem.name},
-                   {"sha256", loaded.at("sha256")},
-                   {"size", size},
-                   {"precision", protocol.precision},
-                   {"kind", protocol.baseline},
-                   {"device", options_.device},
-                   {"device_info",
-                    {{"name", info.at("name")},
-                     {"cores", info.at("cores")},
-                     {"torch", info.at("torch")},
-                     {"clocks", read.at("clocks")}}},
-                   {"protocol", protocol.name},
-                   {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
-                   {"created", UtcNow(kIso8601)},
-                   {"notes", loaded.at("notes")}};
+  json baseline = {
+      {"origin", "measured"},
+      {"problem", problem.name},
+      {"sha256", loaded.at("sha256")},
+      {"size", size},
+      {"precision", protocol.precision},
+      {"kind", protocol.baseline},
+      {"device", options_.device},
+      {"device_info",
+       {{"name", info.at("name")}, {"cores", info.at("cores")}, {"torch", info.at("torch")}, {"clocks", read.clocks}}},
+      {"protocol", protocol.name},
+      {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
+      {"created", UtcNow(kIso8601)},
+      {"notes", loaded.at("notes")}};
   AddFigures(*calls, protocol, &baseline);
   return baseline;
 }

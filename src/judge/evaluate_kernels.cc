@@ -11,8 +11,6 @@
 namespace kb {
 namespace {
 
-using nlohmann::json;
-
 // The beginning of what a runner says, not cut inside a character.
 std::string Beginning(std::string text) {
   constexpr size_t kMost = 300;
@@ -29,11 +27,10 @@ Result<std::string> Evaluator::TraceCall(const Request& request, Rounds* rounds,
   if (const auto* finding = std::get_if<Finding>(&answered)) {
     return fmt::format("the traced call did not end well: {}", Beginning(finding->reason));
   }
-  const json& report = std::get<Rounds::Answer>(answered).report;
-  if (const std::string said = report.at("text"); !said.empty()) return Beginning(said);
+  const ops::Said& said = std::get<Rounds::Answer>(answered).said;
+  if (!said.text.empty()) return Beginning(said.text);
   const std::set<std::string> own = KernelNames(request.candidate.source, SourceKindOf(request.candidate));
-  evaluation->authorship =
-      KernelAuthorship(report.value("kernels", json::array()), report.value("kernels_span_us", 0.0), own);
+  evaluation->authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
   return std::string();
 }
 

@@ -33,12 +33,12 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
   if (!serves) {
     EndReference();
     KB_ASSIGN_OR_RETURN(
-        ChannelMessage reply,
-        device_->Call({{"op", "share_reference"}, {"size", request.size}, {"kind", protocol.baseline}}, kStepTime));
-    if (!reply.body.at("room")) return false;
-    if (reply.fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
-    const SessionFds session{std::move(reply.fds[0]), std::move(reply.fds[1]),      std::move(reply.fds[2]),
-                             std::move(reply.fds[3]), reply.body.at("arena_bytes"), reply.body.at("output_turns")};
+        auto shared,
+        device_->AskForMemory(ops::ShareReference{.size = request.size, .kind = protocol.baseline}, kStepTime));
+    const ops::ShareReference::Reply& reply = shared.first;
+    if (!reply.room) return false;
+    KB_ASSIGN_OR_RETURN(const SessionFds session,
+                        SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
     KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
     json spec = CandidateSpec(request, problem);
     spec.update({{"profiler", ""},
@@ -47,14 +47,13 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
                  {"reference", true},
                  {"parameters", json::array()},
                  {"may_alias", true},
-                 {"source", reply.body.at("source")},
+                 {"source", reply.source},
                  {"arena_bytes", session.arena_bytes},
                  {"output_turns", session.output_turns},
                  {"extensions", json::array()},
                  {"compiled", false}});
     KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));
-    KB_RETURN_IF_ERROR(
-        device_->Call({{"op", "attach_reference"}, {"pid", process->pid()}}, kStepTime, {process->pidfd()}));
+    KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
     reference_ = Reference{protocol.baseline, std::move(process), {}};
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
@@ -72,8 +71,8 @@ Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* round
   if (reference_->offsets.empty()) {
     const Quiet quiet(this);
     const auto call = [&](bool) -> Result<double> {
-      KB_ASSIGN_OR_RETURN(const json empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
-      return empty.at("us").get<double>() - empty.at("event_us").get<double>();
+      KB_ASSIGN_OR_RETURN(const ops::Called empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
+      return empty.us - empty.elapsed_us;
     };
     KB_ASSIGN_OR_RETURN(auto offsets, EmptyCalls(kOfShortCalls, kAgreeUs, call));
     if (!offsets) evaluation->MachineBusy();
@@ -96,7 +95,7 @@ void Evaluator::EndReference() {
   reference_->process->Kill();
   reference_->process->Finish();
   reference_.reset();
-  if (device_ && device_->alive()) (void)device_->Ask({{"op", "end_reference"}}, kStepTime);
+  if (device_ && device_->alive()) (void)device_->Ask(ops::EndReference(), kStepTime);
 }
 
 }  // namespace kb

@@ -218,16 +218,14 @@ Result<std::optional<Finding>> WarmUp(const Protocol& protocol, Rounds* rounds, 
 Status Evaluator::TellWhoPasses(const Request& request, const json& problem, Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(8e3 * protocol.reference_timeout_s));
-  KB_ASSIGN_OR_RETURN(const json reply,
-                      device_->Ask({{"op", "impostors"},
-                                    {"distributions", Planner(protocol, Planned(problem), RandomBits).Distributions()},
-                                    {"tolerance", protocol.ToleranceJson()}},
-                                   timeout));
-  const auto passing = reply.at("passing").get<std::vector<std::string>>();
-  if (passing.empty()) return {};
+  const std::vector<std::string> distributions = Planner(protocol, Planned(problem), RandomBits).Distributions();
+  KB_ASSIGN_OR_RETURN(
+      const auto reply,
+      device_->Ask(ops::Impostors{.distributions = distributions, .tolerance = protocol.ToleranceJson()}, timeout));
+  if (reply.passing.empty()) return {};
   evaluation->AddNote(
       fmt::format("weak_comparison: on this protocol's inputs and with its tolerance {} would be correct, too",
-                  fmt::join(passing, ", ")));
+                  fmt::join(reply.passing, ", ")));
   return {};
 }
 
@@ -236,15 +234,15 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
   if (protocol.comparison == "allclose") return TellWhoPasses(request, problem, evaluation);
   if (protocol.anchor_rounds == 0) return {};
   const int64_t start = NowNs();
-  json notes;
+  std::vector<std::string> notes;
   for (const std::string& name : Planner(protocol, Planned(problem), RandomBits).Distributions()) {
     const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
-    KB_ASSIGN_OR_RETURN(const json reply, device_->Ask({{"op", "anchor"},
-                                                        {"distribution", name},
-                                                        {"rounds", name == "natural" ? protocol.anchor_rounds : 1},
-                                                        {"tolerance", protocol.ToleranceJson()}},
-                                                       timeout));
-    if (!reply.at("judgeable")) {
+    KB_ASSIGN_OR_RETURN(const auto reply,
+                        device_->Ask(ops::Anchor{.distribution = name,
+                                                 .rounds = name == "natural" ? protocol.anchor_rounds : 1,
+                                                 .tolerance = protocol.ToleranceJson()},
+                                     timeout));
+    if (!reply.judgeable) {
       return Fail(
           ErrorCode::kUsage,
           fmt::format(
@@ -252,9 +250,9 @@ Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Eva
               "its output's standard deviation",
               request.problem.name, protocol.precision, name));
     }
-    notes = reply.at("notes");
+    notes = reply.notes;
   }
-  for (const json& note : notes) evaluation->AddNote(note);
+  for (const std::string& note : notes) evaluation->AddNote(note);
   evaluation->engine_us["anchors"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }

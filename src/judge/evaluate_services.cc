@@ -139,7 +139,7 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
                                     StepTimes* times) {
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
-  json seeds = json::array();
+  std::vector<uint64_t> seeds;
   const bool known = options_.without.contains("weight-seeds");
   if (known) seeds.push_back(42);
   for (int i = 0; i < protocol.weight_seeds && !known; ++i) {
@@ -150,16 +150,17 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
   // What inputs and weights take need not be found out again.
   const json entry = IndexEntry(problem.path, problem.name);
   const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
-  const json request = {{"op", "problem"},
-                        {"path", problem.path.string()},
-                        {"sha256", sha256},
-                        {"size", size},
-                        {"precision", protocol.precision},
-                        {"weight_seeds", seeds},
-                        {"memory_bytes", Gigabytes(options_.device_memory_gb)},
-                        {"figures", sizes.value(size, json::object())}};
-  if (loaded_problem_ != request.dump()) EndReference();
-  loaded_problem_ = request.dump();
+  const ops::LoadProblem request{.path = problem.path.string(),
+                                 .sha256 = sha256,
+                                 .size = size,
+                                 .precision = protocol.precision,
+                                 .weight_seeds = seeds,
+                                 .memory_bytes = Gigabytes(options_.device_memory_gb),
+                                 .figures = sizes.value(size, json::object())};
+  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
+    EndReference();
+    loaded_problem_ = text;
+  }
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
     EndReference();
@@ -180,10 +181,10 @@ Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::s
   return LoadProblem(problem, size, protocol, &times);
 }
 
-Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& problem) {
+Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& init) {
   if (!UsesExtensions(request.candidate)) return std::vector<ExtensionRequest>();
   const json spec = {{"source", request.candidate.source},
-                     {"init", problem.at("init")},
+                     {"init", init},
                      {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
   const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(timeout_s)));
@@ -212,7 +213,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
     built.kernel = result.artifact;
     return built;
   }
-  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem));
+  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem.at("init")));
   const TorchBuildFacts torch = BuildFactsOf(device_->info());
   for (const ExtensionRequest& extension : wanted) {
     Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
@@ -279,9 +280,9 @@ std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& reque
   }
   if (!UsesExtensions(request.candidate) || !EnsureServices(true)) return {};
   // Not the whole problem: the one that is loaded may still be needed.
-  const auto init = device_->Ask(
-      {{"op", "init_values"}, {"path", request.problem.path.string()}, {"size", request.size}}, Seconds(60));
-  const auto wanted = init ? CaptureExtensions(request, *init) : tl::make_unexpected(init.error());
+  const auto values =
+      device_->Ask(ops::InitValues{.path = request.problem.path.string(), .size = request.size}, Seconds(60));
+  const auto wanted = values ? CaptureExtensions(request, values->init) : tl::make_unexpected(values.error());
   if (!wanted) return {};
   std::vector<Compilation> compilations;
   const TorchBuildFacts torch = BuildFactsOf(device_->info());

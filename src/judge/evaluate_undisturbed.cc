@@ -88,7 +88,7 @@ Status Evaluator::MeasureUndisturbedAgain(const Request& request, const json& pr
 Result<std::optional<Undisturbed::Figure>> Evaluator::UndisturbedFigure(const std::string& baseline, Rounds* rounds,
                                                                         std::optional<Quiet>* quiet, bool* skipped,
                                                                         Evaluation* evaluation) {
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "draw"}, {"distribution", "natural"}}, std::chrono::seconds(120)));
+  KB_RETURN_IF_ERROR(device_->Ask(ops::Draw{.distribution = "natural", .seed = {}}, std::chrono::seconds(120)));
   undisturbed_.Begin(baseline);
   for (int call = 0, disturbed = 0; !undisturbed_.Enough(); ++call) {
     if (!*quiet && call == kUndisturbedPatience) {  // is it others?
@@ -97,20 +97,20 @@ Result<std::optional<Undisturbed::Figure>> Evaluator::UndisturbedFigure(const st
       undisturbed_.Forget();
       call = 0;
     }
-    KB_ASSIGN_OR_RETURN(const json alone, rounds->BaselineAlone());
-    const bool used = alone.at("gap_us") > 0;
+    KB_ASSIGN_OR_RETURN(const BaselineCall alone, rounds->BaselineAlone());
+    const bool used = alone.gap_us > 0;
     if (used && !*quiet) {
       *skipped = true;
       continue;
     }
     evaluation->device_shared |= used;
     if (call == 0) continue;  // the first call after another program's warms up
-    if (LostToOtherLoad(alone.at("waited_us"), alone.at("us"), evaluation->protocol)) {
+    if (LostToOtherLoad(alone.waited_us, alone.us, evaluation->protocol)) {
       if (MayDisturbAgain(++disturbed)) continue;
       evaluation->MachineBusy();
       return std::nullopt;
     }
-    undisturbed_.Add(alone.at("us"), alone.at("launch_us"));
+    undisturbed_.Add(alone.us, alone.launch_us);
   }
   return undisturbed_.Median();
 }
@@ -147,17 +147,17 @@ Status Evaluator::MeasureOffset(const Request& request, bool watch, Rounds* roun
 
 Result<Evaluator::Empty> Evaluator::EmptyCall(Rounds* rounds, Evaluation* evaluation) {
   const int64_t start = NowNs();
-  KB_RETURN_IF_ERROR(device_->Ask({{"op", "flush"}}, std::chrono::seconds(60)));  // an empty call reads no inputs
+  KB_RETURN_IF_ERROR(device_->Ask(ops::Flush(), std::chrono::seconds(60)));  // an empty call reads no inputs
   evaluation->engine_us["offset"] += static_cast<double>(NowNs() - start) / 1e3;
   KB_ASSIGN_OR_RETURN(const auto answer, rounds->Ring(CallKind::kEmpty, 0));
   const auto* told = std::get_if<Rounds::Answer>(&answer);
   if (told == nullptr) {
     return Fail(ErrorCode::kEngine, "the runner did not answer an empty call: " + std::get<Finding>(answer).reason);
   }
-  const bool used = told->report.at("gap_us") > 0;
-  if (evaluation->own_process) return Empty{told->us - told->report.at("elapsed_us").get<double>(), used};
-  KB_ASSIGN_OR_RETURN(const json here, device_->Ask({{"op", "empty_baseline"}}, std::chrono::seconds(60)));
-  return Empty{told->us - here.at("us").get<double>(), used};
+  const bool used = told->gap_us > 0;
+  if (evaluation->own_process) return Empty{told->us - told->elapsed_us, used};
+  KB_ASSIGN_OR_RETURN(const auto here, device_->Ask(ops::EmptyBaseline(), std::chrono::seconds(60)));
+  return Empty{told->us - here.us, used};
 }
 
 }  // namespace kb

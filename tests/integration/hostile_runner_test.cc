@@ -73,7 +73,7 @@ class HostileRunner {
     return json::parse(kbd_call(session_, static_cast<int>(CallKind::kForward), 1, timeout_ns, 1));
   }
   std::optional<Finding> Call(int64_t timeout_ns = kPatience) {
-    return FindingOf(Answer(timeout_ns), CallKind::kForward, std::to_string(timeout_ns) + " ns");
+    return FindingOf(Answer(timeout_ns).get<ops::Called>(), CallKind::kForward, std::to_string(timeout_ns) + " ns");
   }
 
  private:
@@ -186,7 +186,7 @@ TEST(HostileRunner, AnExtentTooLargeToBeIsOnlyANumber) {
   });
   const json answer = runner.Answer();
   EXPECT_EQ(answer["report"]["outputs"][0]["shape"][0], std::numeric_limits<int64_t>::max());
-  EXPECT_FALSE(FindingOf(answer, CallKind::kForward, "1 s"));
+  EXPECT_FALSE(FindingOf(answer.get<ops::Called>(), CallKind::kForward, "1 s"));
 }
 
 TEST(HostileRunner, ItsKernelsAreWhatItSaysTheyAre) {

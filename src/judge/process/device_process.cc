@@ -151,21 +151,23 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
 }
 
 Status DeviceProcess::AwaitReady() {
-  KB_ASSIGN_OR_RETURN(info_, Ask({{"op", "hello"}}, std::chrono::seconds(120)));
+  KB_ASSIGN_OR_RETURN(info_, Ask(ops::Hello(), std::chrono::seconds(120)));
   return {};
 }
 
-Result<ChannelMessage> DeviceProcess::Call(const nlohmann::json& request, milliseconds timeout,
-                                           const std::vector<int>& fds) {
+Result<ChannelMessage> DeviceProcess::Exchange(const char* op, nlohmann::json request, milliseconds timeout,
+                                               const std::vector<int>& fds) {
   KB_RETURN_IF_ERROR(Settle());
+  request["op"] = op;
   (void)channel_.Send(request, fds);  // if nobody is there, there is no answer either
-  return Receive(request.at("op"), timeout);
+  return Receive(op, timeout);
 }
 
-Status DeviceProcess::Post(const nlohmann::json& request, milliseconds timeout) {
+Status DeviceProcess::Send(const char* op, nlohmann::json request, milliseconds timeout) {
   KB_RETURN_IF_ERROR(Settle());
+  request["op"] = op;
   (void)channel_.Send(request, {});
-  posted_ = Posted{request.at("op"), timeout};
+  posted_ = Posted{op, timeout};
   return {};
 }
 
@@ -198,11 +200,6 @@ Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, millisecond
   if (reply->body.contains("out_of_memory")) return Fail(ErrorCode::kUnavailable, reply->body["problem_error"]);
   if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
   return std::move(*reply);
-}
-
-Result<nlohmann::json> DeviceProcess::Ask(const nlohmann::json& request, milliseconds timeout) {
-  KB_ASSIGN_OR_RETURN(ChannelMessage reply, Call(request, timeout));
-  return std::move(reply.body);
 }
 
 }  // namespace kb

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
 #include "wire/channel.h"
+#include "wire/ops.h"
 
 namespace kb {
 
@@ -44,13 +46,25 @@ class DeviceProcess {
                                      const std::string& device, const std::string& gpu, int threads);
   Status AwaitReady();
 
-  // One operation of device_host.py. An error of the problem is ErrorCode::kUsage; a device process that died or hung
+  // One operation of wire/ops.h. An error of the problem is ErrorCode::kUsage; a device process that died or hung
   // is kEngine, and the object is of no further use.
-  Result<ChannelMessage> Call(const nlohmann::json& request, std::chrono::milliseconds timeout,
-                              const std::vector<int>& fds = {});
-  Result<nlohmann::json> Ask(const nlohmann::json& request, std::chrono::milliseconds timeout);
+  template <typename Op>
+  Result<typename Op::Reply> Ask(const Op& op, std::chrono::milliseconds timeout, const std::vector<int>& fds = {}) {
+    KB_ASSIGN_OR_RETURN(const ChannelMessage reply, Exchange(Op::kOp, op, timeout, fds));
+    return Decode<Op>(reply);
+  }
+  // One that is answered with shared memory.
+  template <typename Op>
+  Result<std::pair<typename Op::Reply, std::vector<Fd>>> AskForMemory(const Op& op, std::chrono::milliseconds timeout) {
+    KB_ASSIGN_OR_RETURN(ChannelMessage reply, Exchange(Op::kOp, op, timeout, {}));
+    KB_ASSIGN_OR_RETURN(auto body, Decode<Op>(reply));
+    return std::pair(std::move(body), std::move(reply.fds));
+  }
   // Asks and does not wait: the engine has something else to do meanwhile. What goes wrong is the next call's error.
-  Status Post(const nlohmann::json& request, std::chrono::milliseconds timeout);
+  template <typename Op>
+  Status Post(const Op& op, std::chrono::milliseconds timeout) {
+    return Send(Op::kOp, op, timeout);
+  }
 
   const nlohmann::json& info() const { return info_; }
   bool alive() const { return alive_; }
@@ -59,7 +73,18 @@ class DeviceProcess {
 
  private:
   DeviceProcess(Subprocess process, Channel channel) : process_(std::move(process)), channel_(std::move(channel)) {}
+  Result<ChannelMessage> Exchange(const char* op, nlohmann::json request, std::chrono::milliseconds timeout,
+                                  const std::vector<int>& fds);
+  Status Send(const char* op, nlohmann::json request, std::chrono::milliseconds timeout);
   Result<ChannelMessage> Receive(const std::string& op, std::chrono::milliseconds timeout);
+  template <typename Op>
+  static Result<typename Op::Reply> Decode(const ChannelMessage& reply) {
+    try {
+      return reply.body.get<typename Op::Reply>();
+    } catch (const nlohmann::json::exception& error) {
+      return Fail(ErrorCode::kEngine, std::string("the device process answered \"") + Op::kOp + "\": " + error.what());
+    }
+  }
   Status Settle();  // receives the answer to what was posted
 
   struct Posted {

@@ -140,6 +140,12 @@ void RunnerProcess::Pause() { Signal(pidfd_, SIGSTOP); }
 
 void RunnerProcess::Resume() { Signal(pidfd_, SIGCONT); }
 
+Result<SessionFds> SessionOf(std::vector<Fd> fds, uint64_t arena_bytes, uint64_t output_turns) {
+  if (fds.size() != 4) return Fail(ErrorCode::kEngine, "the device process sent no shared memory");
+  return SessionFds{std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
+                    std::move(fds[3]), arena_bytes,       output_turns};
+}
+
 Status RunnerProcess::Tell(const json& spec, const SessionFds& session,
                            const std::vector<std::filesystem::path>& files) {
   KB_CHECK(control_);

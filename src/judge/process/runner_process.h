@@ -30,6 +30,8 @@ struct SessionFds {
   uint64_t arena_bytes = 0;   // of the outputs, if the runner places them itself (GPU modules),
   uint64_t output_turns = 0;  // in so many places and one more in turn
 };
+// Of the four descriptors that the device process sends.
+Result<SessionFds> SessionOf(std::vector<Fd> fds, uint64_t arena_bytes, uint64_t output_turns);
 
 // The worker that will hold one candidate. It begins with nothing: it confines itself and opens its device, which on a
 // GPU takes a quarter of a second, and waits to be told what to run. Killed when the object goes, which

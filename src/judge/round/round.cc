@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <type_traits>
+#include <utility>
 
 #include "base/clock.h"
 #include "judge/stats/stats.h"
@@ -45,13 +47,21 @@ Finding Incorrect(json mismatch, const RoundPlan& plan) {
 
 bool IsLoading(CallKind kind) { return kind == CallKind::kLoad || kind == CallKind::kPrepare; }
 
-void AddBaseline(const json& baseline, Round* round) {
-  round->baseline_us = baseline.at("us");
-  round->baseline_clock_us = baseline.value("clock_us", round->baseline_us);
-  round->baseline_launch_us = baseline.at("launch_us");
-  round->baseline_waited_us = baseline.at("waited_us");
-  round->baseline_event_us = baseline.at("event_us");
-  round->baseline_gap_us = baseline.at("gap_us");
+void AddBaseline(const BaselineCall& baseline, Round* round) {
+  round->baseline_us = baseline.us;
+  round->baseline_clock_us = baseline.clock_us;
+  round->baseline_launch_us = baseline.launch_us;
+  round->baseline_waited_us = baseline.waited_us;
+  round->baseline_event_us = baseline.event_us;
+  round->baseline_gap_us = baseline.gap_us;
+}
+
+bool WentWell(const ops::Said& said) { return said.status == static_cast<int>(ReportStatus::kOk); }
+
+// An error unless all is well.
+Status ReferenceAnswered(const std::string& end, const std::optional<ops::Said>& report) {
+  if (end != "done" || !report) return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
+  return WentWell(*report) ? Status() : Fail(ErrorCode::kEngine, "the reference's process: " + report->text);
 }
 
 }  // namespace
@@ -61,8 +71,8 @@ json LargerError(const json& a, const json& b) {
   return !b.is_number() || b.get<double>() > a.get<double>() ? b : a;
 }
 
-std::optional<Finding> FindingOf(const json& answer, CallKind kind, const std::string& limit) {
-  const std::string end = answer.at("end");
+std::optional<Finding> FindingOf(const ops::Called& called, CallKind kind, const std::string& limit) {
+  const std::string& end = called.end;
   const bool loading = IsLoading(kind);
   const char* what = loading ? "loading" : "a call";
   if (end == "timed_out") {
@@ -72,14 +82,13 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, const std::s
     return Finding{Verdict::kCrashed, fmt::format("the process died during {}", what), "", nullptr};
   }
   if (end == "malformed" || end == "ran_frozen") {
-    return Finding{Verdict::kTampered, "forged or out of turn: " + answer.at("malformed").get<std::string>(), "",
-                   nullptr};
+    return Finding{Verdict::kTampered, "forged or out of turn: " + called.malformed, "", nullptr};
   }
-  const json& report = answer.at("report");
-  const std::string text = report.at("text");
+  const ops::Said report = called.report.value_or(ops::Said());
+  const std::string& text = report.text;
   const std::string first = text.substr(0, text.find('\n'));  // a reason, then what else there is to say
   const std::string rest = first.size() < text.size() ? text.substr(first.size() + 1) : text;
-  switch (static_cast<ReportStatus>(report.at("status").get<int>())) {
+  switch (static_cast<ReportStatus>(report.status)) {
     case ReportStatus::kOk:
       return std::nullopt;
     case ReportStatus::kLoadFailed:
@@ -95,23 +104,13 @@ std::optional<Finding> FindingOf(const json& answer, CallKind kind, const std::s
   return std::nullopt;
 }
 
-Status ReferenceAnswered(const json& answer) {
-  const std::string end = answer.at("end");
-  if (end != "done") return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
-  const json& report = answer.at("report");
-  if (report.at("status") == static_cast<int>(ReportStatus::kOk)) return {};
-  return Fail(ErrorCode::kEngine, "the reference's process: " + report.at("text").get<std::string>());
-}
-
-Result<json> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument) {
-  const json request = {{"op", "call_reference"},
-                        {"kind", static_cast<int>(kind)},
-                        {"argument", argument},
-                        {"timeout_us", protocol.load_timeout_s * 1e6}};
+Result<ops::Called> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument) {
+  const ops::CallReference request{
+      .kind = static_cast<int>(kind), .argument = argument, .timeout_us = protocol.load_timeout_s * 1e6};
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kStepTimeout)));
-  KB_ASSIGN_OR_RETURN(json answer, device->Ask(request, timeout));
-  KB_RETURN_IF_ERROR(ReferenceAnswered(answer));
-  return answer;
+  KB_ASSIGN_OR_RETURN(ops::Called called, device->Ask(request, timeout));
+  KB_RETURN_IF_ERROR(ReferenceAnswered(called.end, called.report));
+  return called;
 }
 
 bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol) {
@@ -119,12 +118,14 @@ bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol)
   return waited_us > kAlwaysUs + protocol.load_slack * span_us;
 }
 
-Result<json> Rounds::Step(const char* name, json request, double timeout_s) {
+template <typename Op>
+Result<typename Op::Reply> Rounds::Step(const char* name, const Op& op, double timeout_s) {
   const int64_t start = NowNs();
-  auto reply = device_->Ask(request, std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1e3)));
+  auto reply = device_->Ask(op, std::chrono::milliseconds(static_cast<int64_t>(timeout_s * 1e3)));
   // The calls of candidate and reference are not the engine's time; what surrounds them is.
-  const bool counts = request.at("op") != "call" || request.at("kind") == static_cast<int>(CallKind::kForward);
-  const double call_us = counts && reply && reply->contains("us") ? reply->at("us").get<double>() : 0;
+  double call_us = 0;
+  if constexpr (requires { reply->us; }) call_us = reply ? reply->us : 0;
+  if constexpr (std::is_same_v<Op, ops::Call>) call_us *= op.kind == static_cast<int>(CallKind::kForward);
   if (call_us > 0) (*times_)["calls"] += call_us;
   (*times_)[name] += static_cast<double>(NowNs() - start) / 1e3 - call_us;
   return reply;
@@ -164,60 +165,51 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::Ring(CallKind kind,
   for (int ran_frozen = 0, too_early = 0;;) {
     KB_ASSIGN_OR_RETURN(const uint64_t argument, prepare());
     const Allowed allowed = Allow(kind);
-    const json request = {{"op", "call"},
-                          {"kind", static_cast<int>(kind)},
-                          {"argument", argument},
-                          {"timeout_us", allowed.seconds * 1e6}};
-    KB_ASSIGN_OR_RETURN(const json answer, Step(step, request, allowed.seconds + kStepTimeout));
-    if (kind != CallKind::kEmpty) spent_s_ += answer.at("us").get<double>() / 1e6;
-    gap_us = std::max(gap_us, answer.at("gap_us").get<double>());
-    if (answer.at("end") == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
-    if (answer.at("end") == "too_early") {
+    const ops::Call request{.kind = static_cast<int>(kind), .argument = argument, .timeout_us = allowed.seconds * 1e6};
+    KB_ASSIGN_OR_RETURN(ops::Called called, Step(step, request, allowed.seconds + kStepTimeout));
+    if (kind != CallKind::kEmpty) spent_s_ += called.us / 1e6;
+    gap_us = std::max(gap_us, called.gap_us);
+    if (called.end == "ran_frozen" && ++ran_frozen <= kMostRanFrozen) continue;
+    if (called.end == "too_early") {
       if (++too_early <= kMostTooEarly) continue;
       return Fail(ErrorCode::kUnavailable,
                   "others have the device whenever the candidate is called; end what else uses it");
     }
-    if (auto finding = FindingOf(answer, kind, allowed.limit)) return *finding;
-    Answer told{answer.at("us"), answer.at("report")};
-    told.report["gap_us"] = gap_us;
-    told.report["elapsed_us"] = answer.at("elapsed_us");
-    return told;
+    if (auto finding = FindingOf(called, kind, allowed.limit)) return *finding;
+    return Answer{called.us, gap_us, called.elapsed_us, std::move(called.report).value_or(ops::Said())};
   }
 }
 
 Result<uint64_t> Rounds::SetWeights(int index) {
-  KB_ASSIGN_OR_RETURN(const json reply, Step("weights", {{"op", "weights"}, {"index", index}}, kStepTimeout));
-  const uint64_t seed = reply.at("seed").get<uint64_t>();
-  if (reference_offset_us_) KB_RETURN_IF_ERROR(TellReference(device_, protocol_, CallKind::kPrepare, seed));
-  return seed;
+  KB_ASSIGN_OR_RETURN(const auto set, Step("weights", ops::SetWeights{.index = index}, kStepTimeout));
+  if (reference_offset_us_) KB_RETURN_IF_ERROR(TellReference(device_, protocol_, CallKind::kPrepare, set.seed));
+  return set.seed;
 }
 
-Result<json> Rounds::Baseline(const char* step, bool alone) {
-  json request = {{"op", "baseline"}, {"events", protocol_.TimedByEvents()}, {"alone", alone}};
-  if (reference_offset_us_) {
-    request["beside"] = true;
-    request["timeout_us"] = protocol_.reference_timeout_s * 1e6;
-  }
+Result<BaselineCall> Rounds::Baseline(const char* step, bool alone) {
+  const ops::Baseline request{.events = protocol_.TimedByEvents(),
+                              .alone = alone,
+                              .beside = reference_offset_us_.has_value(),
+                              .timeout_us = protocol_.reference_timeout_s * 1e6};
   const int calls = reference_offset_us_ && !alone ? 2 : 1;  // the device process makes the expected output itself then
-  KB_ASSIGN_OR_RETURN(json told, Step(step, request, calls * protocol_.reference_timeout_s));
-  if (!reference_offset_us_) return told;
-  KB_RETURN_IF_ERROR(ReferenceAnswered(told));
-  const double clock_us = WithoutOffset(told.at("us"), *reference_offset_us_, kCudaOffsetShare);
-  told["clock_us"] = clock_us;
-  told["us"] = told.at("event_us") > 0 ? told["event_us"] : told["clock_us"];  // nobody else is in that process
-  return told;
+  KB_ASSIGN_OR_RETURN(const auto told, Step(step, request, calls * protocol_.reference_timeout_s));
+  BaselineCall call{told.us, told.us, told.launch_us, told.event_us, told.gap_us, told.waited_us};
+  if (!reference_offset_us_) return call;
+  KB_RETURN_IF_ERROR(ReferenceAnswered(told.end, told.report));
+  call.clock_us = WithoutOffset(told.us, *reference_offset_us_, kCudaOffsetShare);
+  call.us = told.event_us > 0 ? told.event_us : call.clock_us;  // nobody else is in that process
+  return call;
 }
 
 Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {
-  json draw = {{"op", "draw"}, {"distribution", plan.distribution}};
-  if (plan.input_seed) draw["seed"] = *plan.input_seed;
-  KB_ASSIGN_OR_RETURN(const json drawn, Step("draw", draw, protocol_.reference_timeout_s));
-  rng_seed_ = drawn.at("rng_seed");
+  const ops::Draw draw{.distribution = plan.distribution, .seed = plan.input_seed};
+  KB_ASSIGN_OR_RETURN(const auto drawn, Step("draw", draw, protocol_.reference_timeout_s));
+  rng_seed_ = drawn.rng_seed;
   return rng_seed_;
 }
 
 Status Rounds::Present(const char* step, bool in_place) {
-  KB_RETURN_IF_ERROR(Step(step, {{"op", "present"}, {"in_place", in_place}}, kStepTimeout));
+  KB_RETURN_IF_ERROR(Step(step, ops::Present{.in_place = in_place}, kStepTimeout));
   return {};
 }
 
@@ -237,34 +229,32 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
   if (const auto* finding = std::get_if<Finding>(&answered)) return *finding;
   const Answer& answer = std::get<Answer>(answered);
   round.candidate_us = answer.us;
-  round.candidate_event_us = answer.report.at("elapsed_us");
-  round.candidate_gap_us = answer.report.at("gap_us");
-  KB_ASSIGN_OR_RETURN(const json checked, Step("check", {{"op", "check_inputs"}}, kStepTimeout));
-  if (!checked.at("inputs_changed").empty()) {
-    return Finding{Verdict::kWrongForm,
-                   fmt::format("the candidate changed its input {}", checked["inputs_changed"][0].get<int>()), "",
-                   nullptr};
+  round.candidate_event_us = answer.elapsed_us;
+  round.candidate_gap_us = answer.gap_us;
+  KB_ASSIGN_OR_RETURN(const auto checked, Step("check", ops::CheckInputs(), kStepTimeout));
+  if (!checked.inputs_changed.empty()) {
+    return Finding{Verdict::kWrongForm, fmt::format("the candidate changed its input {}", checked.inputs_changed[0]),
+                   "", nullptr};
   }
 
   // 5. Baseline: the reference on the same inputs. Its output is the expected one.
-  KB_ASSIGN_OR_RETURN(const json baseline, Baseline("baseline", false));
+  KB_ASSIGN_OR_RETURN(const BaselineCall baseline, Baseline("baseline", false));
   AddBaseline(baseline, &round);
   if (round.baseline_event_us <= 0) round.candidate_event_us = 0;  // a device without events
 
   // 6. Compare every element.
   KB_ASSIGN_OR_RETURN(
-      const json compared,
-      Step("compare",
-           {{"op", "compare"}, {"distribution", plan.distribution}, {"tolerance", protocol_.ToleranceJson()}},
+      const auto compared,
+      Step("compare", ops::Compare{.distribution = plan.distribution, .tolerance = protocol_.ToleranceJson()},
            kStepTimeout + 4 * protocol_.reference_timeout_s));  // it may run the reference in fp64
-  if (checked.at("late") || compared.at("late")) {
+  if (checked.late || compared.late) {
     return Finding{Verdict::kTampered, "outputs were still written after the candidate had said that it was done", "",
                    nullptr};
   }
-  round.own_anchor = compared.value("own_anchor", false);
+  round.own_anchor = compared.own_anchor;
   const json* wrong = nullptr;
   json error = 0.0;
-  for (const json& output : compared.at("outputs")) {
+  for (const json& output : compared.outputs) {
     if (!output.at("ok") && wrong == nullptr) wrong = &output;
     error = LargerError(error, output.at("worst"));
   }
@@ -278,22 +268,22 @@ Result<std::variant<Round, Finding>> Rounds::Run(const RoundPlan& plan) {
 }
 
 Result<std::optional<Finding>> Rounds::Repeat() {
-  KB_RETURN_IF_ERROR(Step("repeat", {{"op", "keep_outputs"}}, kStepTimeout));
+  KB_RETURN_IF_ERROR(Step("repeat", ops::KeepOutputs(), kStepTimeout));
   const auto prepare = [&]() -> Result<uint64_t> {
     KB_RETURN_IF_ERROR(Present("repeat"));
     return rng_seed_;
   };
   KB_ASSIGN_OR_RETURN(auto answered, Ring(CallKind::kForward, prepare));
   if (auto* finding = std::get_if<Finding>(&answered)) return std::optional(std::move(*finding));
-  KB_ASSIGN_OR_RETURN(const json same, Step("repeat", {{"op", "outputs_equal_kept"}}, kStepTimeout));
-  if (same.at("equal")) return std::optional<Finding>();
+  KB_ASSIGN_OR_RETURN(const auto same, Step("repeat", ops::OutputsEqualKept(), kStepTimeout));
+  if (same.equal) return std::optional<Finding>();
   return std::optional(Finding{Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit", "", nullptr});
 }
 
 Status Rounds::DrawForProfile() {
-  KB_ASSIGN_OR_RETURN(const json drawn,
-                      Step("profile", {{"op", "draw"}, {"distribution", "natural"}}, protocol_.reference_timeout_s));
-  rng_seed_ = drawn.at("rng_seed");
+  const ops::Draw natural{.distribution = "natural", .seed = {}};
+  KB_ASSIGN_OR_RETURN(const auto drawn, Step("profile", natural, protocol_.reference_timeout_s));
+  rng_seed_ = drawn.rng_seed;
   return {};
 }
 
@@ -306,22 +296,22 @@ Result<std::variant<Rounds::Answer, Finding>> Rounds::TraceCall() {
   return Ring(CallKind::kProfile, prepare);
 }
 
-Result<json> Rounds::ProfileCall(bool fresh, const json& settings) {
+Result<ops::Profile::Reply> Rounds::ProfileCall(bool fresh, const json& settings) {
   if (fresh) KB_RETURN_IF_ERROR(DrawForProfile());
   const double timeout_s = Allow(CallKind::kProfile).seconds;
   const int64_t start = NowNs();
-  auto answer = Step("profile", {{"op", "profile"}, {"timeout_us", timeout_s * 1e6}, {"settings", settings}},
-                     timeout_s + kStepTimeout);
+  auto answer =
+      Step("profile", ops::Profile{.timeout_us = timeout_s * 1e6, .settings = settings}, timeout_s + kStepTimeout);
   spent_s_ += static_cast<double>(NowNs() - start) / 1e9;
   return answer;
 }
 
-Result<json> Rounds::BaselineAlone() { return Baseline("undisturbed", true); }
+Result<BaselineCall> Rounds::BaselineAlone() { return Baseline("undisturbed", true); }
 
 Result<Round> Rounds::BaselineAlone(const std::string& distribution) {
   KB_RETURN_IF_ERROR(
-      Step("undisturbed", {{"op", "draw"}, {"distribution", distribution}}, protocol_.reference_timeout_s));
-  KB_ASSIGN_OR_RETURN(const json alone, BaselineAlone());
+      Step("undisturbed", ops::Draw{.distribution = distribution, .seed = {}}, protocol_.reference_timeout_s));
+  KB_ASSIGN_OR_RETURN(const BaselineCall alone, BaselineAlone());
   Round round{.plan = {.distribution = distribution}};
   AddBaseline(alone, &round);
   return round;

@@ -14,6 +14,7 @@
 #include "judge/protocol/protocol.h"
 #include "judge/verdict/verdict.h"
 #include "wire/doorbell.h"
+#include "wire/ops.h"
 
 namespace kb {
 
@@ -29,9 +30,8 @@ struct Finding {
 // Of two errors over what is allowed, each a number or "inf".
 nlohmann::json LargerError(const nlohmann::json& a, const nlohmann::json& b);
 
-// What the device's answer to a call (see kbd_call in device/c_api.h) says about the candidate; nothing if it is fine.
-// `limit`: the time that it had, in words.
-std::optional<Finding> FindingOf(const nlohmann::json& answer, CallKind kind, const std::string& limit);
+// What a call says about the candidate; nothing if it is fine. `limit`: the time that it had, in words.
+std::optional<Finding> FindingOf(const ops::Called& called, CallKind kind, const std::string& limit);
 
 struct RoundPlan {
   int index = 0;
@@ -62,10 +62,15 @@ struct Round {
 // Whether threads that could run did not for so long that the span says little: other load on their cores.
 bool LostToOtherLoad(double waited_us, double span_us, const Protocol& protocol);
 
-// What the device process says of a call of the reference's own process: an error unless all is well.
-Status ReferenceAnswered(const nlohmann::json& answer);
-// One that is no round's.
-Result<nlohmann::json> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument);
+// A call of the reference's own process that is no round's.
+Result<ops::Called> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument);
+
+// One call of the reference.
+struct BaselineCall {
+  double us = 0;        // by its own events where it has a process of its own, else by the judge's clock
+  double clock_us = 0;  // by the judge's clock, without the offset
+  double launch_us = 0, event_us = 0, gap_us = 0, waited_us = 0;
+};
 
 // Microseconds spent in each named step, for engine_us.
 using StepTimes = std::map<std::string, double>;
@@ -79,10 +84,12 @@ class Rounds {
   // By the candidate, loading and in calls.
   double spent_s() const { return spent_s_; }
 
-  // One call of the runner that is no round: empty, load or prepare. The report is the runner's word.
+  // One call of the runner that is no round: empty, load or prepare.
   struct Answer {
     double us = 0;
-    nlohmann::json report;
+    double gap_us = 0;      // the longest of all attempts
+    double elapsed_us = 0;  // the runner's word, as what it said
+    ops::Said said;
   };
   Result<std::variant<Answer, Finding>> Ring(CallKind kind, uint64_t argument) {
     return Ring(kind, [argument] { return argument; });
@@ -100,16 +107,15 @@ class Rounds {
   // The last round's inputs once more: a finding if the outputs do not agree bit for bit.
   Result<std::optional<Finding>> Repeat();
 
-  // One call that counts for nothing but who did its work, on fresh inputs or those of the call before: the answer of
-  // kbd_profile in device/c_api.h.
-  Result<nlohmann::json> ProfileCall(bool fresh, const nlohmann::json& settings);
+  // One call that counts for nothing but who did its work, on fresh inputs or those of the call before.
+  Result<ops::Profile::Reply> ProfileCall(bool fresh, const nlohmann::json& settings);
 
   // One more call, presented like any other and not compared, in which the runner traces the GPU's kernels; its report
   // names them.
   Result<std::variant<Answer, Finding>> TraceCall();
 
-  // One call of the reference alone at the cadence of a round: {"us", "launch_us", "event_us", "gap_us", "waited_us"}.
-  Result<nlohmann::json> BaselineAlone();
+  // One call of the reference alone at the cadence of a round.
+  Result<BaselineCall> BaselineAlone();
   // The same on fresh inputs of a distribution: what a round tells of its baseline.
   Result<Round> BaselineAlone(const std::string& distribution);
 
@@ -126,10 +132,9 @@ class Rounds {
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
   Status Present(const char* step, bool in_place = false);
   Status DrawForProfile();
-  // A call of the reference. In a process of its own events tell "us", and "clock_us" is the judge's clock without the
-  // offset.
-  Result<nlohmann::json> Baseline(const char* step, bool alone);
-  Result<nlohmann::json> Step(const char* name, nlohmann::json request, double timeout_s);
+  Result<BaselineCall> Baseline(const char* step, bool alone);
+  template <typename Op>
+  Result<typename Op::Reply> Step(const char* name, const Op& op, double timeout_s);
 
   DeviceProcess* device_;
   const Protocol& protocol_;

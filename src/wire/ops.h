@@ -1,0 +1,347 @@
+// What the engine asks of the device process (python/kernelbench_torch/device_host.py), and what that answers: one JSON
+// object each way (channel.h). A request is an object of its fields and "op"; kOp names the operation, Reply is what is
+// answered. docs/reference/device_operations.md says what each does.
+//
+// Times are microseconds, sizes bytes. `Json` stands for what the engine hands on or keeps without a look.
+#ifndef WIRE_OPS_H_
+#define WIRE_OPS_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace nlohmann {
+
+template <typename T>
+struct adl_serializer<std::optional<T>> {
+  static void to_json(json& to, const std::optional<T>& from) { to = from ? json(*from) : json(); }
+  static void from_json(const json& from, std::optional<T>& to) {
+    to = from.is_null() ? std::nullopt : std::optional<T>(from.get<T>());
+  }
+};
+
+}  // namespace nlohmann
+
+namespace kb::ops {
+
+using Json = nlohmann::json;
+
+// A request or a reply without fields.
+#define KB_OPS_NO_FIELDS(Type)                                        \
+  friend void to_json(Json& to, const Type&) { to = Json::object(); } \
+  friend void from_json(const Json&, Type&) {}
+
+struct Nothing {
+  KB_OPS_NO_FIELDS(Nothing)
+};
+
+// --- The process and its problem ---
+
+struct Hello {
+  static constexpr const char* kOp = "hello";
+  using Reply = Json;  // the device's facts: device_info in docs/evaluation.md, and how to build for it
+  KB_OPS_NO_FIELDS(Hello)
+};
+
+struct LoadProblem {
+  static constexpr const char* kOp = "problem";
+  using Reply = Json;  // its layout, structure, seeds, distributions and notes
+  std::string path, sha256, size, precision;
+  std::vector<uint64_t> weight_seeds;
+  uint64_t memory_bytes = 0;  // of the device, to plan with at most; 0: what is free
+  Json figures;               // input_bytes and parameter_bytes, as far as they are known
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, figures)
+};
+
+struct InitValues {
+  static constexpr const char* kOp = "init_values";
+  struct Reply {
+    Json init;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, init)
+  };
+  std::string path, size;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(InitValues, path, size)
+};
+
+struct Clocks {
+  static constexpr const char* kOp = "clocks";
+  struct Reply {
+    Json clocks;  // null on the CPU
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, clocks)
+  };
+  KB_OPS_NO_FIELDS(Clocks)
+};
+
+struct MemoryTaken {
+  static constexpr const char* kOp = "memory_taken";
+  struct Reply {
+    int64_t taken = 0, planned = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, taken, planned)
+  };
+  KB_OPS_NO_FIELDS(MemoryTaken)
+};
+
+// --- How exact an answer has to be ---
+
+struct Anchor {
+  static constexpr const char* kOp = "anchor";
+  struct Reply {
+    bool judgeable = false;
+    std::vector<std::string> notes;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, judgeable, notes)
+  };
+  std::string distribution;
+  int rounds = 0;
+  Json tolerance;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Anchor, distribution, rounds, tolerance)
+};
+
+struct Impostors {
+  static constexpr const char* kOp = "impostors";
+  struct Reply {
+    std::vector<std::string> passing;  // in words
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, passing)
+  };
+  std::vector<std::string> distributions;
+  Json tolerance;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Impostors, distributions, tolerance)
+};
+
+struct Audit {
+  static constexpr const char* kOp = "audit";
+  using Reply = Json;  // the audit of docs/problems.md
+  Json tolerance;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Audit, tolerance)
+};
+
+// --- A session: what one candidate shares with the reference ---
+
+struct MakeBaseline {
+  static constexpr const char* kOp = "make_baseline";
+  struct Reply {
+    bool made = false;  // now, and not before
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, made)
+  };
+  std::string kind;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(MakeBaseline, kind)
+};
+
+struct BeginSession {
+  static constexpr const char* kOp = "session";
+  using Reply = Nothing;
+  bool module = false;
+  std::set<std::string> without;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(BeginSession, module, without)
+};
+
+struct EndSession {
+  static constexpr const char* kOp = "end_session";
+  using Reply = Nothing;
+  KB_OPS_NO_FIELDS(EndSession)
+};
+
+// Answered with four descriptors: doorbell, inputs, outputs, parameters.
+struct Share {
+  static constexpr const char* kOp = "share";
+  struct Reply {
+    uint64_t arena_bytes = 0, output_turns = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, arena_bytes, output_turns)
+  };
+  bool reuse = false, beside = false;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Share, reuse, beside)
+};
+
+// Sent with the runner's pidfd.
+struct Attach {
+  static constexpr const char* kOp = "attach";
+  using Reply = Nothing;
+  int pid = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Attach, pid)
+};
+
+// --- The reference in a process of its own ---
+
+// Answered with four descriptors where there is room.
+struct ShareReference {
+  static constexpr const char* kOp = "share_reference";
+  struct Reply {
+    bool room = false;
+    uint64_t arena_bytes = 0, output_turns = 0;
+    std::string source;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, room, arena_bytes, output_turns, source)
+  };
+  std::string size, kind;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ShareReference, size, kind)
+};
+
+struct AttachReference {
+  static constexpr const char* kOp = "attach_reference";
+  using Reply = Nothing;
+  int pid = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(AttachReference, pid)
+};
+
+struct EndReference {
+  static constexpr const char* kOp = "end_reference";
+  using Reply = Nothing;
+  KB_OPS_NO_FIELDS(EndReference)
+};
+
+// --- Calls ---
+
+// What a runner said (report.h): its word.
+struct Said {
+  int status = 0;  // ReportStatus
+  bool state_differs = false;
+  std::string text;
+  Json kernels = Json::array();
+  double kernels_span_us = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Said, status, state_differs, text, kernels, kernels_span_us)
+};
+
+// How a call ended and what it took.
+struct Called {
+  std::string end;  // SpanEnd, in words (session.cc)
+  double us = 0, waited_us = 0, gap_us = 0, elapsed_us = 0, launched_us = 0;
+  std::optional<Said> report;  // where it ended as it should
+  std::string malformed;       // what was
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, gap_us, elapsed_us, launched_us, report, malformed)
+};
+
+struct Call {
+  static constexpr const char* kOp = "call";
+  using Reply = Called;
+  int kind = 0;  // CallKind
+  uint64_t argument = 0;
+  double timeout_us = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Call, kind, argument, timeout_us)
+};
+
+struct CallReference {
+  static constexpr const char* kOp = "call_reference";
+  using Reply = Called;
+  int kind = 0;  // CallKind
+  uint64_t argument = 0;
+  double timeout_us = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(CallReference, kind, argument, timeout_us)
+};
+
+struct Profile {
+  static constexpr const char* kOp = "profile";
+  struct Reply {
+    std::string end;
+    double us = 0;
+    int64_t stops = 0;
+    std::string refused;  // why there is no profile
+    Json authorship;      // of all calls so far (docs/evaluation.md)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, end, us, stops, refused, authorship)
+  };
+  double timeout_us = 0;
+  Json settings;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Profile, timeout_us, settings)
+};
+
+// --- A round ---
+
+struct SetWeights {
+  static constexpr const char* kOp = "weights";
+  struct Reply {
+    uint64_t seed = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, seed)
+  };
+  int index = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(SetWeights, index)
+};
+
+struct Draw {
+  static constexpr const char* kOp = "draw";
+  struct Reply {
+    uint64_t rng_seed = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, rng_seed)
+  };
+  std::string distribution;
+  std::optional<int64_t> seed;  // none: one that nobody knows
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Draw, distribution, seed)
+};
+
+struct Present {
+  static constexpr const char* kOp = "present";
+  using Reply = Nothing;
+  bool in_place = false;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Present, in_place)
+};
+
+struct CheckInputs {
+  static constexpr const char* kOp = "check_inputs";
+  struct Reply {
+    std::vector<int> inputs_changed;
+    bool late = false;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, inputs_changed, late)
+  };
+  KB_OPS_NO_FIELDS(CheckInputs)
+};
+
+struct Baseline {
+  static constexpr const char* kOp = "baseline";
+  struct Reply {
+    double us = 0, launch_us = 0, event_us = 0, gap_us = 0, waited_us = 0;
+    std::string end = "done";    // of the call in the reference's own process,
+    std::optional<Said> report;  // and what that said
+    std::string malformed;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, us, launch_us, event_us, gap_us, waited_us, end, report,
+                                                malformed)
+  };
+  bool events = false, alone = false;
+  bool beside = false;  // in the reference's own process
+  double timeout_us = 0;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Baseline, events, alone, beside, timeout_us)
+};
+
+struct EmptyBaseline {
+  static constexpr const char* kOp = "empty_baseline";
+  struct Reply {
+    double us = 0;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us)
+  };
+  KB_OPS_NO_FIELDS(EmptyBaseline)
+};
+
+struct Compare {
+  static constexpr const char* kOp = "compare";
+  struct Reply {
+    std::vector<Json> outputs;  // one mismatch each (docs/evaluation.md), "ok" besides
+    bool late = false, own_anchor = false;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, outputs, late, own_anchor)
+  };
+  std::string distribution;
+  Json tolerance;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Compare, distribution, tolerance)
+};
+
+struct Flush {
+  static constexpr const char* kOp = "flush";
+  using Reply = Nothing;
+  KB_OPS_NO_FIELDS(Flush)
+};
+
+struct KeepOutputs {
+  static constexpr const char* kOp = "keep_outputs";
+  using Reply = Nothing;
+  KB_OPS_NO_FIELDS(KeepOutputs)
+};
+
+struct OutputsEqualKept {
+  static constexpr const char* kOp = "outputs_equal_kept";
+  struct Reply {
+    bool equal = false;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, equal)
+  };
+  KB_OPS_NO_FIELDS(OutputsEqualKept)
+};
+
+}  // namespace kb::ops
+
+#endif  // WIRE_OPS_H_
