@@ -20,7 +20,7 @@ import traceback
 
 import torch
 
-from . import device_library, error_budgets, reference_session, trees
+from . import device_library, error_budgets, ops, reference_session, trees
 from .audit import IMPOSTORS, Audit
 from .baselines import Baseline
 from .channel import Channel
@@ -39,15 +39,18 @@ def shared_like(tensor):
     return torch.frombuffer(memory, dtype=tensor.dtype).as_strided(tensor.shape, tensor.stride())
 
 
-def narrowly_wrong(result, budgets):
+def narrowly_wrong(outputs, budgets):
     """Whether so little is wrong that the budgets may be: all is written and finite, and most blocks are within theirs."""
-    wrong = [(output, budget) for output, budget in zip(result["outputs"], budgets) if not output["ok"]]
+    wrong = [(output, budget) for output, budget in zip(outputs, budgets) if not output["ok"]]
     return bool(wrong) and all(budget and not output["unwritten"] and not output["non_finite"]
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
 
 
+METHODS = {"problem": "load_problem", "session": "begin_session", "weights": "set_weights"}
+
+
 class Host(reference_session.Operations, error_budgets.Operations):
-    """The operations, one method each; a reply is a dict, or a dict and descriptors."""
+    """The operations (ops.py), one method each. One that is answered with descriptors returns them behind its reply."""
 
     def __init__(self, library, kind, threads):
         settle_math()
@@ -64,27 +67,35 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.arrival = Arrival() if kind != "cpu" else None
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
 
+    def perform(self, message, fds):
+        """(reply, descriptors) of one operation."""
+        name, request = ops.request(message)
+        method = getattr(self, METHODS.get(name, name))
+        reply = method(request, fds) if fds else method(request)
+        body, shared = reply if isinstance(reply, tuple) else (reply, [])
+        return ops.fields(body), shared
+
     def hello(self, _):
         info = parsed(self.lib.kbd_info(self.device))
         info["rates"] = multiplication_rates(self.kind)
         profiler = "" if self.kind == "cpu" else find_cupti()
         return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts(), "profiler": profiler}
 
-    def problem_op(self, request):
-        key = json.dumps([request[k] for k in ("path", "sha256", "size", "precision", "weight_seeds", "memory_bytes")])
-        self.end_session(request)  # of an evaluation that ended in an error
+    def load_problem(self, request):
+        key = json.dumps([request.path, request.sha256, request.size, request.precision, request.weight_seeds, request.memory_bytes])
+        self.end_session()  # of an evaluation that ended in an error
         fresh = key not in self.problems
         if fresh:
             # One problem at a time: its tensors may be large, and nothing may refer to them any more.
             self.free_sessions()
-            self.end_reference(request)
+            self.end_reference()
             self.problems.clear()
             self.problem = self.timed = None
             gc.collect()
             self.release_memory()
-            problem = Problem(request["path"], request["size"], request["precision"], request["weight_seeds"],
+            problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              request["memory_bytes"], request["figures"])
+                              request.memory_bytes, request.figures)
             problem.budgets, problem.impostors, problem.baselines, problem.kept, problem.arena = {}, {}, {}, {}, None
             self.problems[key] = problem
             self.release_memory()
@@ -96,7 +107,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         init_tensors = []
         init = trees.flatten(problem.init, init_tensors, "get_init_inputs()")
         if init_tensors:
-            raise ProblemError(f"{request['path']}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
+            raise ProblemError(f"{request.path}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
         self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
                        "parameters": params, "parameters_bytes": params_bytes}
         return {**self.layout, "fresh": fresh, "roomy": self.has_room(), "structure": problem.structure, "init": init,
@@ -111,18 +122,18 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def init_values(self, request):
         """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
-        module = load_module(request["path"], request["size"])
+        module = load_module(request.path, request.size)
         try:
-            return {"init": trees.flatten(trees.arguments(module.Model, module.get_init_inputs()), [], "get_init_inputs()")}
+            return ops.InitValues.Reply(init=trees.flatten(trees.arguments(module.Model, module.get_init_inputs()), [], "get_init_inputs()"))
         except Exception as error:
-            raise ProblemError(f"{request['path']}: get_init_inputs() raised {type(error).__name__}: {error}") from error
+            raise ProblemError(f"{request.path}: get_init_inputs() raised {type(error).__name__}: {error}") from error
 
     def impostors(self, request):
         """What would be judged correct, on all of `distributions`, though it is an answer without the work; once for a problem."""
-        key, passing = json.dumps([request["distributions"], request["tolerance"]]), self.problem.impostors
+        key, passing = json.dumps([request.distributions, request.tolerance]), self.problem.impostors
         if key not in passing:
             self.free_sessions()
-            audit = Audit(self.problem, self._judge(request["tolerance"]), request["distributions"])
+            audit = Audit(self.problem, self._judge(request.tolerance), request.distributions)
             try:
                 passing[key] = [IMPOSTORS[what] for what in audit.passing_impostors()]
             except (MemoryError, RuntimeError) as error:
@@ -130,7 +141,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
                     raise
                 passing[key] = []  # two draws do not fit at a time: then nobody knows
             self.release_memory()
-        return {"passing": passing[key]}
+        return ops.Impostors.Reply(passing=passing[key])
 
     def _judge(self, tolerance):
         text = json.dumps(tolerance).encode()
@@ -143,7 +154,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
     def audit(self, request):
         """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
         self.free_sessions()
-        result = Audit(self.problem, self._judge(request["tolerance"])).run()
+        result = Audit(self.problem, self._judge(request.tolerance)).run()
         result["worst"] = {what: "inf" if worst == math.inf else worst for what, worst in result["worst"].items()}
         result["budgets"] = {name: [parsed(self.lib.kbd_budget_info(self.device, b)) if b else None for b in budgets]
                              for name, (budgets, _) in self.problem.budgets.items()}
@@ -169,40 +180,40 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def make_baseline(self, request):
         """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""
-        kind = request["kind"]
+        kind = request.kind
         made = kind not in self.problem.baselines
         if made:
             self.free_sessions()
             self.problem.baselines[kind] = Baseline(self.problem, kind)
             self.release_memory()
         self.timed = self.problem.baselines[kind]
-        return {"made": made}
+        return ops.MakeBaseline.Reply(made=made)
 
     def clocks(self, _):
-        return {"clocks": None if self.kind == "cpu" else read_clocks()}
+        return ops.Clocks.Reply(clocks=None if self.kind == "cpu" else read_clocks())
 
-    def session_op(self, request):
+    def begin_session(self, request):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
-        self.end_session(request)
+        self.end_session()
         if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
             free = self.problem.free_now()
             self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
-        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request["without"]}).encode())
+        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request.without}).encode())
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
-        self.module, self.weights, self.shared = request["module"], 0, False
-        self.copies, self.same_inputs = request["module"] and self.kind == "cpu", "fresh-inputs" in request["without"]
+        self.module, self.weights, self.shared = request.module, 0, False
+        self.copies, self.same_inputs = request.module and self.kind == "cpu", "fresh-inputs" in request.without
         self.make_room()
-        return {}
+        return ops.Nothing()
 
     def share(self, request):
         """The memory that a runner shares; the descriptors are doorbell, inputs, outputs, parameters. `reuse`: the runner of the
         session before is gone, so what it shared may serve again."""
-        before = self.ended.pop() if request["reuse"] and self.ended else None
+        before = self.ended.pop() if request.reuse and self.ended else None
         self.free_sessions()
         arena, turns = self.problem.arena if self.module and self.kind != "cpu" else (0, 0)
         fds = (ctypes.c_int * 4)()
-        beside = self.beside.session if request["beside"] else None
+        beside = self.beside.session if request.beside else None
         self.shared = bool(self.lib.kbd_session_share(self.session, before, beside, arena, fds))
         if before:
             self.lib.kbd_session_free(before)
@@ -212,7 +223,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if not self.shared:
             raise ProblemError(self.lib.kbd_error().decode())
         self.populated = False
-        return {"arena_bytes": arena, "output_turns": turns}, list(fds)
+        return ops.Share.Reply(arena_bytes=arena, output_turns=turns), list(fds)
 
     def make_room(self):
         """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
@@ -225,41 +236,41 @@ class Host(reference_session.Operations, error_budgets.Operations):
                 kept[name] = [shared_like(t) if self.kind == "cpu" else self.problem.empty_like(t) for t in examples]
         self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
 
-    def attach(self, request):
-        self.lib.kbd_session_attach(self.session, request["pid"], os.dup(request["fds"][0]))
-        return {}
+    def attach(self, request, fds):
+        self.lib.kbd_session_attach(self.session, request.pid, os.dup(fds[0]))
+        return ops.Nothing()
 
-    def weights_op(self, request):
+    def set_weights(self, request):
         """Makes weight set `index` the reference's and puts it where the runner finds it."""
         if not self.populated:  # while the engine starts the runner, there is time for it
             self.lib.kbd_session_populate(self.session)
             self.populated = True
-        self.weights = request["index"] % len(self.problem.models)
+        self.weights = request.index % len(self.problem.models)
         _, parameters = self.problem.parameters(self.weights)
         self.lib.kbd_set_parameters(self.session, pointers(parameters))
-        return {"seed": self.problem.seeds[self.weights]}
+        return ops.SetWeights.Reply(seed=self.problem.seeds[self.weights])
 
     def draw(self, request):
         if not (self.same_inputs and self.inputs):
             if self.kind != "cpu":  # the last round's need not be there beside the new ones, nor what only empty calls write
                 self.inputs, self.blanks = [], []
-            self.structure, self.inputs = self.problem.draw(request["distribution"], request.get("seed"))
+            self.structure, self.inputs = self.problem.draw(request.distribution, request.seed)
         self.rng_seed = int.from_bytes(os.urandom(7), "little")
-        return {"rng_seed": self.rng_seed}
+        return ops.Draw.Reply(rng_seed=self.rng_seed)
 
     def present(self, request):
-        self.lib.kbd_present(self.session, pointers(self.inputs), PLACED_NOW if request["in_place"] else PLACED_LATE)
-        return {}
+        self.lib.kbd_present(self.session, pointers(self.inputs), PLACED_NOW if request.in_place else PLACED_LATE)
+        return ops.Nothing()
 
     def flush(self, _):
         self.lib.kbd_flush(self.device)
-        return {}
+        return ops.Nothing()
 
     def call(self, request):
-        if request["kind"] == LOAD and self.kind != "cpu":
+        if request.kind == LOAD and self.kind != "cpu":
             self.others_before = self.others_bytes()
-        return parsed(self.lib.kbd_call(self.session, request["kind"], request["argument"],
-                                        int(request["timeout_us"] * 1000), self.clocked(request)))
+        return parsed(self.lib.kbd_call(self.session, request.kind, request.argument,
+                                        int(request.timeout_us * 1000), self.clocked(request)))
 
     @staticmethod
     def others_bytes():
@@ -269,32 +280,32 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def memory_taken(self, _):
         """By others since the candidate was to be loaded, and what was planned for it. Its processes are stopped."""
-        return {"taken": self.others_bytes() - self.others_before, "planned": self.problem.plan.allowance()}
+        return ops.MemoryTaken.Reply(taken=self.others_bytes() - self.others_before, planned=self.problem.plan.allowance())
 
     def clocked(self, request):
         """Whether secret positions are read. On a GPU that is part of every offset: the device must come back to this process."""
-        return request["kind"] == FORWARD or (request["kind"] == EMPTY and self.kind != "cpu")
+        return request.kind == FORWARD or (request.kind == EMPTY and self.kind != "cpu")
 
     def profile(self, request):
         """A call that counts for nothing but the question which code ran in it (src/device/c_api.h, kbd_profile)."""
         return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
-                                           int(request["timeout_us"] * 1000), json.dumps(request["settings"]).encode()))
+                                           int(request.timeout_us * 1000), json.dumps(request.settings).encode()))
 
     def empty_baseline(self, _):
         """What an empty call costs here, where the baseline runs: it is no part of a runner's offset. On a GPU such a call
         writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
         if self.kind == "cpu":
-            return {"us": 0.0}
+            return ops.EmptyBaseline.Reply(us=0.0)
         self.lib.kbd_flush(self.device)
         synchronize()
         if not self.module:
             self.blanks = self.blanks or [self.problem.empty_like(t) for t in self.problem.output_examples]
-            return {"us": self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3}
+            return ops.EmptyBaseline.Reply(us=self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3)
         self.lib.kbd_baseline_begin(self.session)
         outputs = self.problem.outputs(self.timed.empty(self.problem.structure, self.problem.input_examples))
         blanks = [t.contiguous() for t in outputs]
         synchronize()
-        return {"us": self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3}
+        return ops.EmptyBaseline.Reply(us=self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3)
 
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
@@ -302,12 +313,12 @@ class Host(reference_session.Operations, error_budgets.Operations):
     def baseline(self, request):
         """The reference, called the same way: inputs in place, outputs poisoned, caches flushed, clock to the last secret position.
         `launch_us`: of that time on a GPU, until forward had returned."""
-        if request.get("beside"):
+        if request.beside:
             return self.baseline_beside(request)
         for tensor in self.expected:  # of the round before: the reference will get the same memory again
             self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
         self.expected = []
-        if request.get("alone") and self.kind == "cpu":
+        if request.alone and self.kind == "cpu":
             # In a round there is a candidate's call, with all that goes before and after it.
             self.lib.kbd_flush_last_level(self.device)
         given = self.working or self.inputs
@@ -319,7 +330,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         start_ns = time.monotonic_ns()
-        if request["events"]:
+        if request.events:
             self.arrival.begin(True)
         outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, given, self.rng_seed))
         if self.copies:
@@ -328,18 +339,19 @@ class Host(reference_session.Operations, error_budgets.Operations):
             outputs = self.scratch
         else:
             outputs = [t.contiguous() for t in outputs]
-        if request["events"]:
+        if request.events:
             self.arrival.end()
         launch_ns = 0
         if self.kind != "cpu":
             launch_ns = time.monotonic_ns() - start_ns
             synchronize()  # as a runner does before it says done
-        if request["events"]:
+        if request.events:
             event_us = self.arrival.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
-        return {"us": ns / 1e3, "launch_us": launch_ns / 1e3, "event_us": event_us, "gap_us": self.lib.kbd_baseline_gap(self.session) / 1e3,
-                "waited_us": (self.lib.kbd_waited_ns(self.device) - waited) / 1e3}
+        return ops.Baseline.Reply(us=ns / 1e3, launch_us=launch_ns / 1e3, event_us=event_us,
+                                  gap_us=self.lib.kbd_baseline_gap(self.session) / 1e3,
+                                  waited_us=(self.lib.kbd_waited_ns(self.device) - waited) / 1e3)
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""
@@ -347,32 +359,31 @@ class Host(reference_session.Operations, error_budgets.Operations):
         return [t.contiguous() for t in self.problem.outputs(self.problem.forward(self.weights, self.structure, inputs, self.rng_seed))]
 
     def compare(self, request):
-        budgets, _ = self.problem.budgets.get(request["distribution"], ([None] * len(self.expected), 0))
-        result = self.compared(budgets, request["tolerance"])
-        if narrowly_wrong(result, budgets):
-            own = self.anchored_here(budgets, json.dumps(request["tolerance"]).encode())
+        budgets, _ = self.problem.budgets.get(request.distribution, ([None] * len(self.expected), 0))
+        outputs, own_anchor = self.compared(budgets, request.tolerance), False
+        if narrowly_wrong(outputs, budgets):
+            own = self.anchored_here(budgets, json.dumps(request.tolerance).encode())
             if own:
-                result = {**self.compared(own, request["tolerance"]), "own_anchor": True}
+                outputs, own_anchor = self.compared(own, request.tolerance), True
             for budget in filter(None, own):
                 self.lib.kbd_budget_free(budget)
-        for output in result["outputs"]:
+        for output in outputs:
             output["dtype"] = str(self.expected[output["output"]].dtype).removeprefix("torch.")
-        result["late"] = not self.lib.kbd_secrets_hold(self.session)
-        return result
+        return ops.Compare.Reply(outputs=outputs, late=not self.lib.kbd_secrets_hold(self.session), own_anchor=own_anchor)
 
     def compared(self, budgets, tolerance):
         array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
-        return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))
+        return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))["outputs"]
 
     def keep_outputs(self, _):
         if not self.lib.kbd_keep_outputs(self.session):
             raise ProblemError(self.lib.kbd_error().decode())
-        return {}
+        return ops.Nothing()
 
     def outputs_equal_kept(self, _):
-        return {"equal": bool(self.lib.kbd_outputs_equal_kept(self.session))}
+        return ops.OutputsEqualKept.Reply(equal=bool(self.lib.kbd_outputs_equal_kept(self.session)))
 
-    def end_session(self, _):
+    def end_session(self, _=None):
         """On a GPU memory that a runner shared is freed later: while it dies, the driver keeps waiting who takes or frees any."""
         if self.session and self.shared and self.kind != "cpu":
             self.ended.append(self.session)
@@ -380,21 +391,17 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.lib.kbd_session_free(self.session)
         self.session, self.shared, self.emptied = None, False, False
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
-        return {}
+        return ops.Nothing()
 
     def free_sessions(self):
         while self.ended:
             self.lib.kbd_session_free(self.ended.pop())
 
 
-OPERATIONS = {"problem": "problem_op", "session": "session_op", "weights": "weights_op"}
-
-
-def answer(host, request, fds):
+def answer(host, message, fds):
     """(reply, descriptors). What is wrong with a problem is an answer too; anything else is a bug and ends the process."""
-    request["fds"] = fds
     try:
-        reply = getattr(host, OPERATIONS.get(request["op"], request["op"]))(request)
+        return host.perform(message, fds)
     except (ProblemError, trees.Unsupported) as error:
         return {"problem_error": str(error)}, []
     except (MemoryError, RuntimeError) as error:
@@ -406,7 +413,6 @@ def answer(host, request, fds):
     finally:
         for fd in fds:
             os.close(fd)
-    return reply if isinstance(reply, tuple) else (reply, [])
 
 
 def limit_memory():

@@ -2,7 +2,7 @@
 
 import json
 
-from . import trees
+from . import ops, trees
 from .problem import ProblemError, readable
 
 
@@ -15,11 +15,11 @@ class Operations:
 
     def anchor(self, request):
         """How far is the reference from fp64 on this distribution? Adds to its budgets up to `rounds` anchors."""
-        problem, name, tolerance = self.problem, request["distribution"], json.dumps(request["tolerance"]).encode()
+        problem, name, tolerance = self.problem, request.distribution, json.dumps(request.tolerance).encode()
         budgets, done = problem.budgets.get(name, ([], 0))
-        if done < request["rounds"]:
+        if done < request.rounds:
             self.free_sessions()  # fp64 needs the room
-        while done < request["rounds"]:
+        while done < request.rounds:
             weights = done % len(problem.models)
             structure, tensors = problem.draw(name)
             if not problem.needs_rng and not problem.anchors_fit():
@@ -28,7 +28,7 @@ class Operations:
             truth = None if problem.needs_rng else problem.forward_fp64(weights, structure, tensors)
             if truth is None:
                 budgets = [None] * len(problem.output_examples)
-                done = request["rounds"]
+                done = request.rounds
                 break
             unchanged = self.for_tf32(tensors)
             versions = [t._version for t in tensors] if problem.keeps_inputs else []
@@ -50,7 +50,7 @@ class Operations:
             problem.budgets[name] = (budgets, done)
             self.release_memory()
         judgeable = all(b is None or self.lib.kbd_budget_judgeable(b, tolerance) for b in budgets)
-        return {"judgeable": judgeable, "anchored": any(b is not None for b in budgets), "notes": problem.notes}
+        return ops.Anchor.Reply(judgeable=judgeable, notes=problem.notes)
 
     def anchored_here(self, budgets, tolerance):
         """Budgets that know too how far the reference is from fp64 on this round's own inputs; [] where that cannot be found out.

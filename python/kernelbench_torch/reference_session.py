@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 
+from . import ops
 from .device_library import PLACED_BEFORE, PLACED_LATE, parsed, pointers
 from .problem import ProblemError
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
@@ -67,13 +68,13 @@ class Operations:
     def share_reference(self, request):
         """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
         the process is to run."""
-        self.end_reference(request)
+        self.end_reference()
         arena, turns = self.reference_arena()
         if not arena:
-            return {"room": False}
+            return ops.ShareReference.Reply(room=False)
         self.beside = ReferenceSession(self.lib, self.device, self.layout)
-        text = source(self.problem.path, request["size"], request["kind"], getattr(self.problem.module, "reference_name", "Model"))
-        return {"room": True, "arena_bytes": arena, "output_turns": turns, "source": text}, list(self.beside.fds)
+        text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"))
+        return ops.ShareReference.Reply(room=True, arena_bytes=arena, output_turns=turns, source=text), list(self.beside.fds)
 
     def reference_arena(self):
         """Bytes for its outputs and temporaries, and in how many places those lie in turn: as for a candidate if there is room for that
@@ -82,32 +83,29 @@ class Operations:
         arenas = [plan.arena(free, kept) for kept in (1, 0)]
         return next((arena for arena in arenas if plan.beside(candidates, arena) < free), 0), plan.turns(free)
 
-    def attach_reference(self, request):
-        self.beside.attach(request["pid"], request["fds"][0])
-        return {}
+    def attach_reference(self, request, fds):
+        self.beside.attach(request.pid, fds[0])
+        return ops.Nothing()
 
-    def end_reference(self, _):
+    def end_reference(self, _=None):
         if self.beside:
             self.beside.free()
         self.beside = None
-        return {}
+        return ops.Nothing()
 
     def call_reference(self, request):
-        """A call that is no round's: {"us", "event_us", "end", ...}."""
-        kind = request["kind"]
-        return self.beside_times(self.beside.call(kind, request["argument"], request["timeout_us"],
-                                                  lambda: self.lib.kbd_flush(self.device) if kind == EMPTY else None))
-
-    @staticmethod
-    def beside_times(answer):
-        return {**answer, "event_us": answer["elapsed_us"], "launch_us": answer["launched_us"]}
+        """A call that is no round's, as kbd_call answers."""
+        kind = request.kind
+        return self.beside.call(kind, request.argument, request.timeout_us,
+                                lambda: self.lib.kbd_flush(self.device) if kind == EMPTY else None)
 
     def baseline_beside(self, request):
         """The reference, called as the candidate was: on inputs in shared memory, behind a change of contexts."""
         self.expected = []
-        alone = request.get("alone")
+        alone = request.alone
         there = not alone and self.problem.keeps_inputs
-        answer = self.beside.call(FORWARD, self.rng_seed, request["timeout_us"], lambda: self.beside.present(self.inputs, there))
+        answer = self.beside.call(FORWARD, self.rng_seed, request.timeout_us, lambda: self.beside.present(self.inputs, there))
         if not alone and answer["end"] == "done":
             self.expected = self.reference_outputs()
-        return self.beside_times(answer)
+        return ops.Baseline.Reply(us=answer["us"], launch_us=answer["launched_us"], event_us=answer["elapsed_us"], gap_us=answer["gap_us"],
+                                  waited_us=answer["waited_us"], end=answer["end"], report=answer["report"], malformed=answer["malformed"])

@@ -15,6 +15,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 from kernelbench_torch import tf32  # noqa: E402
+from kernelbench_torch import ops  # noqa: E402
 from kernelbench_torch.device_host import Host  # noqa: E402
 
 LIBRARY = sys.argv[1]
@@ -44,10 +45,10 @@ class Tf32(unittest.TestCase):
             path = pathlib.Path(directory) / "problem.py"
             path.write_text(text)
             host = Host(LIBRARY, "cpu", 1)
-            host.problem_op({"path": str(path), "sha256": "", "size": "standard", "precision": "fp32", "weight_seeds": [1],
-                             "memory_bytes": 0, "figures": None})
+            host.load_problem(ops.LoadProblem(path=str(path), sha256="", size="standard", precision="fp32", weight_seeds=[1],
+                                              memory_bytes=0, figures=None))
         with torch.no_grad():
-            self.told = host.anchor({"distribution": "natural", "rounds": 2, "tolerance": TOLERANCE})
+            self.told = host.anchor(ops.Anchor(distribution="natural", rounds=2, tolerance=TOLERANCE))
         return host
 
     def error(self, host, change=lambda x: x):
@@ -73,7 +74,7 @@ class Tf32(unittest.TestCase):
 
     def test_a_problem_that_could_not_be_judged_any_more_keeps_its_budgets(self):
         host = self.host(CHAOTIC)
-        self.assertTrue(self.told["judgeable"])
+        self.assertTrue(self.told.judgeable)
         _, tensors = host.problem.draw()
         with torch.no_grad():
             off = host.problem.forward_tf32(0, host.problem.structure, tensors)[0] - host.problem.forward(0, host.problem.structure, tensors, 1)

@@ -1,0 +1,261 @@
+"""What the engine asks of the device process: the requests of src/wire/ops.h and, where Python writes an answer out, its Reply."""
+
+import dataclasses
+from dataclasses import dataclass
+
+REQUESTS = {}  # by the name of the operation
+
+
+def operation(name):
+    def known(kind):
+        REQUESTS[name] = dataclass(kind)
+        return REQUESTS[name]
+    return known
+
+
+def request(message):
+    """(name, request) of a message. A field that it lacks, or that nobody knows, is a bug of the engine."""
+    fields = dict(message)
+    name = fields.pop("op")
+    return name, REQUESTS[name](**fields)
+
+
+def fields(reply):
+    """A reply as JSON takes it. What the device library answered, or an audit, is a dict already."""
+    return vars(reply) if dataclasses.is_dataclass(reply) else reply
+
+
+@dataclass
+class Nothing:
+    pass
+
+
+@operation("hello")
+class Hello:
+    pass
+
+
+@operation("problem")
+class LoadProblem:
+    path: str
+    sha256: str
+    size: str
+    precision: str
+    weight_seeds: list
+    memory_bytes: int
+    figures: dict
+
+
+@operation("init_values")
+class InitValues:
+    path: str
+    size: str
+
+    @dataclass
+    class Reply:
+        init: object
+
+
+@operation("clocks")
+class Clocks:
+    @dataclass
+    class Reply:
+        clocks: object
+
+
+@operation("memory_taken")
+class MemoryTaken:
+    @dataclass
+    class Reply:
+        taken: int
+        planned: int
+
+
+@operation("anchor")
+class Anchor:
+    distribution: str
+    rounds: int
+    tolerance: dict
+
+    @dataclass
+    class Reply:
+        judgeable: bool
+        notes: list
+
+
+@operation("impostors")
+class Impostors:
+    distributions: list
+    tolerance: dict
+
+    @dataclass
+    class Reply:
+        passing: list
+
+
+@operation("audit")
+class Audit:
+    tolerance: dict
+
+
+@operation("make_baseline")
+class MakeBaseline:
+    kind: str
+
+    @dataclass
+    class Reply:
+        made: bool
+
+
+@operation("session")
+class BeginSession:
+    module: bool
+    without: list
+
+
+@operation("end_session")
+class EndSession:
+    pass
+
+
+@operation("share")
+class Share:
+    reuse: bool
+    beside: bool
+
+    @dataclass
+    class Reply:
+        arena_bytes: int
+        output_turns: int
+
+
+@operation("attach")
+class Attach:
+    pid: int
+
+
+@operation("share_reference")
+class ShareReference:
+    size: str
+    kind: str
+
+    @dataclass
+    class Reply:
+        room: bool
+        arena_bytes: int = 0
+        output_turns: int = 0
+        source: str = ""
+
+
+@operation("attach_reference")
+class AttachReference:
+    pid: int
+
+
+@operation("end_reference")
+class EndReference:
+    pass
+
+
+@operation("call")
+class Call:
+    kind: int
+    argument: int
+    timeout_us: float
+
+
+@operation("call_reference")
+class CallReference:
+    kind: int
+    argument: int
+    timeout_us: float
+
+
+@operation("profile")
+class Profile:
+    timeout_us: float
+    settings: dict
+
+
+@operation("weights")
+class SetWeights:
+    index: int
+
+    @dataclass
+    class Reply:
+        seed: int
+
+
+@operation("draw")
+class Draw:
+    distribution: str
+    seed: int | None
+
+    @dataclass
+    class Reply:
+        rng_seed: int
+
+
+@operation("present")
+class Present:
+    in_place: bool
+
+
+@operation("check_inputs")
+class CheckInputs:
+    pass
+
+
+@operation("baseline")
+class Baseline:
+    events: bool
+    alone: bool
+    beside: bool
+    timeout_us: float
+
+    @dataclass
+    class Reply:
+        us: float
+        launch_us: float
+        event_us: float
+        gap_us: float
+        waited_us: float
+        end: str = "done"
+        report: dict | None = None
+        malformed: str = ""
+
+
+@operation("empty_baseline")
+class EmptyBaseline:
+    @dataclass
+    class Reply:
+        us: float
+
+
+@operation("compare")
+class Compare:
+    distribution: str
+    tolerance: dict
+
+    @dataclass
+    class Reply:
+        outputs: list
+        late: bool
+        own_anchor: bool = False
+
+
+@operation("flush")
+class Flush:
+    pass
+
+
+@operation("keep_outputs")
+class KeepOutputs:
+    pass
+
+
+@operation("outputs_equal_kept")
+class OutputsEqualKept:
+    @dataclass
+    class Reply:
+        equal: bool
