@@ -15,7 +15,7 @@ SIZES = {
     "small": {"BATCH": 512, "FEATURES": 8192},
     "odd": {"BATCH": 509, "FEATURES": 8219},
 }
-DISTRIBUTIONS = ("centred", "outliers", "scaled", "sparse", "structured")
+DISTRIBUTIONS = ("centred", "scaled", "sparse", "structured")
 
 
 class Model(nn.Module):
