@@ -56,12 +56,11 @@ void AddBaseline(const BaselineCall& baseline, Round* round) {
   round->baseline_gap_us = baseline.gap_us;
 }
 
-bool WentWell(const ops::Said& said) { return said.status == static_cast<int>(ReportStatus::kOk); }
-
 // An error unless all is well.
 Status ReferenceAnswered(const std::string& end, const std::optional<ops::Said>& report) {
   if (end != "done" || !report) return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
-  return WentWell(*report) ? Status() : Fail(ErrorCode::kEngine, "the reference's process: " + report->text);
+  if (report->status == static_cast<int>(ReportStatus::kOk)) return {};
+  return Fail(ErrorCode::kEngine, "the reference's process: " + report->text);
 }
 
 }  // namespace
