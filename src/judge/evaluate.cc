@@ -38,8 +38,8 @@ Evaluation Begin(const Request& request, const EvaluatorOptions& options, const 
   evaluation.isolation = IsolationName(sandbox.isolation());
   evaluation.barriers = sandbox.Barriers();
   if (!sandbox.without().empty()) {
-    evaluation.notes.push_back(fmt::format("weakened: judged without {}; this proves a barrier and no candidate",
-                                           fmt::join(sandbox.without(), ", ")));
+    evaluation.measured.AddNote(fmt::format("weakened: judged without {}; this proves a barrier and no candidate",
+                                            fmt::join(sandbox.without(), ", ")));
   }
   return evaluation;
 }
@@ -55,40 +55,18 @@ std::string CheckText(const Request& request, Evaluation* evaluation) {
   if (!request.protocol.static_check) return "";
   const auto findings = StaticCheckCandidate(request.candidate, request.protocol);
   if (!findings.empty()) evaluation->evidence["static_findings"] = StaticFindingsJson(findings);
-  for (std::string& note : StaticNotes(findings)) evaluation->notes.push_back(std::move(note));
+  for (const std::string& note : StaticNotes(findings)) evaluation->measured.AddNote(note);
   const StaticFinding* error = FirstError(findings);
   return error == nullptr ? "" : fmt::format("static: {}, line {}: {}", error->rule, error->line, error->reason);
 }
 
-// How the runner ended completes a finding: a death has a cause.
-void AddEvidence(const RunnerProcess::End& end, const Finding& finding, Evaluation* evaluation) {
-  if (finding.verdict == Verdict::kCrashed && end.out_of_memory) {
-    evaluation->verdict = Verdict::kOutOfMemory;
-    evaluation->reason =
-        fmt::format("it used more than the {} GB that it may (memory_gb)", evaluation->protocol.memory_gb);
-    return;
-  }
-  if (!finding.traceback.empty()) evaluation->evidence["traceback"] = finding.traceback;
-  const bool died = finding.verdict == Verdict::kCrashed && finding.traceback.empty();
-  if (!died || !end.status) return;
+void AddEnd(const RunnerProcess::End& end, Ending* ending) {
+  ending->out_of_memory = end.out_of_memory;
+  if (!end.status) return;
   if (end.status->signal != 0) {
-    evaluation->evidence["signal"] = SignalName(end.status->signal);
-    evaluation->reason += ": " + end.status->Describe();
+    ending->signal = end.status->signal;
   } else {
-    evaluation->evidence["exit_code"] = end.status->code;
-    evaluation->reason += fmt::format(": it exited by itself with code {}", end.status->code);
-  }
-}
-
-// Whose weights a module was judged with, and where they may be why it is wrong.
-void AddStateNotes(const Request& request, Evaluation* evaluation) {
-  if (request.copy_state) {
-    evaluation->AddNote(
-        "state_copied: with the weights that it was constructed with its first answer was wrong; it was judged with "
-        "the reference's, which were copied into it");
-  } else if (evaluation->verdict == Verdict::kIncorrect && !evaluation->other_state.empty()) {
-    evaluation->AddNote("other_weights: " + evaluation->other_state +
-                        "; keep the reference's names, or draw in the same order");
+    ending->exit_code = end.status->code;
   }
 }
 
@@ -153,12 +131,12 @@ Result<Evaluation> Evaluator::Evaluate(const Request& request, const std::vector
 //   another order.
 // - SIGKILL ended it, as where a machine runs out of memory. Who sends it to itself has one more attempt.
 std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
-  if (evaluation.started_early && evaluation.brief) {
-    undisturbed_.Forget();
+  if (evaluation.started_early && evaluation.timings.brief) {
+    kept_.alone.clear();
     return "the device was in use before calls, and others may use it";
   }
-  const bool at_first = evaluation.verdict == Verdict::kIncorrect && evaluation.rounds.empty();
-  if (at_first && evaluation.state_differs && !attempts->request.copy_state) {
+  const bool at_first = evaluation.verdict == Verdict::kIncorrect && evaluation.measured.rounds.empty();
+  if (at_first && evaluation.measured.state_differs && !attempts->request.copy_state) {
     attempts->request.copy_state = true;
     return "with the reference's weights";
   }
@@ -246,7 +224,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   }
   ForeseeRunners(runners, roomy_);
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
-  for (const json& note : problem.at("notes")) evaluation.notes.push_back(note);
+  for (const json& note : problem.at("notes")) evaluation.measured.AddNote(note);
   if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
     return Reject(std::move(evaluation), Verdict::kNotRun,
                   "the answer depends on torch's random generator, which a native candidate has not; write a module");
@@ -271,65 +249,61 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_RETURN_IF_ERROR(OpenSession(request.candidate.kind == CandidateKind::kModule, request.protocol, &times));
   Rounds rounds(&*device_, request.protocol, &times, request.spent_s);
   KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, problem, &times));
-  if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(request.protocol, &rounds, &evaluation));
-  KB_ASSIGN_OR_RETURN(const bool used, MeasureUndisturbed(request, problem, &rounds, &evaluation));
+  BeginTrial(request, problem, own_process, &evaluation);
+  if (own_process) KB_RETURN_IF_ERROR(MeasureReference(&rounds, &evaluation));
+  KB_RETURN_IF_ERROR(Measure(Stage::kBaseline, &rounds, &evaluation));
   AwaitDeath(&times);
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
-  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner,
-                      StartRunner(request, problem, built, evaluation.own_process, &times));
+  KB_ASSIGN_OR_RETURN(std::unique_ptr<RunnerProcess> runner, StartRunner(request, problem, built, own_process, &times));
   SharedSession session(&*device_);
-  if (const Status measured = MeasureOffset(request, used, &rounds, &evaluation); !measured) {
-    return Fail(measured.error().code, measured.error().message + Quoted(runner->Finish().output));
+  if (const Status offset = Measure(Stage::kRunner, &rounds, &evaluation); !offset) {
+    return Fail(offset.error().code, offset.error().message + Quoted(runner->Finish().output));
   }
-
   if (!runner->Limited()) {
     return Fail(ErrorCode::kEngine, "cannot put a runner into a control group, though this machine offers them");
   }
 
   // From here on nothing in the runner is trusted.
   candidate_loaded_ = true;
-  KB_ASSIGN_OR_RETURN(std::optional<Finding> finding, Load(problem, &rounds, &evaluation));
-  if (!finding) {
-    auto ran = RunRounds(request, problem, &rounds, &evaluation);
-    if (ran) {
-      finding = std::move(*ran);
-    } else {
-      KB_ASSIGN_OR_RETURN(finding, LeftNoMemory(ran.error()));
-    }
-    if (finding) KB_RETURN_IF_ERROR(CompareElsewhere(request, problem, *finding, &rounds, &evaluation));
+  std::optional<Ending>& ending = evaluation.measured.ending;
+  KB_RETURN_IF_ERROR(Load(problem, &rounds, &evaluation));
+  if (const Status ran = Measure(Stage::kRounds, &rounds, &evaluation); !ran) {
+    KB_ASSIGN_OR_RETURN(ending, LeftNoMemory(ran.error()));
   }
+  KB_RETURN_IF_ERROR(CompareElsewhere(&rounds, &evaluation));
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
-  if (!finding && request.protocol.profile) {
-    KB_RETURN_IF_ERROR(FindAuthorship(request, problem, built, &rounds, &evaluation));
+  evaluation.Conclude(calibration_);
+  if (evaluation.verdict == Verdict::kCorrect && request.protocol.profile) {
+    KB_RETURN_IF_ERROR(FindAuthorship(request, built, &rounds, &evaluation));
   }
-
-  // The verdict, and the times of a candidate that is right.
   evaluation.spent_s = rounds.spent_s();
-  evaluation.verdict = finding ? finding->verdict : Verdict::kCorrect;
-  if (finding) evaluation.reason = finding->reason;
-  AddStateNotes(request, &evaluation);
-  evaluation.mismatch = finding ? finding->mismatch : json(nullptr);
+
+  // The baseline once more, when the runner is gone.
   step = NowNs();
   runner->Kill();
-  if (!finding && evaluation.Timed()) {
+  if (Next(Stage::kAgain, evaluation.measured, request.protocol, calibration_)) {
     runner->Finish();
     candidate_loaded_ = false;
     times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
-    KB_RETURN_IF_ERROR(MeasureUndisturbedAgain(request, problem, &rounds, &evaluation));
-    if (evaluation.Timed()) ConcludeTimes(problem, &evaluation);
+    KB_RETURN_IF_ERROR(Measure(Stage::kAgain, &rounds, &evaluation));
     step = NowNs();
   }
   KB_RETURN_IF_ERROR(session.End());
-  if (finding) {
+  if (ending) {
     const RunnerProcess::End end = runner->Finish();
+    AddEnd(end, &*ending);
+    const Finding finding = FindingOf(*ending, request.protocol.memory_gb);
     // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
-    if (finding->verdict == Verdict::kCrashed && finding->traceback.empty() && !end.status) {
+    if (finding.verdict == Verdict::kCrashed && !finding.evidence.contains("traceback") && !end.status) {
       return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
     }
-    AddEvidence(end, *finding, &evaluation);
   }
+
+  // The verdict, and the times of a candidate that is right.
+  evaluation.Conclude(calibration_);
+  KeepFor(evaluation);
   if (!runner->Output().empty()) evaluation.evidence["output"] = runner->Output();
   ending_ = std::move(runner);
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
@@ -385,28 +359,34 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& req
 }
 
 // Memory ran out in a trusted process. That is the candidate's doing if it holds more than was planned for it.
-Result<Finding> Evaluator::LeftNoMemory(const Error& error) {
+Result<Ending> Evaluator::LeftNoMemory(const Error& error) {
   if (options_.device == "cpu" || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
   KB_ASSIGN_OR_RETURN(const auto held, device_->Ask(ops::MemoryTaken(), std::chrono::seconds(60)));
   if (held.taken <= held.planned) return tl::make_unexpected(error);
-  constexpr double kGib = 1 << 30;
-  return Finding{Verdict::kOutOfMemory,
-                 fmt::format("it holds {:.1f} GiB of the device's memory, where {:.1f} were planned for it, and the "
-                             "reference found too little left",
-                             static_cast<double>(held.taken) / kGib, static_cast<double>(held.planned) / kGib),
-                 "", nullptr};
+  Ending ending;
+  ending.what = "no_memory";
+  ending.taken = held.taken;
+  ending.planned = held.planned;
+  return ending;
 }
 
-Result<std::optional<Finding>> Evaluator::Load(const json& problem, Rounds* rounds, Evaluation* evaluation) {
+Status Evaluator::Load(const json& problem, Rounds* rounds, Evaluation* evaluation) {
+  Measurements& measured = evaluation->measured;
   KB_ASSIGN_OR_RETURN(auto loaded, rounds->Ring(CallKind::kLoad, 0));
-  if (auto* finding = std::get_if<Finding>(&loaded)) return std::optional<Finding>(std::move(*finding));
+  if (auto* ending = std::get_if<Ending>(&loaded)) {
+    measured.ending = std::move(*ending);
+    return {};
+  }
   KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.at("weight_seeds").at(0)));
-  if (auto* finding = std::get_if<Finding>(&prepared)) return std::optional<Finding>(std::move(*finding));
+  if (auto* ending = std::get_if<Ending>(&prepared)) {
+    measured.ending = std::move(*ending);
+    return {};
+  }
   const auto& answer = std::get<Rounds::Answer>(prepared);
-  evaluation->prepare_us = std::get<Rounds::Answer>(loaded).us + answer.us;
-  evaluation->state_differs = answer.said.state_differs;
-  evaluation->other_state = answer.said.text.substr(0, 400);
-  return std::optional<Finding>();
+  measured.prepare_us = std::get<Rounds::Answer>(loaded).times.us + answer.times.us;
+  measured.state_differs = answer.said.state_differs;
+  measured.other_state = answer.said.text.substr(0, 400);
+  return {};
 }
 
 }  // namespace kb

@@ -23,7 +23,6 @@
 #include "judge/protocol/protocol.h"
 #include "judge/round/round.h"
 #include "judge/sandbox/sandbox.h"
-#include "judge/undisturbed.h"
 
 namespace kb {
 
@@ -140,9 +139,6 @@ class Evaluator {
   Evaluator(EvaluatorOptions options, Installation installation, Sandbox sandbox)
       : options_(std::move(options)), installation_(std::move(installation)), sandbox_(std::move(sandbox)) {}
 
-  // Of undisturbed calls; at most half of what a baseline may be slower than they are (void_rounds.cc).
-  static constexpr double kCpuAgreement = 0.05, kGpuAgreement = 0.01;
-
   // What is known of a candidate while it is judged again.
   struct Attempts {
     Request request;  // as the next one asks
@@ -196,58 +192,40 @@ class Evaluator {
   // compiled, and where the device has no room for both.
   Result<bool> StartReference(const Request& request, const nlohmann::json& problem, StepTimes* times);
   bool WantsReference(const Protocol& protocol) const;
-  // What its empty calls take longer than their events say; puts that down in `rounds` and `evaluation`.
-  Status MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation);
+  // What its empty calls take longer than their events say: once a process.
+  Status MeasureReference(Rounds* rounds, Evaluation* evaluation);
   void EndReference();
   // Waits until the runner of the evaluation before is gone, and its memory back.
   void AwaitDeath(StepTimes* times);
-  // Why memory ran out in a trusted process: a finding if the candidate took it, else the error.
-  Result<Finding> LeftNoMemory(const Error& error);
-  // Whether something used the device meanwhile that may have been a runner of ours.
-  Result<bool> MeasureUndisturbed(const Request& request, const nlohmann::json& problem, Rounds* rounds,
-                                  Evaluation* evaluation);
-  // The same once the runner is gone.
-  Status MeasureUndisturbedAgain(const Request& request, const nlohmann::json& problem, Rounds* rounds,
-                                 Evaluation* evaluation);
-  // Of calls on fresh natural inputs; nothing on a busy machine.
-  Result<std::optional<Undisturbed::Figure>> UndisturbedFigure(const std::string& baseline, Rounds* rounds,
-                                                               std::optional<Quiet>* quiet, bool* skipped,
-                                                               Evaluation* evaluation);
-  // How much longer the baseline takes on the other inputs that rounds will have. `known`: what evaluations with this
-  // baseline found before, which stays so.
-  Status MeasureOtherInputs(const Request& request, const nlohmann::json& problem, std::map<std::string, double>* known,
-                            std::optional<Quiet>* quiet, Rounds* rounds, Evaluation* evaluation);
-  // `watch`: find out whether others use the device.
-  Status MeasureOffset(const Request& request, bool watch, Rounds* rounds, Evaluation* evaluation);
-  // What an empty call takes longer in the runner than here, in us, and whether something used the device before it.
-  struct Empty {
-    double us;
-    bool used;
-  };
-  Result<Empty> EmptyCall(Rounds* rounds, Evaluation* evaluation);
-  Result<std::optional<Finding>> Load(const nlohmann::json& problem, Rounds* rounds, Evaluation* evaluation);
+  // Why memory ran out in a trusted process: an ending if the candidate took it, else the error.
+  Result<Ending> LeftNoMemory(const Error& error);
+
+  // The trial: fills evaluation->measured, and decides nothing (rule/rule.h).
+  TrialSetting SettingOf(const Request& request, const nlohmann::json& problem, bool own_process) const;
+  void BeginTrial(const Request& request, const nlohmann::json& problem, bool own_process, Evaluation* evaluation);
+  // Makes all calls that the rule wants of a stage.
+  Status Measure(Stage stage, Rounds* rounds, Evaluation* evaluation);
+  Status MeasureOnce(Stage stage, const Wanted& wanted, Rounds* rounds, Evaluation* evaluation);
+  Result<EmptyCall> CallEmpty(Rounds* rounds, Evaluation* evaluation);
+  Status MeasureRound(const RoundPlan& plan, Rounds* rounds, Evaluation* evaluation);
+  // For the next evaluation with the same baseline.
+  void KeepFor(const Evaluation& evaluation);
+  Status Load(const nlohmann::json& problem, Rounds* rounds, Evaluation* evaluation);
   Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
   Status TellWhoPasses(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
-  nlohmann::json Planned(nlohmann::json problem) const;
-  Result<std::optional<Finding>> RunRounds(const Request& request, const nlohmann::json& problem, Rounds* rounds,
-                                           Evaluation* evaluation);
-  // Speedup, interval and what is to be told of them.
-  static void ConcludeTimes(const nlohmann::json& problem, Evaluation* evaluation);
   // How far off a wrong candidate is on inputs of the other distributions, too.
-  Status CompareElsewhere(const Request& request, const nlohmann::json& problem, const Finding& found, Rounds* rounds,
-                          Evaluation* evaluation);
-  Status FindAuthorship(const Request& request, const nlohmann::json& problem, const Built& built, Rounds* rounds,
-                        Evaluation* evaluation);
-  // Both put down evaluation->authorship and return why there is no class, or "": on the CPU and on a GPU.
-  Result<std::string> SampleCalls(const Request& request, const nlohmann::json& problem, const Built& built,
-                                  Rounds* rounds, Evaluation* evaluation);
+  Status CompareElsewhere(Rounds* rounds, Evaluation* evaluation);
+  Status FindAuthorship(const Request& request, const Built& built, Rounds* rounds, Evaluation* evaluation);
+  // Both put down measured.authorship and return why there is no class, or "": on the CPU and on a GPU.
+  Result<std::string> SampleCalls(const Request& request, const Built& built, Rounds* rounds, Evaluation* evaluation);
   Result<std::string> TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation);
   void Say(const std::string& line) const {
     if (options_.progress) options_.progress(line);
   }
 
   EvaluatorOptions options_;  // device without its number
-  std::string gpu_;           // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
+  Calibration calibration_ = CalibrationOf(options_.device);
+  std::string gpu_;  // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
   Installation installation_;
   Sandbox sandbox_;
   std::optional<PythonIdentity> python_;
@@ -259,7 +237,7 @@ class Evaluator {
   struct Reference {
     std::string baseline;
     std::unique_ptr<RunnerProcess> process;
-    std::vector<double> offsets;  // of its first empty calls
+    std::vector<double> empty;  // its first empty calls, once they told its offset
   };
   std::optional<Reference> reference_;
   std::string loaded_problem_;             // as the device process was asked for it
@@ -267,7 +245,11 @@ class Evaluator {
   bool gone_ = false;                      // it was seen to be, so nobody shares its memory
   bool lost_ = false;                      // it was not, though it should be
   bool candidate_loaded_ = false;
-  Undisturbed undisturbed_{options_.device == "cpu" ? kCpuAgreement : kGpuAgreement};
+  struct KeptCalls {
+    std::string baseline;  // which, and how it is called
+    std::vector<CallTimes> alone;
+  };
+  KeptCalls kept_;
   std::map<std::string, std::map<std::string, double>> slower_inputs_;  // by baseline and distribution
   std::vector<uint64_t> weight_seeds_;  // random ones, drawn once, so that the loaded problem serves every candidate
 };

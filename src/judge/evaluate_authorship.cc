@@ -1,14 +1,13 @@
 // Who did the work: a few more calls of a candidate that is known to be correct, watched from outside.
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
-#include "judge/hedges.h"
+#include "judge/rule/hedges.h"
 
 namespace kb {
 namespace {
@@ -28,7 +27,7 @@ constexpr double kPatience = 10;  // times profile_ms, where even that many are 
 // How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
 double IntervalUs(const std::vector<Round>& rounds) {
   std::vector<double> times;
-  for (const Round& round : rounds) times.push_back(round.candidate_us);
+  for (const Round& round : rounds) times.push_back(round.candidate.us);
   const double call = times.empty() ? 0 : Median(times);
   return std::max(std::clamp(call / 4, 20.0, 300.0), call / 100);
 }
@@ -46,49 +45,34 @@ const char* AnonymousCode(const Candidate& candidate) {
   return candidate.source.find("ctypes") == std::string::npos ? "library" : "other";
 }
 
-// A candidate whose class the protocol does not accept stays correct, but its speedup does not count.
-void ApplyPolicy(const std::string& why, Evaluation* evaluation) {
-  const Protocol& protocol = evaluation->protocol;
-  const json& kind = evaluation->authorship.is_object() ? evaluation->authorship.at("class") : evaluation->authorship;
-  if (kind.is_null()) evaluation->notes.push_back("authorship: unknown: " + why);
-  const auto& accepted = protocol.accept_authorship;
-  const std::string name = kind.is_null() ? "unknown" : kind.get<std::string>();
-  if (protocol.AcceptsEveryAuthorship() || std::find(accepted.begin(), accepted.end(), name) != accepted.end()) return;
-  const std::string refusal = fmt::format("authorship: {} is not accepted under this protocol", name);
-  evaluation->notes.push_back(refusal);
-  evaluation->reason = fmt::format("{} (only {})", refusal, fmt::join(accepted, ", "));
-  evaluation->no_speedup = "authorship";
-}
-
 }  // namespace
 
-Status Evaluator::FindAuthorship(const Request& request, const json& problem, const Built& built, Rounds* rounds,
-                                 Evaluation* evaluation) {
+Status Evaluator::FindAuthorship(const Request& request, const Built& built, Rounds* rounds, Evaluation* evaluation) {
+  Measurements& measured = evaluation->measured;
   if (options_.device == "cpu" && options_.without.contains("freeze")) {
-    ApplyPolicy("a runner that is not stopped cannot be looked at", evaluation);
+    measured.no_authorship = "a runner that is not stopped cannot be looked at";
     return {};
   }
-  KB_ASSIGN_OR_RETURN(std::string why, options_.device == "cpu"
-                                           ? SampleCalls(request, problem, built, rounds, evaluation)
-                                           : TraceCall(request, rounds, evaluation));
-  if (evaluation->authorship.is_object() && evaluation->authorship.contains("why")) {
-    if (why.empty()) why = evaluation->authorship["why"];
-    evaluation->authorship.erase("why");
+  KB_ASSIGN_OR_RETURN(measured.no_authorship, options_.device == "cpu" ? SampleCalls(request, built, rounds, evaluation)
+                                                                       : TraceCall(request, rounds, evaluation));
+  if (measured.authorship.is_object() && measured.authorship.contains("why")) {
+    if (measured.no_authorship.empty()) measured.no_authorship = measured.authorship["why"];
+    measured.authorship.erase("why");
   }
-  ApplyPolicy(why, evaluation);
   return {};
 }
 
-Result<std::string> Evaluator::SampleCalls(const Request& request, const json& problem, const Built& built,
-                                           Rounds* rounds, Evaluation* evaluation) {
+Result<std::string> Evaluator::SampleCalls(const Request& request, const Built& built, Rounds* rounds,
+                                           Evaluation* evaluation) {
+  json& authorship = evaluation->measured.authorship;
   json settings = {{"custom", json::object()},
                    {"anonymous", AnonymousCode(request.candidate)},
-                   {"interval_us", IntervalUs(evaluation->rounds)},
+                   {"interval_us", IntervalUs(evaluation->measured.rounds)},
                    {"copy_us", 0.0}};
   if (request.candidate.kind == CandidateKind::kNative) {
     settings["custom"][built.kernel.filename().string()] = "kernel.so";
   } else {
-    settings["copy_us"] = kCopySlack * CopyUs(problem, *evaluation);
+    settings["copy_us"] = kCopySlack * CopyUs(evaluation->measured.setting, calibration_);
   }
   for (const auto& [key, name, file] : built.extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";
@@ -100,17 +84,16 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const json& p
     KB_ASSIGN_OR_RETURN(const auto answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
     if (answer.end != "done") {
       why = fmt::format("a profiled call {}", answer.end == "timed_out" ? "took too long" : "did not end well");
-      evaluation->authorship = nullptr;
+      authorship = nullptr;
       break;
     }
-    evaluation->authorship = answer.authorship;
+    authorship = answer.authorship;
     stops += answer.stops;
     why = answer.refused;
     if (!why.empty()) break;
-    const int64_t samples = evaluation->authorship.at("samples");
+    const int64_t samples = authorship.at("samples");
     const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
-    if (spent_ms >= request.protocol.profile_ms ||
-        (samples >= EnoughSamples(evaluation->authorship) && stops >= kEnoughStops))
+    if (spent_ms >= request.protocol.profile_ms || (samples >= EnoughSamples(authorship) && stops >= kEnoughStops))
       break;
   }
   return why;

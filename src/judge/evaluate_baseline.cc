@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "judge/evaluate.h"
+#include "judge/rule/void_rounds.h"
 #include "judge/stats/stats.h"
 
 namespace kb {
@@ -23,25 +24,25 @@ struct Calls {
 };
 
 // One call on fresh inputs, as in a round: caches flushed, the clock stopped at the last secret position.
-Result<BaselineCall> CallOnce(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
-  KB_RETURN_IF_ERROR(device->Ask(ops::Draw{.distribution = "natural", .seed = {}},
-                                 std::chrono::milliseconds(static_cast<int64_t>(1e3 * protocol.reference_timeout_s))));
-  return rounds->BaselineAlone();
+Result<TimedCalls> CallOnce(const Timings& figures, Rounds* rounds) {
+  KB_ASSIGN_OR_RETURN(const CallTimes call, rounds->BaselineAlone("natural"));
+  return figures.Read("natural", call);
 }
 
-bool Disturbed(const BaselineCall& call, const Protocol& protocol) {
-  return call.gap_us > 0 || LostToOtherLoad(call.waited_us, call.us, protocol);
+bool Disturbed(const TimedCalls& call, const Protocol& protocol) {
+  return call.baseline_gap_us > 0 || LostToOtherLoad(call.baseline_waited_us, call.baseline_us, protocol);
 }
 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
-Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds* rounds) {
+Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
+  const Protocol& protocol = figures.protocol;
   const int most_disturbed = std::max(10, protocol.round_checks.front());
   const double confidence = ConfidenceOfLook(protocol.confidence, protocol.round_checks.size());
   Calls calls;
-  KB_RETURN_IF_ERROR(CallOnce(protocol, device, rounds));  // warms up
+  KB_RETURN_IF_ERROR(CallOnce(figures, rounds));  // warms up
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
-      KB_ASSIGN_OR_RETURN(const BaselineCall call, CallOnce(protocol, device, rounds));
+      KB_ASSIGN_OR_RETURN(const TimedCalls call, CallOnce(figures, rounds));
       if (Disturbed(call, protocol)) {
         calls.busy |= calls.disturbed == most_disturbed;
         if (calls.disturbed < most_disturbed) {
@@ -49,7 +50,7 @@ Result<Calls> TimeCalls(const Protocol& protocol, DeviceProcess* device, Rounds*
           continue;
         }
       }
-      calls.us.push_back(protocol.TimedByEvents() ? call.event_us : call.us);
+      calls.us.push_back(protocol.TimedByEvents() ? call.baseline_event_us : call.baseline_us);
     }
     calls.interval = MedianInterval(calls.us, confidence);
     if (calls.HalfWidth() <= protocol.half_width) break;
@@ -99,10 +100,15 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   Rounds rounds(&*device_, protocol, &times);
   const Request request{problem, size, {}, protocol};
   KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, loaded, &times));
-  Evaluation offset;
-  if (own_process) KB_RETURN_IF_ERROR(MeasureReferenceOffset(protocol, &rounds, &offset));
-  const auto calls = offset.no_speedup.empty()
-                         ? TimeCalls(protocol, &*device_, &rounds)
+  Evaluation offset{.protocol = protocol};
+  offset.measured.setting = SettingOf(request, loaded, own_process);
+  if (own_process) {
+    offset.measured.reference_empty = reference_->empty;
+    KB_RETURN_IF_ERROR(MeasureReference(&rounds, &offset));
+  }
+  const Timings figures = TimingsOf(offset.measured, protocol, calibration_);
+  const auto calls = figures.no_speedup.empty()
+                         ? TimeCalls(figures, &rounds)
                          : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
   if (!calls) {
     if (device_->alive()) (void)device_->Ask(ops::EndSession(), std::chrono::seconds(60));  // for the next problem

@@ -24,13 +24,14 @@ std::string Beginning(std::string text) {
 
 Result<std::string> Evaluator::TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation) {
   KB_ASSIGN_OR_RETURN(const auto answered, rounds->TraceCall());
-  if (const auto* finding = std::get_if<Finding>(&answered)) {
-    return fmt::format("the traced call did not end well: {}", Beginning(finding->reason));
+  if (const auto* ending = std::get_if<Ending>(&answered)) {
+    const Finding finding = FindingOf(*ending, request.protocol.memory_gb);
+    return fmt::format("the traced call did not end well: {}", Beginning(finding.reason));
   }
   const ops::Said& said = std::get<Rounds::Answer>(answered).said;
   if (!said.text.empty()) return Beginning(said.text);
   const std::set<std::string> own = KernelNames(request.candidate.source, SourceKindOf(request.candidate));
-  evaluation->authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
+  evaluation->measured.authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
   return std::string();
 }
 

@@ -4,9 +4,7 @@
 #include <chrono>
 
 #include "base/clock.h"
-#include "judge/empty_calls.h"
 #include "judge/evaluate.h"
-#include "judge/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -26,7 +24,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
   const Protocol& protocol = request.protocol;
   if (!WantsReference(protocol)) return false;
   // Without offsets it was started on a busy machine: they are of a process that has not called forward.
-  const bool serves = reference_ && !reference_->offsets.empty() && reference_->baseline == protocol.baseline &&
+  const bool serves = reference_ && !reference_->empty.empty() && reference_->baseline == protocol.baseline &&
                       !reference_->process->WaitForEnd({});
   if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
   const int64_t start = NowNs();
@@ -64,28 +62,15 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
   return true;
 }
 
-// Once a process, before its first forward, and with nothing else at work: a runner that starts or dies meanwhile
-// makes single calls up to 2 ms longer.
-Status Evaluator::MeasureReferenceOffset(const Protocol& protocol, Rounds* rounds, Evaluation* evaluation) {
+// Before its first forward, and with nothing else at work: a runner that starts or dies meanwhile makes single calls up
+// to 2 ms longer.
+Status Evaluator::MeasureReference(Rounds* rounds, Evaluation* evaluation) {
   const int64_t start = NowNs();
-  if (reference_->offsets.empty()) {
-    const Quiet quiet(this);
-    const auto call = [&](bool) -> Result<double> {
-      KB_ASSIGN_OR_RETURN(const ops::Called empty, TellReference(&*device_, protocol, CallKind::kEmpty, 0));
-      return empty.us - empty.elapsed_us;
-    };
-    KB_ASSIGN_OR_RETURN(auto offsets, EmptyCalls(kOfShortCalls, kAgreeUs, call));
-    if (!offsets) evaluation->MachineBusy();
-    reference_->offsets = std::move(offsets).value_or(std::vector<double>());
+  KB_RETURN_IF_ERROR(Measure(Stage::kReference, rounds, evaluation));
+  if (TimingsOf(evaluation->measured, evaluation->protocol, calibration_).Timed()) {
+    reference_->empty = evaluation->measured.reference_empty;
   }
-  evaluation->own_process = true;
-  if (reference_->offsets.empty()) {
-    rounds->UseReference(0);
-    return {};
-  }
-  evaluation->reference_spread_us = ScatterUs(reference_->offsets);
-  evaluation->reference_offset_us = Median(reference_->offsets);
-  rounds->UseReference(evaluation->reference_offset_us);
+  rounds->UseReference();
   evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }

@@ -169,7 +169,7 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }
   KB_ASSIGN_OR_RETURN(json loaded, std::move(answer));
-  if (loaded.at("fresh")) undisturbed_.Forget();
+  if (loaded.at("fresh")) kept_.alone.clear();
   loaded["sha256"] = sha256;
   (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
   return loaded;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
-#include "judge/hedges.h"
 #include "judge/speed_of_light.h"
-#include "judge/stats/stats.h"
-#include "judge/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -15,8 +13,8 @@ using nlohmann::json;
 
 json Positive(double value) { return value > 0 ? json(value) : json(nullptr); }
 
-json SampleJson(const Round& round, const Evaluation& evaluation) {
-  const double candidate = evaluation.CandidateUs(round), baseline = evaluation.BaselineUs(round);
+json SampleJson(const TimedCalls& round, double worst, const Timings& timings) {
+  const double candidate = timings.CandidateUs(round), baseline = timings.BaselineUs(round);
   return {{"index", round.plan.index},
           {"distribution", round.plan.distribution},
           {"weights", round.plan.weights},
@@ -24,78 +22,77 @@ json SampleJson(const Round& round, const Evaluation& evaluation) {
           {"void", round.void_reason.empty() ? json(nullptr) : json(round.void_reason)},
           {"candidate_us", candidate},
           {"baseline_us", baseline},
-          {"candidate_clock_us", evaluation.ClockUs(round)},
+          {"candidate_clock_us", timings.ClockUs(round)},
           {"baseline_clock_us", round.baseline_clock_us},
           {"candidate_event_us", Positive(round.candidate_event_us)},
           {"baseline_event_us", Positive(round.baseline_event_us)},
           {"ratio", candidate > 0 ? json(baseline / candidate) : json(nullptr)},
-          {"worst", round.worst}};
+          {"worst", worst}};
+}
+
+// By input distribution the largest error that was found, over what is allowed: a number, or "inf".
+json ErrorsOf(const Measurements& measured) {
+  json errors = json::object();
+  const auto add = [&](const std::string& distribution, const json& over_allowed) {
+    json& known = errors[distribution];
+    known = known.is_null() ? over_allowed : LargerError(known, over_allowed);
+  };
+  for (const Round& round : measured.rounds) add(round.plan.distribution, round.worst);
+  if (measured.ending && measured.ending->mismatch.is_object()) {
+    add(measured.ending->distribution, measured.ending->error);
+  }
+  for (const auto& [distribution, error] : measured.elsewhere) add(distribution, error);
+  return errors;
 }
 
 }  // namespace
 
-bool IsOf(const Round& round, const std::string& distribution) {
-  return distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+void Evaluation::Conclude(const Calibration& calibration) {
+  Conclusion conclusion = kb::Conclude(measured, protocol, calibration);
+  verdict = conclusion.verdict;
+  reason = std::move(conclusion.reason);
+  started_early = conclusion.started_early;
+  evidence.update(conclusion.evidence);
+  timings = std::move(conclusion.timings);
 }
 
-void Evaluation::AddError(const std::string& distribution, const json& over_allowed) {
-  json& known = errors[distribution];
-  known = known.is_null() ? over_allowed : LargerError(known, over_allowed);
-}
-
-void Evaluation::AddNote(const std::string& note) {
-  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
-}
-
-void Evaluation::MachineBusy() {
-  no_speedup = "machine_busy";
-  AddNote(
-      "machine_busy: other programs disturbed what is measured before or after the rounds; there is no speedup. End "
-      "them and judge it again");
-}
-
-double Evaluation::CandidateUs(const Round& round) const {
-  const double clock_us = ClockUs(round);
-  if (!own_process || by_clock) return clock_us;
-  const double above_us = OffsetUncertaintyUs(), below_us = above_us + AroundCallUs();
-  return Refined(round.candidate_event_us, clock_us, below_us, above_us);
-}
-
-double Evaluation::BaselineUs(const Round& round) const {
-  return by_clock ? std::min(round.baseline_us, round.baseline_clock_us) : round.baseline_us;
-}
-
-double Evaluation::OffsetUncertaintyUs() const {
-  if (own_process) {
-    const double differ_us = std::abs(offset_us - reference_offset_us);
-    return std::max(offset_spread_us + reference_spread_us, differ_us) + kOwnProcessUs;
+json ConclusionJson(const Conclusion& conclusion, const Measurements& measured, const json& device_info,
+                    const json& figures) {
+  const Timings& timings = conclusion.timings;
+  const Protocol& protocol = timings.protocol;
+  json samples = json::array();
+  for (size_t i = 0; i < timings.rounds.size(); ++i) {
+    samples.push_back(SampleJson(timings.rounds[i], measured.rounds[i].worst, timings));
   }
-  return offset_spread_us + (device == "cpu" ? 0 : kCudaWarmingUs);
-}
-
-double Evaluation::AroundCallUs() const {
-  if (device == "cpu" || candidate.at("kind") != "module") return 0;
-  return own_process ? kOwnModuleUs : kCudaModuleUs;
-}
-
-double Evaluation::ClockUs(const Round& round) const {
-  const double least_us = std::min(offset_us, reference_offset_us) - kNoDeviceUs;
-  if (own_process && round.candidate_us < least_us) return round.candidate_us;
-  return WithoutOffset(round.candidate_us, offset_us, device == "cpu" ? kCpuOffsetShare : kCudaOffsetShare);
-}
-
-bool Evaluation::DeviceBound() const {
-  return own_process && undisturbed.launch_us < std::max(kLaunchedAtOnceUs, 0.8 * undisturbed.us);
-}
-
-double Evaluation::UndisturbedUs(const Round& round) const {
-  const auto slower = slower_inputs.find(round.plan.distribution);
-  return undisturbed.us * (slower == slower_inputs.end() ? 1 : slower->second);
+  std::vector<std::string> notes = measured.notes;
+  notes.insert(notes.end(), timings.notes.begin(), timings.notes.end());
+  json out = {{"verdict", VerdictName(conclusion.verdict)},
+              {"reason", conclusion.reason},
+              {"notes", std::move(notes)},
+              {"errors", ErrorsOf(measured)},
+              {"undisturbed_baseline_us", Positive(timings.undisturbed.us)},
+              {"offset_us", Positive(timings.offset_us)},
+              {"samples", std::move(samples)}};
+  const std::optional<Speedup>& speedup = timings.speedup;
+  const bool correct = conclusion.verdict == Verdict::kCorrect;
+  const bool told = correct && speedup && timings.no_speedup.empty();
+  const std::string why = protocol.measure ? timings.no_speedup : "not_measured";
+  const double cap = protocol.speedup_cap > 0 ? protocol.speedup_cap : INFINITY;
+  out["no_speedup"] = correct && !told ? json(why) : json(nullptr);
+  out["speedup"] = told ? json(std::min(speedup->speedup, cap)) : json(nullptr);
+  out["speedup_interval"] = told ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
+  out["confidence"] = told ? json(speedup->coverage) : json(nullptr);
+  out["floor"] = told ? json(speedup->floor) : json(nullptr);
+  out["headline"] = told ? json(timings.headline) : json(nullptr);
+  out["baseline_us"] = told ? json(speedup->baseline_us) : json(nullptr);
+  out["candidate_us"] = told ? json(speedup->candidate_us) : json(nullptr);
+  out["speed_of_light"] =
+      told ? SpeedOfLight(figures, device_info, protocol.precision, speedup->candidate_us) : json(nullptr);
+  out["rounds"] = told ? speedup->rounds : 0;
+  return out;
 }
 
 json Evaluation::ToJson() const {
-  json samples = json::array();
-  for (const Round& round : rounds) samples.push_back(SampleJson(round, *this));
   json keys = protocol.ToJson();
   json out = {{"schema", 1},
               {"id", id},
@@ -109,37 +106,20 @@ json Evaluation::ToJson() const {
               {"protocol_keys", std::move(keys)},
               {"protocol_changed", protocol.changed},
               {"candidate", candidate},
-              {"verdict", VerdictName(verdict)},
-              {"reason", reason},
-              {"notes", notes},
-              {"mismatch", mismatch},
-              {"errors", errors},
+              {"mismatch", measured.ending ? measured.ending->mismatch : json(nullptr)},
               {"baseline", protocol.baseline},
-              {"undisturbed_baseline_us", Positive(undisturbed.us)},
-              {"reference_process", own_process ? "own" : "device"},
-              {"offset_us", Positive(offset_us)},
-              {"prepare_us", Positive(prepare_us)},
-              {"samples", std::move(samples)},
+              {"reference_process", measured.setting.own_process ? "own" : "device"},
+              {"prepare_us", Positive(measured.prepare_us)},
               {"isolation", isolation},
               {"isolation_info", barriers},
               {"evidence", evidence},
-              {"authorship", authorship},
+              {"authorship", measured.authorship},
+              {"figures", figures},
+              {"measurements", tried ? json(measured) : json(nullptr)},
               {"engine_us", engine_us}};
-  const bool correct = verdict == Verdict::kCorrect, measured = correct && speedup && no_speedup.empty();
-  const std::string why = protocol.measure ? no_speedup : "not_measured";
-  out["no_speedup"] = correct && !measured ? json(why) : json(nullptr);
-  const double cap = protocol.speedup_cap > 0 ? protocol.speedup_cap : INFINITY;
-  out["speedup"] = measured ? json(std::min(speedup->speedup, cap)) : json(nullptr);
-  out["speedup_interval"] =
-      measured ? json({std::min(speedup->low, cap), std::min(speedup->high, cap)}) : json(nullptr);
-  out["confidence"] = measured ? json(speedup->coverage) : json(nullptr);
-  out["floor"] = measured ? json(speedup->floor) : json(nullptr);
-  out["headline"] = measured ? json(headline) : json(nullptr);
-  out["baseline_us"] = measured ? json(speedup->baseline_us) : json(nullptr);
-  out["candidate_us"] = measured ? json(speedup->candidate_us) : json(nullptr);
-  out["speed_of_light"] =
-      measured ? SpeedOfLight(figures, device_info, protocol.precision, speedup->candidate_us) : json(nullptr);
-  out["rounds"] = measured ? speedup->rounds : 0;
+  Conclusion conclusion{.verdict = verdict, .reason = reason, .timings = timings};
+  conclusion.timings.protocol = protocol;
+  out.update(ConclusionJson(conclusion, measured, device_info, figures));
   return out;
 }
 

@@ -1,0 +1,58 @@
+// What an answer may err: asked of the reference before there is a candidate.
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <chrono>
+
+#include "base/clock.h"
+#include "judge/evaluate.h"
+
+namespace kb {
+
+using nlohmann::json;
+
+// A fixed tolerance refuses nothing where all answers are small, or hardly differ: then the result says so.
+Status Evaluator::TellWhoPasses(const Request& request, const json& problem, Evaluation* evaluation) {
+  const Protocol& protocol = request.protocol;
+  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(8e3 * protocol.reference_timeout_s));
+  const std::vector<std::string> distributions = DistributionsOf(SettingOf(request, problem, false), protocol);
+  KB_ASSIGN_OR_RETURN(
+      const auto reply,
+      device_->Ask(ops::Impostors{.distributions = distributions, .tolerance = protocol.ToleranceJson()}, timeout));
+  if (reply.passing.empty()) return {};
+  evaluation->measured.AddNote(
+      fmt::format("weak_comparison: on this protocol's inputs and with its tolerance {} would be correct, too",
+                  fmt::join(reply.passing, ", ")));
+  return {};
+}
+
+Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
+  const Protocol& protocol = request.protocol;
+  if (protocol.comparison == "allclose") return TellWhoPasses(request, problem, evaluation);
+  if (protocol.anchor_rounds == 0) return {};
+  const int64_t start = NowNs();
+  std::vector<std::string> notes;
+  for (const std::string& name : DistributionsOf(SettingOf(request, problem, false), protocol)) {
+    const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(4e3 * protocol.reference_timeout_s));
+    KB_ASSIGN_OR_RETURN(const auto reply,
+                        device_->Ask(ops::Anchor{.distribution = name,
+                                                 .rounds = name == "natural" ? protocol.anchor_rounds : 1,
+                                                 .tolerance = protocol.ToleranceJson()},
+                                     timeout));
+    if (!reply.judgeable) {
+      return Fail(
+          ErrorCode::kUsage,
+          fmt::format(
+              "{} cannot be judged in {} on {} inputs: the reference itself is further from fp64 than a tenth of "
+              "its output's standard deviation",
+              request.problem.name, protocol.precision, name));
+    }
+    notes = reply.notes;
+  }
+  for (const std::string& note : notes) evaluation->measured.AddNote(note);
+  evaluation->engine_us["anchors"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+}  // namespace kb

@@ -1,0 +1,33 @@
+// How far a speedup's interval must reach beyond what its samples say, because of what they cannot tell apart.
+#ifndef JUDGE_RULE_HEDGES_H_
+#define JUDGE_RULE_HEDGES_H_
+
+#include "judge/rule/timings.h"
+
+namespace kb {
+
+// Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
+// reaches down to what the quietest baseline says. On a GPU it always reaches down to the undisturbed one: what a
+// baseline may be slower than that without its round being void, a candidate may have caused.
+void HedgeAgainstLoad(Timings* timings);
+// A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
+// slowed both: the interval reaches up to what was measured.
+void HedgeAgainstSlowerMachine(Timings* timings);
+// On a GPU: who hid its launches, or left out our code, takes longer than it seems, and that is no merit. Nothing tells
+// it from one that is quick, so the interval reaches down. Where the reference has a process of its own nothing is to
+// be gained by hiding, but events are the candidate's word: then the low end is that of the judge's clock.
+void HedgeAgainstHiddenLaunches(Timings* timings);
+// On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
+void HedgeAgainstLeftOutCopy(Timings* timings);
+// On the CPU: a module may be quicker than it seems, for its process is colder (cold_module_us). The interval reaches
+// up to that.
+void HedgeAgainstColdRunner(Timings* timings);
+// How many times as quick as `candidate_us` says that may be: at most 2; 1 for native candidates and on a GPU.
+double ColdRunnerFactor(const Timings& timings, double candidate_us);
+
+// How long a runner on the CPU may take to copy a module's outputs into shared memory, generously.
+double CopyUs(const TrialSetting& setting, const Calibration& calibration);
+
+}  // namespace kb
+
+#endif  // JUDGE_RULE_HEDGES_H_

@@ -1,0 +1,147 @@
+#include "judge/rule/rule.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "judge/round/round.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+using testing::Contains;
+using testing::StartsWith;
+
+const Calibration kCpu = CalibrationOf("cpu");
+
+// A machine on which the baseline takes 1000 us and the candidate what it is told; makes each call that is wanted.
+class Machine {
+ public:
+  explicit Machine(double candidate_us) : candidate_us_(candidate_us) {
+    measured.setting.module = true;
+    measured.setting.distributions = {"centred"};
+    protocol.warmup_rounds = 2;
+  }
+  void Run(Stage stage) {
+    while (const auto wanted = Next(stage, measured, protocol, kCpu)) {
+      ++calls;
+      if (wanted->call == Wanted::Call::kAlone) {
+        (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = baseline_us}, wanted->quiet});
+      } else if (wanted->call == Wanted::Call::kPair) {
+        measured.pairs[wanted->distribution].push_back({.us = baseline_us});
+      } else if (wanted->call == Wanted::Call::kEmpty) {
+        measured.empty.push_back({.us = 20, .quiet = wanted->quiet});
+      } else if (wanted->call == Wanted::Call::kRound) {
+        Round round{.plan = PlanRound(wanted->round, [this] { return random_(); })};
+        round.candidate.us = candidate_us_ + 20;
+        round.baseline.us = baseline_us;
+        measured.rounds.push_back(round);
+      }
+    }
+  }
+  void RunAll() {
+    measured.authorship = {{"class", "custom"}};
+    for (const Stage stage : kStages) Run(stage);
+  }
+  Conclusion Concluded() const { return Conclude(measured, protocol, kCpu); }
+
+  Measurements measured;
+  Protocol protocol;
+  double baseline_us = 1'000;
+  int calls = 0;
+
+ private:
+  double candidate_us_;
+  std::mt19937_64 random_{1};
+};
+
+TEST(Rule, ATrialOfSteadyCallsHasTheRatioForItsSpeedup) {
+  Machine machine(500);
+  machine.RunAll();
+  const Conclusion conclusion = machine.Concluded();
+  EXPECT_EQ(conclusion.verdict, Verdict::kCorrect);
+  ASSERT_TRUE(conclusion.timings.speedup);
+  EXPECT_NEAR(conclusion.timings.speedup->speedup, 2, 1e-9);
+  EXPECT_LT(conclusion.timings.speedup->low, 2);
+  EXPECT_EQ(machine.measured.after.size(), 2u) << "two calls confirm the baseline";
+  for (const Stage stage : kStages) EXPECT_FALSE(Next(stage, machine.measured, machine.protocol, kCpu));
+}
+
+// What is stored of a trial is enough to conclude it again, to the last bit.
+TEST(Rule, WhatWasStoredConcludesTheSame) {
+  Machine machine(1'700.0 / 3);
+  machine.RunAll();
+  const json stored = json::parse(json(machine.measured).dump());
+  const Conclusion before = machine.Concluded(), after = Conclude(stored.get<Measurements>(), machine.protocol, kCpu);
+  EXPECT_EQ(after.verdict, before.verdict);
+  EXPECT_EQ(after.timings.speedup->speedup, before.timings.speedup->speedup);
+  EXPECT_EQ(after.timings.speedup->low, before.timings.speedup->low);
+  EXPECT_EQ(after.timings.speedup->high, before.timings.speedup->high);
+  EXPECT_EQ(after.timings.notes, before.timings.notes);
+  EXPECT_EQ(json(stored.get<Measurements>()), stored);
+}
+
+TEST(Rule, AnEndingIsTheVerdictWhateverTheRoundsBeforeItWere) {
+  Machine machine(500);
+  for (const Stage stage : {Stage::kBaseline, Stage::kRunner}) machine.Run(stage);
+  Ending ending;
+  ending.what = "call";
+  ending.end = "timed_out";
+  ending.limit = "30 s (call_timeout_s)";
+  machine.measured.ending = ending;
+  machine.Run(Stage::kRounds);
+  EXPECT_TRUE(machine.measured.rounds.empty()) << "nothing is measured any more";
+  EXPECT_EQ(machine.Concluded().verdict, Verdict::kTimedOut);
+  EXPECT_EQ(machine.Concluded().reason, "a call did not end within 30 s (call_timeout_s)");
+  EXPECT_FALSE(machine.Concluded().timings.speedup);
+}
+
+TEST(Rule, WhoseClassIsNotAcceptedHasNoSpeedup) {
+  Machine machine(500);
+  machine.protocol.accept_authorship = {"custom"};
+  machine.RunAll();
+  machine.measured.authorship = {{"class", "library"}};
+  const Conclusion conclusion = machine.Concluded();
+  EXPECT_EQ(conclusion.verdict, Verdict::kCorrect);
+  EXPECT_EQ(conclusion.timings.no_speedup, "authorship");
+  EXPECT_THAT(conclusion.timings.notes, Contains(StartsWith("authorship: library is not accepted")));
+  machine.protocol.accept_authorship = {"custom", "mixed", "library"};
+  EXPECT_NEAR(machine.Concluded().timings.speedup->speedup, 2, 1e-9) << "another protocol, the same measurements";
+}
+
+// Another protocol may want more than was measured.
+TEST(Rule, SaysWhatIsMissing) {
+  Machine machine(500);
+  machine.RunAll();
+  machine.protocol.round_checks = {50, 100};
+  EXPECT_TRUE(Next(Stage::kRounds, machine.measured, machine.protocol, kCpu));
+}
+
+TEST(Rule, ABaselineThatIsQuickerOnceTheRunnerIsGoneCounts) {
+  Machine machine(500);
+  machine.measured.authorship = {{"class", "custom"}};
+  for (const Stage stage : {Stage::kBaseline, Stage::kRunner, Stage::kRounds}) machine.Run(stage);
+  machine.baseline_us = 800;
+  machine.Run(Stage::kAgain);
+  EXPECT_EQ(machine.Concluded().timings.undisturbed.us, 800);
+  EXPECT_NEAR(machine.Concluded().timings.speedup->speedup, 1.6, 1e-9);
+}
+
+TEST(Rule, WhatServesAgainIsTheLatestCalls) {
+  Machine machine(500);
+  machine.RunAll();
+  const Kept kept = KeptOf(machine.measured, machine.protocol, kCpu);
+  EXPECT_EQ(kept.alone.size(), 4u);
+  EXPECT_EQ(kept.slower.at("centred"), 1);
+  Machine next(500);
+  for (const CallTimes& call : kept.alone) next.measured.alone.push_back({call, true, true});
+  next.measured.known_slower = kept.slower;
+  next.Run(Stage::kBaseline);
+  EXPECT_EQ(next.calls, 3) << "one that warms up, and two that agree";
+  EXPECT_TRUE(next.Concluded().timings.brief);
+}
+
+}  // namespace
+}  // namespace kb

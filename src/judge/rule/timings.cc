@@ -1,0 +1,84 @@
+#include "judge/rule/timings.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace kb {
+
+bool IsOf(const TimedCalls& round, const std::string& distribution) {
+  return distribution == "stressed" ? round.plan.distribution != "natural" : round.plan.distribution == distribution;
+}
+
+double Timings::CandidateUs(const TimedCalls& round) const {
+  const double clock_us = ClockUs(round);
+  if (!setting.own_process || by_clock) return clock_us;
+  const double above_us = OffsetUncertaintyUs(), below_us = above_us + AroundCallUs();
+  return Refined(round.candidate_event_us, clock_us, below_us, above_us);
+}
+
+double Timings::BaselineUs(const TimedCalls& round) const {
+  return by_clock ? std::min(round.baseline_us, round.baseline_clock_us) : round.baseline_us;
+}
+
+double Timings::OffsetUncertaintyUs() const {
+  if (!setting.own_process) return offset_spread_us + calibration.warming_us;
+  const double differ_us = std::abs(offset_us - reference_offset_us);
+  return std::max(offset_spread_us + reference_spread_us, differ_us) + calibration.own_process_us;
+}
+
+double Timings::AroundCallUs() const {
+  if (!setting.module) return 0;
+  return setting.own_process ? calibration.own_module_us : calibration.module_us;
+}
+
+double Timings::ClockUs(const TimedCalls& round) const {
+  const double least_us = std::min(offset_us, reference_offset_us) - calibration.no_device_us;
+  if (setting.own_process && round.candidate_us < least_us) return round.candidate_us;
+  return WithoutOffset(round.candidate_us, offset_us, calibration.offset_share);
+}
+
+bool Timings::DeviceBound() const {
+  return setting.own_process && undisturbed.launch_us < std::max(calibration.launched_at_once_us, 0.8 * undisturbed.us);
+}
+
+double Timings::UndisturbedUs(const TimedCalls& round) const {
+  const auto slower = slower_inputs.find(round.plan.distribution);
+  return undisturbed.us * (slower == slower_inputs.end() ? 1 : slower->second);
+}
+
+TimedCalls Timings::Read(const std::string& distribution, const CallTimes& baseline) const {
+  TimedCalls times;
+  times.plan.distribution = distribution;
+  times.baseline_us = times.baseline_clock_us = baseline.us;
+  times.baseline_launch_us = baseline.launch_us;
+  times.baseline_event_us = baseline.event_us;
+  times.baseline_gap_us = baseline.gap_us;
+  times.baseline_waited_us = baseline.waited_us;
+  if (!setting.own_process) return times;
+  times.baseline_clock_us = WithoutOffset(baseline.us, reference_offset_us, calibration.offset_share);
+  // Nobody else is in that process.
+  times.baseline_us = baseline.event_us > 0 ? baseline.event_us : times.baseline_clock_us;
+  return times;
+}
+
+TimedCalls Timings::Read(const Round& round) const {
+  TimedCalls times = Read(round.plan.distribution, round.baseline);
+  times.plan = round.plan;
+  times.candidate_us = round.candidate.us;
+  times.candidate_gap_us = round.candidate.gap_us;
+  if (round.baseline.event_us > 0) times.candidate_event_us = round.candidate.event_us;  // else it has no events
+  return times;
+}
+
+void Timings::AddNote(const std::string& note) {
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+}
+
+void Timings::MachineBusy() {
+  no_speedup = "machine_busy";
+  AddNote(
+      "machine_busy: other programs disturbed what is measured before or after the rounds; there is no speedup. End "
+      "them and judge it again");
+}
+
+}  // namespace kb
