@@ -39,6 +39,7 @@ bool WantsColour();
 // `*exit_code` is what main() returns.
 void AddEval(CLI::App* app, int* exit_code);
 void AddRejudge(CLI::App* app, int* exit_code);
+void AddConclude(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
 void AddGenerate(CLI::App* app, int* exit_code);
 void AddTrajectory(CLI::App* app, int* exit_code);

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   kb::cli::AddMatrix(&app, &exit_code);
   kb::cli::AddModelAudit(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
+  kb::cli::AddConclude(&app, &exit_code);
   kb::cli::AddProfile(&app, &exit_code);
   kb::cli::AddPrompt(&app, &exit_code);
   kb::cli::AddCheck(&app, &exit_code);

@@ -6,8 +6,9 @@
 namespace kb {
 namespace {
 
-// 1: the first schema. Blobs are Zstandard frames. An evaluation's `json` is the whole of it without its samples and
-// its candidate's source, which have tables of their own; `created` is ISO 8601 in UTC, so it sorts as text.
+// 1: the first schema. Blobs are Zstandard frames. An evaluation's `json` is the whole of it without its samples,
+// its measurements and its candidate's source, which have tables of their own; `created` is ISO 8601 in UTC, so it
+// sorts as text.
 constexpr char kFirstSchema[] = R"sql(
 CREATE TABLE runs (
   id INTEGER PRIMARY KEY,
@@ -229,7 +230,16 @@ UPDATE jobs SET problem_sha256 = coalesce((SELECT p.sha256 FROM evaluations e JO
   WHERE e.id = jobs.evaluation_id), '');
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts};
+// 6: all that was measured in a trial (docs/reference/measurements.md), a Zstandard frame. Evaluations from before have
+// only what their JSON and their samples tell.
+constexpr char kMeasurements[] = R"sql(
+CREATE TABLE measurements (
+  evaluation_id TEXT PRIMARY KEY REFERENCES evaluations (id) ON DELETE CASCADE,
+  data BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts, kMeasurements};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

@@ -24,8 +24,13 @@ using nlohmann::json;
 namespace {
 
 constexpr char kWhole[] =
-    "SELECT e.json, s.data, c.source FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
+    "SELECT e.json, s.data, c.source, m.data FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
+    "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 LEFT JOIN measurements m ON m.evaluation_id = e.id ";
+constexpr char kWithoutMeasurements[] =
+    "SELECT e.json, s.data, c.source, NULL FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
     "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 ";
+constexpr char kMeasured[] =
+    "SELECT e.json, NULL, NULL, m.data FROM evaluations e LEFT JOIN measurements m ON m.evaluation_id = e.id ";
 
 // JSON is copied and written recursively: a store from elsewhere must not decide how deep.
 Result<json> ParseShallow(std::string_view text) {
@@ -48,7 +53,7 @@ Result<json> ParseShallow(std::string_view text) {
   return json::parse(text);
 }
 
-// The current row of a kWhole query, put together again.
+// The current row of one of these queries, put together again.
 Result<json> ReadWhole(SQLite::Statement& query, size_t limit = kMaxContents) {
   KB_ASSIGN_OR_RETURN(const std::string text, Decompress(Blob(query.getColumn(0)), limit));
   KB_ASSIGN_OR_RETURN(json evaluation, ParseShallow(text));
@@ -58,6 +63,10 @@ Result<json> ReadWhole(SQLite::Statement& query, size_t limit = kMaxContents) {
   }
   if (!query.getColumn(2).isNull()) {
     KB_ASSIGN_OR_RETURN(evaluation["candidate"]["source"], Decompress(Blob(query.getColumn(2)), limit));
+  }
+  if (!query.getColumn(3).isNull()) {
+    KB_ASSIGN_OR_RETURN(const std::string measurements, Decompress(Blob(query.getColumn(3)), limit));
+    KB_ASSIGN_OR_RETURN(evaluation["measurements"], ParseShallow(measurements));
   }
   return evaluation;
 }
@@ -227,7 +236,7 @@ Result<std::vector<json>> Store::Load(const StoreFilter& filter) const {
             "e.sample "
             "ORDER BY e.created DESC, e.sequence DESC) AS age FROM evaluations e JOIN devices d ON d.id = "
             "e.device_id {}) WHERE age = 1) {}",
-            kWhole, kWhere, kNewestFirst));
+            kWithoutMeasurements, kWhere, kNewestFirst));
     BindFilter(query, filter);
     std::vector<json> evaluations;
     while (query.executeStep()) {
@@ -235,6 +244,19 @@ Result<std::vector<json>> Store::Load(const StoreFilter& filter) const {
       evaluations.push_back(std::move(evaluation));
     }
     return evaluations;
+  });
+}
+
+Status Store::EachMeasured(const StoreFilter& filter, const std::function<Status(json)>& take) const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Status {
+    SQLite::Statement query(impl_->database, fmt::format("{} {} ORDER BY e.sequence LIMIT ?4", kMeasured, kWhere));
+    BindFilter(query, filter);
+    while (query.executeStep()) {
+      KB_ASSIGN_OR_RETURN(json evaluation, ReadWhole(query));
+      KB_RETURN_IF_ERROR(take(std::move(evaluation)));
+    }
+    return {};
   });
 }
 

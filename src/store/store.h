@@ -5,6 +5,7 @@
 #define STORE_STORE_H_
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -80,14 +81,19 @@ class Store {
   // candidate_us.
   Result<std::vector<nlohmann::json>> List(const StoreFilter& filter = {}) const;
 
-  // Whole evaluations, newest first: of each problem, size, device, protocol and candidate path only the newest that
-  // the filter lets through.
+  // Evaluations without measurements, newest first: of each problem, size, device, protocol and candidate path only the
+  // newest that the filter lets through.
   Result<std::vector<nlohmann::json>> Load(const StoreFilter& filter = {}) const;
 
   // Of each run, model, sample, problem, size, device (kind and name), protocol (with what flags changed of it) and
   // candidate path the newest that the filter lets through, in the order in which they were stored; the first `limit`
   // of those.
   Result<std::vector<ScoreRow>> Scores(const StoreFilter& filter = {}) const;
+
+  // Gives all evaluations that the filter lets through, in the order in which they were stored, with their measurements
+  // and without samples and sources. The first error of `take` ends it and is returned; the store must not be used
+  // meanwhile.
+  Status EachMeasured(const StoreFilter& filter, const std::function<Status(nlohmann::json)>& take) const;
 
   // Names of all runs, oldest first.
   Result<std::vector<std::string>> Runs() const;

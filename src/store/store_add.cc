@@ -136,6 +136,22 @@ void InsertSamples(SQLite::Database& database, const std::string& id, const json
   insert.exec();
 }
 
+void InsertMeasurements(SQLite::Database& database, const std::string& id, const json& measurements) {
+  SQLite::Statement insert(database, "INSERT INTO measurements (evaluation_id, data) VALUES (?, ?)");
+  insert.bind(1, id);
+  BindBlob(insert, 2, Compress(Dump(measurements)));
+  insert.exec();
+}
+
+// What has a table of its own is taken out; null if it is not there.
+json TakeOut(const char* key, json* evaluation) {
+  const auto found = evaluation->find(key);
+  if (found == evaluation->end() || !found->is_structured()) return nullptr;
+  json part = std::move(*found);
+  evaluation->erase(found);
+  return part;
+}
+
 void InsertBuild(SQLite::Database& database, const std::string& id, const json& evaluation) {
   const std::optional<double> build_us = Number(Object(evaluation, "engine_us"), "build");
   if (!build_us) return;
@@ -208,11 +224,7 @@ Status AddEvaluation(SQLite::Database& database, const json& evaluation) {
       candidate->erase(found);
     }
   }
-  json samples;
-  if (auto found = remainder.find("samples"); found != remainder.end() && found->is_array()) {
-    samples = std::move(*found);
-    remainder.erase(found);
-  }
+  const json samples = TakeOut("samples", &remainder), measurements = TakeOut("measurements", &remainder);
   const std::string id = Text(evaluation, "id");
   if (Stored(database, id)) {
     return Fail(ErrorCode::kStore,
@@ -227,6 +239,7 @@ Status AddEvaluation(SQLite::Database& database, const json& evaluation) {
   if (source) references.source = AddSource(database, Object(evaluation, "candidate"), *source);
   InsertEvaluation(database, evaluation, references, remainder);
   if (samples.is_array()) InsertSamples(database, id, samples);
+  if (measurements.is_object()) InsertMeasurements(database, id, measurements);
   InsertBuild(database, id, evaluation);
   InsertBaseline(database, id, evaluation, references);
   return {};

@@ -48,6 +48,8 @@ constexpr const char* kCopyRun[] = {
     "archive.evaluations UNION SELECT sha256 FROM archive.jobs UNION SELECT source_sha256 FROM archive.answers)",
     "INSERT INTO archive.samples SELECT * FROM main.samples WHERE evaluation_id IN (SELECT id FROM "
     "archive.evaluations)",
+    "INSERT INTO archive.measurements SELECT * FROM main.measurements WHERE evaluation_id IN (SELECT id FROM "
+    "archive.evaluations)",
     "INSERT INTO archive.builds SELECT * FROM main.builds WHERE evaluation_id IN (SELECT id FROM archive.evaluations)",
     "INSERT INTO archive.baselines SELECT * FROM main.baselines WHERE evaluation_id IN (SELECT id FROM "
     "archive.evaluations)",

@@ -91,6 +91,12 @@ class Checker {
     });
   }
 
+  void Measurements() {
+    Each("SELECT evaluation_id, data FROM measurements", [&](SQLite::Statement& row) {
+      Unpack("what was measured for " + row.getColumn(0).getString(), row.getColumn(1));
+    });
+  }
+
   void Sources() {
     Each("SELECT sha256, source FROM candidates", [&](SQLite::Statement& row) {
       const std::string sha256 = row.getColumn(0).getString();
@@ -178,8 +184,8 @@ class Checker {
 
   void Count() {
     for (const char* table :
-         {"evaluations", "samples", "builds", "baselines", "candidates", "problems", "devices", "runs", "jobs",
-          "audits", "measured_baselines", "generations", "requests", "answers", "reviews"}) {
+         {"evaluations", "samples", "measurements", "builds", "baselines", "candidates", "problems", "devices", "runs",
+          "jobs", "audits", "measured_baselines", "generations", "requests", "answers", "reviews"}) {
       health_.rows[table] = database_.execAndGet(fmt::format("SELECT count(*) FROM {}", table)).getInt64();
     }
     Each("SELECT state, count(*) FROM jobs GROUP BY state",

@@ -26,6 +26,7 @@ struct Orphans {
 };
 constexpr Orphans kOrphans[] = {
     {"samples", "evaluation_id NOT IN (SELECT id FROM evaluations)"},
+    {"measurements", "evaluation_id NOT IN (SELECT id FROM evaluations)"},
     {"builds", "evaluation_id NOT IN (SELECT id FROM evaluations)"},
     {"baselines", "evaluation_id NOT IN (SELECT id FROM evaluations)"},
     {"reviews", "evaluation_id NOT IN (SELECT id FROM evaluations)"},

@@ -302,6 +302,15 @@ json Protocol::ToJson() const {
   return out;
 }
 
+Protocol Protocol::FromJson(const std::string& name, const json& keys) {
+  Protocol protocol;
+  protocol.name = name;
+  for (const Entry& entry : Entries()) {
+    if (keys.contains(entry.key.name)) Assign(&protocol, entry, keys.at(entry.key.name));
+  }
+  return protocol;
+}
+
 json Protocol::ToleranceJson() const {
   return {
       {"mode", comparison},       {"atol", atol}, {"rtol", rtol}, {"rtol_rms", rtol_rms}, {"rms_factor", rms_factor},

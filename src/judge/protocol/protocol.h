@@ -88,6 +88,9 @@ struct Protocol {
   // Refuses combinations that cannot be judged.
   Status Validate() const;
   nlohmann::json ToJson() const;
+  // What ToJson() made of a protocol, of this version or an earlier one: keys that are not there have their defaults,
+  // and those that no protocol has any more are left out.
+  static Protocol FromJson(const std::string& name, const nlohmann::json& keys);
   nlohmann::json ToleranceJson() const;  // the keys of the comparison, for the device process
 
   // Every key with one line of help, in the order of a table.
