@@ -4,8 +4,6 @@ An impostor is an answer without the work: zeros, a constant, a copy of an input
 judged correct on the natural inputs and on every input distribution that the problem allows, as `strict` asks.
 """
 
-import time
-
 import torch
 
 from . import trees
@@ -34,18 +32,17 @@ class Audit:
     def __init__(self, problem, judge, names=None):
         self.problem, self.judge = problem, judge
         self.names = names or ["natural", *problem.distributions]
-        self.failures, self.notes, self.worst = [], list(problem.notes), {}
+        self.failures, self.notes, self.worst, self.peak_bytes = [], list(problem.notes), {}, None
         self.drawn = {}
 
     def run(self):
-        start = time.perf_counter()
+        """Sets what it finds."""
         self._reset_peak()
         for check in (self._finite, self._repeats, self._impostors, self._inputs_matter, self._parameters_matter, self._precisions):
             check()
             if self.failures and check is self._finite:
                 break  # what is not finite cannot be judged
-        return {"passes": not self.failures, "failures": self.failures, "notes": self.notes, "worst": self.worst,
-                "seconds": round(time.perf_counter() - start, 3), "peak_bytes": self._peak()}
+        self.peak_bytes = self._peak()
 
     # -- the checks --------------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """How a process in Python talks with the engine."""
 
+import dataclasses
 import json
 import socket
 import struct
@@ -32,7 +33,8 @@ class Channel:
         self._socket.close()
 
     def send(self, body, fds=()):
-        data = json.dumps(body).encode()
+        """`body`: JSON, with objects of dataclasses in it."""
+        data = json.dumps(body, default=dataclasses.asdict).encode()
         data = struct.pack("<I", len(data)) + data
         sent = socket.send_fds(self._socket, [data], list(fds)) if fds else self._socket.send(data)
         self._socket.sendall(data[sent:])

@@ -12,6 +12,8 @@ import time
 import torch
 from torch.utils import cpp_extension
 
+from . import ops
+
 
 class NoDevice(Exception):
     """The device is not there, or this PyTorch cannot use it. The text says what to do."""
@@ -56,11 +58,11 @@ def _rate(n, dtype, device, wait):
 
 
 def build_facts():
-    """What compiling an extension against this torch needs (see judge/build/builder.h)."""
+    """What compiling an extension against this torch needs."""
     standard = re.search(r"'-std=(c\+\+\d+)'", pathlib.Path(cpp_extension.__file__).read_text())
-    return {"version": torch.__version__, "include_paths": cpp_extension.include_paths(),
-            "python_include": sysconfig.get_path("include"), "library_path": cpp_extension.TORCH_LIB_PATH,
-            "standard": standard.group(1) if standard else "c++17", "nvrtc": find_nvrtc(), "libraries": find_libraries()}
+    return ops.BuildFacts(version=torch.__version__, include_paths=cpp_extension.include_paths(),
+                          python_include=sysconfig.get_path("include"), library_path=cpp_extension.TORCH_LIB_PATH,
+                          standard=standard.group(1) if standard else "c++17", nvrtc=find_nvrtc(), libraries=find_libraries())
 
 
 def find_nvrtc():
@@ -79,8 +81,8 @@ def find_cupti():
 
 
 def find_libraries():
-    """What .cu candidates may be linked with: {name: {"include": folder, "files": [path]}}. PyTorch's own first, which the reference
-    uses, else the toolkit's; CUTLASS, which is headers alone, where KERNELBENCH_CUTLASS or CUTLASS_PATH says, or as a package."""
+    """What .cu candidates may be linked with, by name. PyTorch's own first, which the reference uses, else the toolkit's; CUTLASS, which
+    is headers alone, where KERNELBENCH_CUTLASS or CUTLASS_PATH says, or as a package."""
     major = (torch.version.cuda or "").split(".")[0]
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     roots = [root for place in sys.path for root in sorted(glob.glob(f"{place}/nvidia/*"), reverse=True)] + [home]
@@ -91,8 +93,8 @@ def find_libraries():
         folder = next((f"{root}/{lib}" for root in roots for lib in ("lib", "lib64")
                        if all(os.path.exists(f"{root}/{lib}/{file}") for file in files)), None)
         if major and include and folder:
-            found[name] = {"include": include, "files": [f"{folder}/{file}" for file in files]}
+            found[name] = ops.BuildFacts.Library(include=include, files=[f"{folder}/{file}" for file in files])
     named = [os.environ[key] for key in ("KERNELBENCH_CUTLASS", "CUTLASS_PATH") if os.environ.get(key)]
     places = [f"{root}/include" for root in named + [f"{place}/cutlass_library/source" for place in sys.path]]
     cutlass = next((place for place in places if os.path.exists(f"{place}/cutlass/cutlass.h")), None)
-    return {**found, **({"cutlass": {"include": cutlass, "files": []}} if cutlass else {})}
+    return {**found, **({"cutlass": ops.BuildFacts.Library(include=cutlass, files=[])} if cutlass else {})}

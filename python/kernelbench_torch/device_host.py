@@ -26,7 +26,7 @@ from .baselines import Baseline
 from .channel import Channel
 from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
-from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
+from .device_library import PLACED_LATE, PLACED_NOW, encoded, parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
 
@@ -73,13 +73,12 @@ class Host(reference_session.Operations, error_budgets.Operations):
         method = getattr(self, METHODS.get(name, name))
         reply = method(request, fds) if fds else method(request)
         body, shared = reply if isinstance(reply, tuple) else (reply, [])
-        return ops.fields(body), shared
+        return body, shared
 
     def hello(self, _):
-        info = parsed(self.lib.kbd_info(self.device))
-        info["rates"] = multiplication_rates(self.kind)
         profiler = "" if self.kind == "cpu" else find_cupti()
-        return {**info, "torch": torch.__version__, "python": platform.python_version(), "build": build_facts(), "profiler": profiler}
+        return ops.Hello.Reply(**parsed(self.lib.kbd_info(self.device)), rates=multiplication_rates(self.kind), torch=torch.__version__,
+                               python=platform.python_version(), build=build_facts(), profiler=profiler)
 
     def load_problem(self, request):
         key = json.dumps([request.path, request.sha256, request.size, request.precision, request.weight_seeds, request.memory_bytes])
@@ -110,10 +109,11 @@ class Host(reference_session.Operations, error_budgets.Operations):
             raise ProblemError(f"{request.path}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
         self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
                        "parameters": params, "parameters_bytes": params_bytes}
-        return {**self.layout, "fresh": fresh, "roomy": self.has_room(), "structure": problem.structure, "init": init,
-                "output_structure": problem.output_structure, "scalars": trees.numbers(problem.structure),
-                "init_scalars": trees.numbers(init), "weight_seeds": problem.seeds, "distributions": problem.distributions,
-                "construct_on": problem.construct_on, "needs_rng": problem.needs_rng, "may_alias": problem.may_alias, "notes": problem.notes}
+        form = ops.ProblemForm(inputs=inputs, outputs=outputs, parameters=params, structure=problem.structure,
+                               output_structure=problem.output_structure, init=init, scalars=trees.numbers(problem.structure),
+                               init_scalars=trees.numbers(init), may_alias=problem.may_alias, construct_on=problem.construct_on)
+        return ops.LoadProblem.Reply(sha256=request.sha256, form=form, fresh=fresh, roomy=self.has_room(), needs_rng=problem.needs_rng,
+                                     weight_seeds=problem.seeds, distributions=problem.distributions, notes=problem.notes)
 
     def has_room(self):
         """Whether a second runner may wait on the device, or die there: on a GPU that takes half a gigabyte, or more with what it loads."""
@@ -154,12 +154,13 @@ class Host(reference_session.Operations, error_budgets.Operations):
     def audit(self, request):
         """Is the problem fit to be scored (audit.py)? Anchors were asked for before, one for each distribution."""
         self.free_sessions()
-        result = Audit(self.problem, self._judge(request.tolerance)).run()
-        result["worst"] = {what: "inf" if worst == math.inf else worst for what, worst in result["worst"].items()}
-        result["budgets"] = {name: [parsed(self.lib.kbd_budget_info(self.device, b)) if b else None for b in budgets]
-                             for name, (budgets, _) in self.problem.budgets.items()}
+        audit = Audit(self.problem, self._judge(request.tolerance))
+        audit.run()
+        budgets = {name: [parsed(self.lib.kbd_budget_info(self.device, b)) if b else None for b in budgets]
+                   for name, (budgets, _) in self.problem.budgets.items()}
         self.release_memory()
-        return result
+        return ops.Audit.Reply(failures=audit.failures, notes=audit.notes, budgets=budgets, peak_bytes=audit.peak_bytes,
+                               worst={what: "inf" if worst == math.inf else worst for what, worst in audit.worst.items()})
 
     def _worst(self, budget, got, expected, tolerance):
         code, bits, _ = trees.DTYPES[expected.dtype]
@@ -198,7 +199,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
             free = self.problem.free_now()
             self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
-        self.session = self.lib.kbd_session_new(self.device, json.dumps({**self.layout, "without": request.without}).encode())
+        self.session = self.lib.kbd_session_new(self.device, encoded({**self.layout, "without": request.without}))
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request.module, 0, False

@@ -1,6 +1,6 @@
-"""What the engine asks of the device process: the requests of src/wire/ops.h and, where Python writes an answer out, its Reply."""
+"""What the engine asks of the device process: the requests of src/wire/ops.h and, where Python writes an answer out, its Reply. What
+their fields mean stands there."""
 
-import dataclasses
 from dataclasses import dataclass
 
 REQUESTS = {}  # by the name of the operation
@@ -20,19 +20,83 @@ def request(message):
     return name, REQUESTS[name](**fields)
 
 
-def fields(reply):
-    """A reply as JSON takes it. What the device library answered, or an audit, is a dict already."""
-    return vars(reply) if dataclasses.is_dataclass(reply) else reply
-
-
 @dataclass
 class Nothing:
     pass
 
 
+@dataclass
+class BuildFacts:
+    version: str
+    python_include: str
+    library_path: str
+    standard: str
+    nvrtc: str
+    include_paths: list
+    libraries: dict
+
+    @dataclass
+    class Library:
+        include: str
+        files: list
+
+
+@dataclass
+class DeviceFacts:
+    name: str
+    flush: str
+    torch: str
+    python: str
+    cores: int
+    last_level_cache: int
+    copy_gb_s: float
+    rates: dict
+    profiler: str
+    build: BuildFacts
+    compute_capability: str = ""
+    cuda: str = ""
+    memory: int = 0
+
+
 @operation("hello")
 class Hello:
-    pass
+    Reply = DeviceFacts
+
+
+@dataclass
+class Tensor:
+    dtype: tuple
+    shape: list
+    strides: list
+    offset: int
+    bytes: int
+    name: str = ""
+
+
+@dataclass
+class ProblemForm:
+    inputs: list
+    outputs: list
+    parameters: list
+    structure: dict
+    output_structure: dict
+    init: dict
+    scalars: list
+    init_scalars: list
+    may_alias: bool
+    construct_on: str
+
+
+@dataclass
+class Problem:
+    sha256: str
+    form: ProblemForm
+    fresh: bool
+    roomy: bool
+    needs_rng: bool
+    weight_seeds: list
+    distributions: list
+    notes: list
 
 
 @operation("problem")
@@ -44,6 +108,8 @@ class LoadProblem:
     weight_seeds: list
     memory_bytes: int
     figures: dict
+
+    Reply = Problem
 
 
 @operation("init_values")
@@ -93,9 +159,20 @@ class Impostors:
         passing: list
 
 
+@dataclass
+class AuditReport:
+    failures: list
+    notes: list
+    worst: dict
+    budgets: dict
+    peak_bytes: int | None
+
+
 @operation("audit")
 class Audit:
     tolerance: dict
+
+    Reply = AuditReport
 
 
 @operation("make_baseline")

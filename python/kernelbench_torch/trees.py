@@ -6,6 +6,8 @@ import sys
 
 import torch
 
+from . import ops
+
 # DLPack type codes, as in kernelbench/kernel.h.
 _INT, _UINT, _FLOAT, _BFLOAT, _COMPLEX, _BOOL, _E4M3FN, _E5M2 = 0, 1, 2, 4, 5, 6, 10, 12
 
@@ -190,12 +192,12 @@ PAGE = 4096
 def layout(tensors, names=None):
     """Places tensors in one shared segment, each on pages of its own with a guard page behind it.
 
-    Returns the specs (dtype, shape, strides, offset and bytes of each) and the size of the segment in bytes.
+    Returns what each is and where (ops.Tensor), and the size of the segment in bytes.
     """
     specs, offset = [], 0
     for index, tensor in enumerate(tensors):
         size = tensor.numel() * tensor.element_size()
-        specs.append({"dtype": DTYPES[tensor.dtype], "shape": list(tensor.shape), "strides": list(tensor.stride()),
-                      "offset": offset, "bytes": size, **({"name": names[index]} if names else {})})
+        specs.append(ops.Tensor(dtype=DTYPES[tensor.dtype], shape=list(tensor.shape), strides=list(tensor.stride()),
+                                offset=offset, bytes=size, name=names[index] if names else ""))
         offset += (size + PAGE - 1) // PAGE * PAGE + PAGE
     return specs, offset

@@ -118,19 +118,25 @@ int ShowSource(const ProblemFlags& flags) {
   return kAllCorrect;
 }
 
-std::string Tensors(const json& specs) {
+std::string Tensors(const std::vector<ops::Tensor>& tensors) {
   std::string text;
-  for (const json& spec : specs) {
-    const auto dtype = spec.at("dtype").get<std::vector<int>>();
+  for (const ops::Tensor& tensor : tensors) {
     constexpr const char* kCodes[] = {"int", "uint", "float",         "?", "bfloat",     "complex", "bool", "?",
                                       "?",   "?",    "float8_e4m3fn", "?", "float8_e5m2"};
     std::string shape;
-    for (const json& extent : spec.at("shape"))
-      shape += (shape.empty() ? "" : "x") + std::to_string(extent.get<int64_t>());
-    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : ", ", kCodes[dtype[0]],
-                        dtype[0] >= 6 ? "" : std::to_string(dtype[1]), shape);
+    for (const int64_t extent : tensor.shape) shape += (shape.empty() ? "" : "x") + std::to_string(extent);
+    text += fmt::format("{}{}{}[{}]", text.empty() ? "" : ", ", kCodes[tensor.dtype[0]],
+                        tensor.dtype[0] >= 6 ? "" : std::to_string(tensor.dtype[1]), shape);
   }
   return text.empty() ? "none" : text;
+}
+
+json TensorsJson(const std::vector<ops::Tensor>& tensors) {
+  json all = tensors;
+  for (json& tensor : all) {
+    if (tensor.at("name") == "") tensor.erase("name");
+  }
+  return all;
 }
 
 int Validate(const ProblemFlags& flags) {
@@ -152,15 +158,15 @@ int Validate(const ProblemFlags& flags) {
     if (flags.json) {
       fmt::print("{}\n", json{{"name", problem.file.name},
                               {"size", size},
-                              {"inputs", found->at("inputs")},
-                              {"outputs", found->at("outputs")},
-                              {"parameters", found->at("parameters")},
-                              {"notes", found->at("notes")}}
+                              {"inputs", TensorsJson(found->form.inputs)},
+                              {"outputs", TensorsJson(found->form.outputs)},
+                              {"parameters", TensorsJson(found->form.parameters)},
+                              {"notes", found->notes}}
                              .dump());
     } else {
       fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name, size,
-                 Tensors(found->at("inputs")), Tensors(found->at("outputs")), Tensors(found->at("parameters")));
-      for (const json& note : found->at("notes")) fmt::print("  note        {}\n", note.get<std::string>());
+                 Tensors(found->form.inputs), Tensors(found->form.outputs), Tensors(found->form.parameters));
+      for (const std::string& note : found->notes) fmt::print("  note        {}\n", note);
     }
     std::fflush(stdout);
   }

@@ -212,20 +212,19 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   std::vector<RunnerNeeds> runners = {NeedsOf(request)};
   runners.insert(runners.end(), ahead.begin(), ahead.end());
   ForeseeRunners(runners, roomy_);
-  evaluation.device_info = device_->info();
-  for (const char* own : {"build", "profiler"}) evaluation.device_info.erase(own);
+  evaluation.device_info = device_->facts().Info();
   if (options_.device == "cpu") AwaitDeath(&times);  // its memory must be back before what this one may take is planned
-  KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
-  evaluation.problem_sha256 = problem.at("sha256");
+  KB_ASSIGN_OR_RETURN(const ops::Problem problem, LoadProblem(request.problem, request.size, request.protocol, &times));
+  evaluation.problem_sha256 = problem.sha256;
   // Without namespaces a candidate could reach those of its user that wait for others.
-  roomy_ = problem.at("roomy") && sandbox_.isolation() == Isolation::kNamespaces;
+  roomy_ = problem.roomy && sandbox_.isolation() == Isolation::kNamespaces;
   if (wants_reference && roomy_ && !reference_) {
     runners.insert(runners.begin(), {CandidateKind::kModule, request.protocol.memory_gb});
   }
   ForeseeRunners(runners, roomy_);
   evaluation.figures = MeasuredFigures(request.problem.path, request.problem.name, request.size);
-  for (const json& note : problem.at("notes")) evaluation.measured.AddNote(note);
-  if (problem.at("needs_rng") && request.candidate.kind == CandidateKind::kNative) {
+  for (const std::string& note : problem.notes) evaluation.measured.AddNote(note);
+  if (problem.needs_rng && request.candidate.kind == CandidateKind::kNative) {
     return Reject(std::move(evaluation), Verdict::kNotRun,
                   "the answer depends on torch's random generator, which a native candidate has not; write a module");
   }
@@ -240,7 +239,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
   // The last candidate's memory must be back here at the latest. On a GPU with room for both it dies while nothing but
   // kernels is needed: they run on, while the driver keeps waiting who takes or frees memory.
-  if (!roomy_ || problem.at("fresh")) AwaitDeath(&times);
+  if (!roomy_ || problem.fresh) AwaitDeath(&times);
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request, problem, &evaluation));
@@ -347,7 +346,7 @@ Result<SessionFds> Evaluator::ShareMemory(bool beside, StepTimes* times) {
   return session;
 }
 
-Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const json& problem,
+Result<std::unique_ptr<RunnerProcess>> Evaluator::StartRunner(const Request& request, const ops::Problem& problem,
                                                               const Built& built, bool own_process, StepTimes* times) {
   KB_ASSIGN_OR_RETURN(const SessionFds session, ShareMemory(own_process, times));
   const int64_t start = NowNs();
@@ -370,14 +369,14 @@ Result<Ending> Evaluator::LeftNoMemory(const Error& error) {
   return ending;
 }
 
-Status Evaluator::Load(const json& problem, Rounds* rounds, Evaluation* evaluation) {
+Status Evaluator::Load(const ops::Problem& problem, Rounds* rounds, Evaluation* evaluation) {
   Measurements& measured = evaluation->measured;
   KB_ASSIGN_OR_RETURN(auto loaded, rounds->Ring(CallKind::kLoad, 0));
   if (auto* ending = std::get_if<Ending>(&loaded)) {
     measured.ending = std::move(*ending);
     return {};
   }
-  KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.at("weight_seeds").at(0)));
+  KB_ASSIGN_OR_RETURN(auto prepared, rounds->Ring(CallKind::kPrepare, problem.weight_seeds.front()));
   if (auto* ending = std::get_if<Ending>(&prepared)) {
     measured.ending = std::move(*ending);
     return {};

@@ -91,7 +91,7 @@ class Evaluator {
   Result<Evaluation> Charge(const Request& request, const Error& error);
 
   // Loads a problem as an evaluation would and describes it: inputs, outputs, parameters, notes.
-  Result<nlohmann::json> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  Result<ops::Problem> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
 
   // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
@@ -104,7 +104,7 @@ class Evaluator {
   // What the GPU's counters tell of the candidate's `kernels` (rows of a profile) in another call, by Nsight Compute:
   // {"kernels": as in profile/counters.h, "why": there are none; or ""}. The candidate should have been judged.
   Result<nlohmann::json> ReadCounters(const Request& request, const nlohmann::json& kernels);
-  // What the device process told about its device; it is started if it does not run.
+  // The device as results tell of it (device_info); the device process is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
 
   const Installation& installation() const { return installation_; }
@@ -159,15 +159,15 @@ class Evaluator {
   Status CanTime(const Protocol& protocol) const;
   // Starts what does not run: the device process, and for modules the zygote.
   Status EnsureServices(bool needs_zygote);
-  Result<nlohmann::json> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
-                                     StepTimes* times);
-  Result<Built> Build(const Request& request, const nlohmann::json& problem);
+  Result<ops::Problem> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                   StepTimes* times);
+  Result<Built> Build(const Request& request, const ops::Problem& problem);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& init);
   // What every process is told that will hold a candidate, before there is one, and with one.
   nlohmann::json WorkerSpec(double memory_gb) const;
-  nlohmann::json CandidateSpec(const Request& request, const nlohmann::json& problem) const;
+  nlohmann::json CandidateSpec(const Request& request, const ops::Problem& problem) const;
   // What the module compiles at its first call; not ok if that is nothing, for the runner will meet what went wrong.
-  Result<BuildResult> FirstCall(const Request& request, const nlohmann::json& problem, const Built& built,
+  Result<BuildResult> FirstCall(const Request& request, const ops::Problem& problem, const Built& built,
                                 const CompileLimits& limits);
   // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
   // others, or the first alone.
@@ -175,8 +175,8 @@ class Evaluator {
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   Status AwaitRunner(WaitingRunner* waiting);
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
-  Status TellRunner(const Request& request, const nlohmann::json& problem, const Built& built,
-                    const SessionFds& session, bool own_process, RunnerProcess* runner) const;
+  Status TellRunner(const Request& request, const ops::Problem& problem, const Built& built, const SessionFds& session,
+                    bool own_process, RunnerProcess* runner) const;
   // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
   //
   // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
@@ -185,12 +185,12 @@ class Evaluator {
   // inputs.
   Result<SessionFds> ShareMemory(bool beside, StepTimes* times);
   // A runner of this candidate's own, which shares the session's memory and does not hold the candidate yet.
-  Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const nlohmann::json& problem,
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const Request& request, const ops::Problem& problem,
                                                      const Built& built, bool own_process, StepTimes* times);
   // On a GPU: has the reference run in a process of its own, which serves every evaluation with this problem and
   // baseline. False where it is timed in the device process: for protocols that believe events, for baselines that are
   // compiled, and where the device has no room for both.
-  Result<bool> StartReference(const Request& request, const nlohmann::json& problem, StepTimes* times);
+  Result<bool> StartReference(const Request& request, const ops::Problem& problem, StepTimes* times);
   bool WantsReference(const Protocol& protocol) const;
   // What its empty calls take longer than their events say: once a process.
   Status MeasureReference(Rounds* rounds, Evaluation* evaluation);
@@ -201,8 +201,8 @@ class Evaluator {
   Result<Ending> LeftNoMemory(const Error& error);
 
   // The trial: fills evaluation->measured, and decides nothing (rule/rule.h).
-  TrialSetting SettingOf(const Request& request, const nlohmann::json& problem, bool own_process) const;
-  void BeginTrial(const Request& request, const nlohmann::json& problem, bool own_process, Evaluation* evaluation);
+  TrialSetting SettingOf(const Request& request, const ops::Problem& problem, bool own_process) const;
+  void BeginTrial(const Request& request, const ops::Problem& problem, bool own_process, Evaluation* evaluation);
   // Makes all calls that the rule wants of a stage.
   Status Measure(Stage stage, Rounds* rounds, Evaluation* evaluation);
   Status MeasureOnce(Stage stage, const Wanted& wanted, Rounds* rounds, Evaluation* evaluation);
@@ -210,9 +210,9 @@ class Evaluator {
   Status MeasureRound(const RoundPlan& plan, Rounds* rounds, Evaluation* evaluation);
   // For the next evaluation with the same baseline.
   void KeepFor(const Evaluation& evaluation);
-  Status Load(const nlohmann::json& problem, Rounds* rounds, Evaluation* evaluation);
-  Status AnchorBudgets(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
-  Status TellWhoPasses(const Request& request, const nlohmann::json& problem, Evaluation* evaluation);
+  Status Load(const ops::Problem& problem, Rounds* rounds, Evaluation* evaluation);
+  Status AnchorBudgets(const Request& request, const ops::Problem& problem, Evaluation* evaluation);
+  Status TellWhoPasses(const Request& request, const ops::Problem& problem, Evaluation* evaluation);
   // How far off a wrong candidate is on inputs of the other distributions, too.
   Status CompareElsewhere(Rounds* rounds, Evaluation* evaluation);
   Status FindAuthorship(const Request& request, const Built& built, Rounds* rounds, Evaluation* evaluation);

@@ -13,7 +13,7 @@ namespace kb {
 using nlohmann::json;
 
 // A fixed tolerance refuses nothing where all answers are small, or hardly differ: then the result says so.
-Status Evaluator::TellWhoPasses(const Request& request, const json& problem, Evaluation* evaluation) {
+Status Evaluator::TellWhoPasses(const Request& request, const ops::Problem& problem, Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(8e3 * protocol.reference_timeout_s));
   const std::vector<std::string> distributions = DistributionsOf(SettingOf(request, problem, false), protocol);
@@ -27,7 +27,7 @@ Status Evaluator::TellWhoPasses(const Request& request, const json& problem, Eva
   return {};
 }
 
-Status Evaluator::AnchorBudgets(const Request& request, const json& problem, Evaluation* evaluation) {
+Status Evaluator::AnchorBudgets(const Request& request, const ops::Problem& problem, Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   if (protocol.comparison == "allclose") return TellWhoPasses(request, problem, evaluation);
   if (protocol.anchor_rounds == 0) return {};

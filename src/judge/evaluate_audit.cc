@@ -10,19 +10,18 @@ using nlohmann::json;
 
 Result<json> Evaluator::DeviceInfo() {
   KB_RETURN_IF_ERROR(EnsureServices(false));
-  return device_->info();
+  return device_->facts().Info();
 }
 
 Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   StepTimes times;
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(EnsureServices(false));
-  KB_ASSIGN_OR_RETURN(const json loaded, LoadProblem(problem, size, protocol, &times));
+  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, LoadProblem(problem, size, protocol, &times));
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(8e3 * protocol.reference_timeout_s));
-  json distributions = json::array({"natural"});
-  for (const json& name : loaded.at("distributions")) distributions.push_back(name);
-  json failures = json::array();
-  for (const json& name : distributions) {
+  std::vector<std::string> distributions = {"natural"}, failures;
+  distributions.insert(distributions.end(), loaded.distributions.begin(), loaded.distributions.end());
+  for (const std::string& name : distributions) {
     KB_ASSIGN_OR_RETURN(const auto reply, device_->Ask(ops::Anchor{.distribution = name,
                                                                    .rounds = protocol.anchor_rounds,
                                                                    .tolerance = protocol.ToleranceJson()},
@@ -31,19 +30,20 @@ Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::stri
       failures.push_back(
           fmt::format("on {} inputs the reference is further from fp64 than a tenth of its output's "
                       "standard deviation",
-                      name.get<std::string>()));
+                      name));
     }
   }
-  KB_ASSIGN_OR_RETURN(json audit, device_->Ask(ops::Audit{.tolerance = protocol.ToleranceJson()}, timeout));
-  for (const json& failure : audit.at("failures")) failures.push_back(failure);
+  KB_ASSIGN_OR_RETURN(const auto report, device_->Ask(ops::Audit{.tolerance = protocol.ToleranceJson()}, timeout));
+  failures.insert(failures.end(), report.failures.begin(), report.failures.end());
+  json audit = report;
   audit["failures"] = failures;
   audit["passes"] = failures.empty();
   audit["problem"] = problem.name;
-  audit["sha256"] = loaded.at("sha256");
+  audit["sha256"] = loaded.sha256;
   audit["size"] = size;
   audit["precision"] = protocol.precision;
-  audit["device"] = device_->info().at("name");
-  audit["torch"] = device_->info().at("torch");
+  audit["device"] = device_->facts().name;
+  audit["torch"] = device_->facts().torch;
   audit["seconds"] = static_cast<double>(NowNs() - start) / 1e9;
   return audit;
 }

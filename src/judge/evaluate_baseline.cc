@@ -94,7 +94,7 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   KB_RETURN_IF_ERROR(CanTime(protocol));
   StepTimes times;
   KB_RETURN_IF_ERROR(EnsureServices(WantsReference(protocol)));
-  KB_ASSIGN_OR_RETURN(const json loaded, LoadProblem(problem, size, protocol, &times));
+  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, LoadProblem(problem, size, protocol, &times));
   // Nothing is shared with anybody: outputs stay where the reference puts them, as beside a native candidate.
   KB_ASSIGN_OR_RETURN(const bool made, OpenSession(false, protocol, &times));
   Rounds rounds(&*device_, protocol, &times);
@@ -117,21 +117,20 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   KB_ASSIGN_OR_RETURN(const auto read, device_->Ask(ops::Clocks(), std::chrono::seconds(60)));
   KB_RETURN_IF_ERROR(device_->Ask(ops::EndSession(), std::chrono::seconds(60)));
 
-  const json& info = device_->info();
+  const ops::DeviceFacts& facts = device_->facts();
   json baseline = {
       {"origin", "measured"},
       {"problem", problem.name},
-      {"sha256", loaded.at("sha256")},
+      {"sha256", loaded.sha256},
       {"size", size},
       {"precision", protocol.precision},
       {"kind", protocol.baseline},
       {"device", options_.device},
-      {"device_info",
-       {{"name", info.at("name")}, {"cores", info.at("cores")}, {"torch", info.at("torch")}, {"clocks", read.clocks}}},
+      {"device_info", {{"name", facts.name}, {"cores", facts.cores}, {"torch", facts.torch}, {"clocks", read.clocks}}},
       {"protocol", protocol.name},
       {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
       {"created", UtcNow(kIso8601)},
-      {"notes", loaded.at("notes")}};
+      {"notes", loaded.notes}};
   AddFigures(*calls, protocol, &baseline);
   return baseline;
 }

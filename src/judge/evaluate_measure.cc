@@ -18,39 +18,39 @@ namespace {
 using nlohmann::json;
 
 // Which baseline it is, and how it is called.
-std::string BaselineKey(const Request& request, const json& problem, bool own_process) {
+std::string BaselineKey(const Request& request, const ops::Problem& problem, bool own_process) {
   const Protocol& protocol = request.protocol;
   const bool module = request.candidate.kind == CandidateKind::kModule;
-  return fmt::format("{} {} {} {} {} {}", problem.at("sha256").get<std::string>(), request.size, protocol.precision,
+  return fmt::format("{} {} {} {} {} {}", problem.sha256, request.size, protocol.precision,
                      protocol.baseline, protocol.timing,
                      own_process ? "own process"
                      : module    ? "module"
                                  : "native");
 }
 
-double BytesOf(const json& tensors) {
+double BytesOf(const std::vector<ops::Tensor>& tensors) {
   double bytes = 0;
-  for (const json& tensor : tensors) bytes += tensor.at("bytes").get<double>();
+  for (const ops::Tensor& tensor : tensors) bytes += static_cast<double>(tensor.bytes);
   return bytes;
 }
 
 }  // namespace
 
 // Without the barrier "stress-inputs" the natural distribution is all there is.
-TrialSetting Evaluator::SettingOf(const Request& request, const json& problem, bool own_process) const {
+TrialSetting Evaluator::SettingOf(const Request& request, const ops::Problem& problem, bool own_process) const {
   TrialSetting setting{.device = options_.device,
                        .module = request.candidate.kind == CandidateKind::kModule,
                        .own_process = own_process,
-                       .copy_gb_s = device_->info().value("copy_gb_s", 0.0),
-                       .input_bytes = BytesOf(problem.at("inputs")),
-                       .output_bytes = BytesOf(problem.at("outputs")),
-                       .weight_sets = static_cast<int>(problem.at("weight_seeds").size())};
-  if (!options_.without.contains("stress-inputs")) setting.distributions = problem.at("distributions");
+                       .copy_gb_s = device_->info().copy_gb_s,
+                       .input_bytes = BytesOf(problem.form.inputs),
+                       .output_bytes = BytesOf(problem.form.outputs),
+                       .weight_sets = static_cast<int>(problem.weight_seeds.size())};
+  if (!options_.without.contains("stress-inputs")) setting.distributions = problem.distributions;
   return setting;
 }
 
 // What evaluations before found out about this baseline serves again.
-void Evaluator::BeginTrial(const Request& request, const json& problem, bool own_process, Evaluation* evaluation) {
+void Evaluator::BeginTrial(const Request& request, const ops::Problem& problem, bool own_process, Evaluation* evaluation) {
   Measurements& measured = evaluation->measured;
   evaluation->tried = true;
   measured.setting = SettingOf(request, problem, own_process);

@@ -20,7 +20,7 @@ bool Evaluator::WantsReference(const Protocol& protocol) const {
   return options_.device != "cpu" && protocol.measure && !protocol.TimedByEvents() && plain;
 }
 
-Result<bool> Evaluator::StartReference(const Request& request, const json& problem, StepTimes* times) {
+Result<bool> Evaluator::StartReference(const Request& request, const ops::Problem& problem, StepTimes* times) {
   const Protocol& protocol = request.protocol;
   if (!WantsReference(protocol)) return false;
   // Without offsets it was started on a busy machine: they are of a process that has not called forward.
@@ -56,7 +56,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const json& probl
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
     KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
   }
-  const uint64_t seed = problem.at("weight_seeds").at(0);
+  const uint64_t seed = problem.weight_seeds.front();
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kPrepare, seed));
   (*times)["reference"] += static_cast<double>(NowNs() - start) / 1e3;
   return true;

@@ -50,10 +50,10 @@ void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all)
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds& needs) {
   json spec = WorkerSpec(needs.memory_gb);
-  const std::string profiler = device_->info().value("profiler", "");
+  const std::string& profiler = device_->facts().profiler;
   spec["profiler"] = profiler;
   // Folders that a runner must see: of the profiler, and of libraries that a native candidate is linked with.
-  spec["folders"] = FoldersOf(CudaLibrariesOf(device_->info().at("build").at("libraries")));
+  spec["folders"] = FoldersOf(device_->facts().build.libraries);
   if (!profiler.empty()) spec["folders"].push_back(std::filesystem::path(profiler).parent_path().string());
   if (json& readable = spec["confinement"]["readable"]; !readable.empty()) {
     readable.insert(readable.end(), spec["folders"].begin(), spec["folders"].end());
@@ -92,20 +92,17 @@ json Evaluator::WorkerSpec(double memory_gb) const {
           {"confinement", sandbox_.Confinement(Gigabytes(memory_gb))}};
 }
 
-json Evaluator::CandidateSpec(const Request& request, const json& problem) const {
+json Evaluator::CandidateSpec(const Request& request, const ops::Problem& problem) const {
   json spec = WorkerSpec(request.protocol.memory_gb);
   spec["precision"] = request.protocol.precision;
-  for (const char* key : {"inputs", "outputs", "parameters", "structure", "output_structure", "init", "scalars",
-                          "init_scalars", "may_alias", "construct_on"}) {
-    spec[key] = problem.at(key);
-  }
+  spec.update(json(problem.form));
   return spec;
 }
 
-Status Evaluator::TellRunner(const Request& request, const json& problem, const Built& built, const SessionFds& session,
-                             bool own_process, RunnerProcess* runner) const {
+Status Evaluator::TellRunner(const Request& request, const ops::Problem& problem, const Built& built,
+                             const SessionFds& session, bool own_process, RunnerProcess* runner) const {
   json spec = CandidateSpec(request, problem);
-  spec["profiler"] = device_->info().value("profiler", "");
+  spec["profiler"] = device_->facts().profiler;
   spec["events"] = own_process || request.protocol.TimedByEvents();
   spec["waits"] = !own_process;  // or launches hide, on both sides
   spec["reference"] = false;

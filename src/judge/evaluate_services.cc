@@ -68,16 +68,14 @@ bool CompilesWhenCalled(const Candidate& candidate) {
 
 constexpr size_t kMostCompiledBytes = size_t{256} << 20;
 
-TorchBuildFacts BuildFactsOf(const json& device_info) {
-  const json& facts = device_info.at("build");
-  return {facts.at("version"),      facts.at("include_paths"), facts.at("python_include"),
-          facts.at("library_path"), facts.at("standard"),      device_info.value("compute_capability", "")};
+TorchBuildFacts TorchFactsOf(const ops::DeviceFacts& device) {
+  const ops::BuildFacts& build = device.build;
+  return {build.version,      build.include_paths, build.python_include,
+          build.library_path, build.standard,      device.compute_capability};
 }
 
-GpuBuildFacts GpuFactsOf(const json& device_info) {
-  const json& facts = device_info.at("build");
-  return {device_info.value("compute_capability", ""), facts.at("nvrtc").get<std::string>(),
-          CudaLibrariesOf(facts.at("libraries"))};
+GpuBuildFacts GpuFactsOf(const ops::DeviceFacts& device) {
+  return {device.compute_capability, device.build.nvrtc, device.build.libraries};
 }
 
 // What a library does is not a candidate's own, and some protocols count nothing else. Empty: nothing to object to.
@@ -135,8 +133,8 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
   return needs_device ? device_->AwaitReady() : Status();
 }
 
-Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
-                                    StepTimes* times) {
+Result<ops::Problem> Evaluator::LoadProblem(const ProblemFile& problem, const std::string& size,
+                                            const Protocol& protocol, StepTimes* times) {
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
   std::vector<uint64_t> seeds;
@@ -168,14 +166,14 @@ Result<json> Evaluator::LoadProblem(const ProblemFile& problem, const std::strin
     waiting_.clear();
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }
-  KB_ASSIGN_OR_RETURN(json loaded, std::move(answer));
-  if (loaded.at("fresh")) kept_.alone.clear();
-  loaded["sha256"] = sha256;
+  KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
+  if (loaded.fresh) kept_.alone.clear();
   (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
   return loaded;
 }
 
-Result<json> Evaluator::DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
+Result<ops::Problem> Evaluator::DescribeProblem(const ProblemFile& problem, const std::string& size,
+                                                const Protocol& protocol) {
   StepTimes times;
   KB_RETURN_IF_ERROR(EnsureServices(false));
   return LoadProblem(problem, size, protocol, &times);
@@ -191,7 +189,7 @@ Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request
   return ReadCapture(captured);
 }
 
-Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& problem) {
+Result<Evaluator::Built> Evaluator::Build(const Request& request, const ops::Problem& problem) {
   Built built;
   const CompileLimits limits = LimitsOf(request.protocol, options_);
   const auto add = [&](BuildResult result) {
@@ -207,14 +205,14 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
   if (request.candidate.kind == CandidateKind::kNative) {
     BuildResult result{.log = RefusedLibraries(request)};
     if (result.log.empty()) {
-      KB_ASSIGN_OR_RETURN(result, builder_->BuildNative(request.candidate, GpuFactsOf(device_->info()), limits));
+      KB_ASSIGN_OR_RETURN(result, builder_->BuildNative(request.candidate, GpuFactsOf(device_->facts()), limits));
     }
     add(result);
     built.kernel = result.artifact;
     return built;
   }
-  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem.at("init")));
-  const TorchBuildFacts torch = BuildFactsOf(device_->info());
+  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request, problem.form.init));
+  const TorchBuildFacts torch = TorchFactsOf(device_->facts());
   for (const ExtensionRequest& extension : wanted) {
     Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
                     extension.description.at("name").get<std::string>()));
@@ -234,7 +232,7 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const json& pr
 }
 
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
-Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& problem, const Built& built,
+Result<BuildResult> Evaluator::FirstCall(const Request& request, const ops::Problem& problem, const Built& built,
                                          const CompileLimits& limits) {
   json spec = CandidateSpec(request, problem);
   spec.erase("confinement");
@@ -242,7 +240,7 @@ Result<BuildResult> Evaluator::FirstCall(const Request& request, const json& pro
   spec["extensions"] = spec["extension_files"] = json::array();
   CompileJob job;
   KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation_.python / "kernelbench_torch" / "first_call.py"));
-  std::vector<std::string> identity = {std::move(maker), device_->info().at("torch"), device_->info().at("name")};
+  std::vector<std::string> identity = {std::move(maker), device_->facts().torch, device_->facts().name};
   for (const auto& [key, name, file] : built.extensions) {
     const std::string copy = fmt::format("extension{}.so", spec["extensions"].size());
     spec["extensions"].push_back({key, name});
@@ -272,7 +270,7 @@ std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& reque
   if (request.candidate.kind == CandidateKind::kNative) {
     // For a GPU it must be known which one, so the device process comes first.
     if (request.candidate.path.extension() == ".cu" && !EnsureServices(false)) return {};
-    const GpuBuildFacts gpu = device_ ? GpuFactsOf(device_->info()) : GpuBuildFacts();
+    const GpuBuildFacts gpu = device_ ? GpuFactsOf(device_->facts()) : GpuBuildFacts();
     const std::string key = request.candidate.path.extension().string() + request.candidate.sha256;
     return {{key, [this, candidate = request.candidate, limits, gpu] {
                (void)builder_->BuildNative(candidate, gpu, limits);
@@ -285,7 +283,7 @@ std::vector<Evaluator::Compilation> Evaluator::Compilations(const Request& reque
   const auto wanted = values ? CaptureExtensions(request, values->init) : tl::make_unexpected(values.error());
   if (!wanted) return {};
   std::vector<Compilation> compilations;
-  const TorchBuildFacts torch = BuildFactsOf(device_->info());
+  const TorchBuildFacts torch = TorchFactsOf(device_->facts());
   for (const ExtensionRequest& extension : *wanted) {
     compilations.push_back({extension.key, [this, extension, torch, limits] {
                               (void)builder_->BuildExtension(extension, torch, limits);

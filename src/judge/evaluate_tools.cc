@@ -65,7 +65,7 @@ std::chrono::milliseconds Patience(const Protocol& protocol) {
 Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request, ToolRun* run) {
   StepTimes times;
   KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
-  KB_ASSIGN_OR_RETURN(const json problem, LoadProblem(request.problem, request.size, request.protocol, &times));
+  KB_ASSIGN_OR_RETURN(const ops::Problem problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   KB_ASSIGN_OR_RETURN(Built built, Build(request, problem));
   if (!built.failure.empty()) return std::optional(std::move(built));
   run->spec = CandidateSpec(request, problem);
@@ -76,7 +76,7 @@ Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request
     run->spec["extensions"].push_back({key, name});
     run->extensions.push_back(file);
   }
-  run->folders = FoldersOf(CudaLibrariesOf(device_->info().at("build").at("libraries")));
+  run->folders = FoldersOf(device_->facts().build.libraries);
   run->kernel = built.kernel;
   run->first_call = built.first_call;
   run->holds = std::move(built.holds);

@@ -6,7 +6,9 @@
 #ifndef WIRE_OPS_H_
 #define WIRE_OPS_H_
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
@@ -40,15 +42,87 @@ struct Nothing {
 
 // --- The process and its problem ---
 
+// What an extension is compiled against, by its paths.
+struct BuildFacts {
+  struct Library {
+    std::string include;             // folder of its headers
+    std::vector<std::string> files;  // what to link; none: it is headers alone
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Library, include, files)
+  };
+  std::string version, python_include, library_path;
+  std::string standard;  // "c++20"
+  std::string nvrtc;     // PyTorch's; may be empty
+  std::vector<std::string> include_paths;
+  std::map<std::string, Library> libraries;  // "cublas", "cudnn", "cutlass": those that .cu candidates may call
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(BuildFacts, version, python_include, library_path, standard, nvrtc, include_paths,
+                                 libraries)
+};
+
+// What a device is, and what was measured on it (device_info in docs/evaluation.md).
+struct DeviceFacts {
+  std::string name, flush, torch, python;
+  int cores = 0;
+  uint64_t last_level_cache = 0;
+  double copy_gb_s = 0;                  // GB/s
+  Json rates;                            // TFLOP/s, by precision
+  std::string compute_capability, cuda;  // "9.0", "12.8"; empty on the CPU
+  uint64_t memory = 0;                   // 0 on the CPU
+  std::string profiler;                  // CUPTI's path, or empty
+  BuildFacts build;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(DeviceFacts, name, flush, torch, python, cores, last_level_cache, copy_gb_s, rates,
+                                 compute_capability, cuda, memory, profiler, build)
+
+  // As results hold it: without what is only needed here, or is not known of a CPU.
+  Json Info() const {
+    Json info = *this;
+    for (const char* own : {"build", "profiler"}) info.erase(own);
+    if (!compute_capability.empty()) return info;
+    for (const char* of_gpus : {"compute_capability", "cuda", "memory"}) info.erase(of_gpus);
+    return info;
+  }
+};
+
 struct Hello {
   static constexpr const char* kOp = "hello";
-  using Reply = Json;  // the device's facts: device_info in docs/evaluation.md, and how to build for it
+  using Reply = DeviceFacts;
   KB_OPS_NO_FIELDS(Hello)
+};
+
+// One tensor of a segment that is shared.
+struct Tensor {
+  std::array<int, 3> dtype = {};        // code, bits and lanes (kernelbench/kernel.h)
+  std::vector<int64_t> shape, strides;  // in elements
+  uint64_t offset = 0, bytes = 0;
+  std::string name;  // of a parameter
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Tensor, dtype, shape, strides, offset, bytes, name)
+};
+
+// What a problem takes and returns, as its runners are told.
+struct ProblemForm {
+  std::vector<Tensor> inputs, outputs, parameters;
+  Json structure, output_structure, init;  // of arguments, outputs and the constructor's arguments (trees.py)
+  Json scalars, init_scalars;              // the numbers in the first and the last
+  bool may_alias = false;                  // an output may be an input, or a view of one
+  std::string construct_on;                // the device that its model is constructed on
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ProblemForm, inputs, outputs, parameters, structure, output_structure, init, scalars,
+                                 init_scalars, may_alias, construct_on)
+};
+
+struct Problem {
+  std::string sha256;  // of its file
+  ProblemForm form;
+  bool fresh = false;                      // it was loaded now, and not before
+  bool roomy = false;                      // the device has memory for a second runner
+  bool needs_rng = false;                  // the answer depends on torch's generator
+  std::vector<uint64_t> weight_seeds;      // one, if it has no weights
+  std::vector<std::string> distributions;  // of inputs, beside the natural one
+  std::vector<std::string> notes;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Problem, sha256, form, fresh, roomy, needs_rng, weight_seeds, distributions, notes)
 };
 
 struct LoadProblem {
   static constexpr const char* kOp = "problem";
-  using Reply = Json;  // its layout, structure, seeds, distributions and notes
+  using Reply = Problem;
   std::string path, sha256, size, precision;
   std::vector<uint64_t> weight_seeds;
   uint64_t memory_bytes = 0;  // of the device, to plan with at most; 0: what is free
@@ -110,9 +184,18 @@ struct Impostors {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Impostors, distributions, tolerance)
 };
 
+// Of the audit in docs/problems.md.
+struct AuditReport {
+  std::vector<std::string> failures, notes;
+  Json worst;       // error over what is allowed, by impostor and precision
+  Json budgets;     // by distribution
+  Json peak_bytes;  // null on the CPU
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(AuditReport, failures, notes, worst, budgets, peak_bytes)
+};
+
 struct Audit {
   static constexpr const char* kOp = "audit";
-  using Reply = Json;  // the audit of docs/problems.md
+  using Reply = AuditReport;
   Json tolerance;
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Audit, tolerance)
 };

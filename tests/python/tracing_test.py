@@ -82,14 +82,14 @@ class Libraries(unittest.TestCase):
             self.assertEqual(device_facts.find_libraries(), {}, "cuBLASLt is missing")
             put("toolkit/lib64/libcublasLt.so.13", "nvidia/cudnn/include/cudnn.h", "nvidia/cudnn/lib/libcudnn.so.9")
             found = device_facts.find_libraries()
-            self.assertEqual(found["cublas"], {"include": f"{place}/toolkit/include", "files":
-                                               [f"{place}/toolkit/lib64/libcublas.so.13", f"{place}/toolkit/lib64/libcublasLt.so.13"]})
-            self.assertEqual(found["cudnn"]["files"], [f"{place}/nvidia/cudnn/lib/libcudnn.so.9"])
+            self.assertEqual(vars(found["cublas"]), {"include": f"{place}/toolkit/include", "files":
+                                                     [f"{place}/toolkit/lib64/libcublas.so.13", f"{place}/toolkit/lib64/libcublasLt.so.13"]})
+            self.assertEqual(found["cudnn"].files, [f"{place}/nvidia/cudnn/lib/libcudnn.so.9"])
             put("nvidia/cu13/lib/libcublas.so.13", "nvidia/cu13/lib/libcublasLt.so.13", "cutlass/include/cutlass/cutlass.h")
             found = device_facts.find_libraries()
-            self.assertEqual(found["cublas"]["files"][0], f"{place}/nvidia/cu13/lib/libcublas.so.13")
-            self.assertEqual(found["cublas"]["include"], f"{place}/toolkit/include", "wherever headers are")
-            self.assertEqual(found["cutlass"], {"include": f"{place}/cutlass/include", "files": []})
+            self.assertEqual(found["cublas"].files[0], f"{place}/nvidia/cu13/lib/libcublas.so.13")
+            self.assertEqual(found["cublas"].include, f"{place}/toolkit/include", "wherever headers are")
+            self.assertEqual(vars(found["cutlass"]), {"include": f"{place}/cutlass/include", "files": []})
             with mock.patch.object(torch.version, "cuda", "12.8"):
                 self.assertNotIn("cublas", device_facts.find_libraries(), "of another release")
 
@@ -99,7 +99,7 @@ class UnderTool(unittest.TestCase):
         tensors = []
         structure = trees.flatten(([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], {}), tensors, "inputs")
         spec = {"source": SOURCE, "init": trees.flatten(([4], {}), [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
-                "precision": "fp32", "inputs": trees.layout(tensors)[0]}
+                "precision": "fp32", "inputs": [vars(each) for each in trees.layout(tensors)[0]]}
         for profiled, calls in ((False, 1), (True, 2)):
             happened = mock.Mock()
             with mock.patch.object(torch.cuda, "synchronize", happened.synchronize), \

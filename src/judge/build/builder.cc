@@ -74,7 +74,7 @@ std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibrari
     if (name == "cutlass") flags.emplace_back("--expt-relaxed-constexpr");
     states->push_back(StateOf(name, library));
     read_only->push_back(library.include);
-    for (const std::filesystem::path& file : library.files) {
+    for (const std::filesystem::path file : library.files) {
       flags.insert(flags.end(), {"-Xlinker", file, "-Xlinker", "-rpath=" + file.parent_path().string()});
       read_only->push_back(file.parent_path());
     }

@@ -4,13 +4,12 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <system_error>
 
 namespace kb {
 namespace {
-
-using nlohmann::json;
 
 // How names of headers begin, by the library that they belong to.
 constexpr std::pair<std::string_view, const char*> kHeaders[] = {
@@ -48,20 +47,10 @@ void AddStates(const std::filesystem::path& path, std::set<std::string>* lines) 
 
 }  // namespace
 
-CudaLibraries CudaLibrariesOf(const json& told) {
-  CudaLibraries libraries;
-  for (const auto& [name, one] : told.items()) {
-    CudaLibrary& library = libraries[name];
-    library.include = one.at("include").get<std::string>();
-    for (const json& file : one.at("files")) library.files.emplace_back(file.get<std::string>());
-  }
-  return libraries;
-}
-
 std::vector<std::string> FoldersOf(const CudaLibraries& libraries) {
   std::set<std::string> folders;
   for (const auto& [name, library] : libraries) {
-    for (const auto& file : library.files) folders.insert(file.parent_path());
+    for (const std::filesystem::path file : library.files) folders.insert(file.parent_path());
   }
   return {folders.begin(), folders.end()};
 }

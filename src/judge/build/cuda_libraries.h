@@ -2,23 +2,18 @@
 #ifndef JUDGE_BUILD_CUDA_LIBRARIES_H_
 #define JUDGE_BUILD_CUDA_LIBRARIES_H_
 
-#include <filesystem>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "wire/ops.h"
+
 namespace kb {
 
-struct CudaLibrary {
-  std::filesystem::path include;             // where its headers are
-  std::vector<std::filesystem::path> files;  // what to link; none: it is headers alone
-};
+using CudaLibrary = ops::BuildFacts::Library;
 using CudaLibraries = std::map<std::string, CudaLibrary>;  // "cublas", "cudnn", "cutlass"
 
-// As find_libraries() of device_facts.py tells them.
-CudaLibraries CudaLibrariesOf(const nlohmann::json& told);
 // Folders of their files, each once: a runner must see them.
 std::vector<std::string> FoldersOf(const CudaLibraries& libraries);
 // Those whose headers the text includes, each once, in the order of their names.

@@ -151,7 +151,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
 }
 
 Status DeviceProcess::AwaitReady() {
-  KB_ASSIGN_OR_RETURN(info_, Ask(ops::Hello(), std::chrono::seconds(120)));
+  KB_ASSIGN_OR_RETURN(facts_, Ask(ops::Hello(), std::chrono::seconds(120)));
   return {};
 }
 

@@ -66,7 +66,7 @@ class DeviceProcess {
     return Send(Op::kOp, op, timeout);
   }
 
-  const nlohmann::json& info() const { return info_; }
+  const ops::DeviceFacts& facts() const { return facts_; }  // once it is ready
   bool alive() const { return alive_; }
   bool killed() const { return killed_; }  // by SIGKILL, and not by us
   pid_t pid() const { return process_.pid(); }
@@ -94,7 +94,7 @@ class DeviceProcess {
   Subprocess process_;
   Channel channel_;
   std::optional<Posted> posted_;
-  nlohmann::json info_;
+  ops::DeviceFacts facts_;
   bool alive_ = true, killed_ = false;
 };
 
