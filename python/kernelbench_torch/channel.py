@@ -1,9 +1,10 @@
 """How a process in Python talks with the engine."""
 
-import dataclasses
 import json
 import socket
 import struct
+
+from . import ops
 
 
 class Channel:
@@ -34,7 +35,7 @@ class Channel:
 
     def send(self, body, fds=()):
         """`body`: JSON, with objects of dataclasses in it."""
-        data = json.dumps(body, default=dataclasses.asdict).encode()
+        data = ops.encoded(body)
         data = struct.pack("<I", len(data)) + data
         sent = socket.send_fds(self._socket, [data], list(fds)) if fds else self._socket.send(data)
         self._socket.sendall(data[sent:])

@@ -26,7 +26,7 @@ from .baselines import Baseline
 from .channel import Channel
 from .clocks import read_clocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
-from .device_library import PLACED_LATE, PLACED_NOW, encoded, parsed, pointers
+from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
 
@@ -199,7 +199,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
             free = self.problem.free_now()
             self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
-        self.session = self.lib.kbd_session_new(self.device, encoded({**self.layout, "without": request.without}))
+        self.session = self.lib.kbd_session_new(self.device, ops.encoded({**self.layout, "without": request.without}))
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request.module, 0, False

@@ -1,7 +1,6 @@
 """ctypes view of the device library (src/device/c_api.h)."""
 
 import ctypes
-import dataclasses
 import json
 
 PLACED_LATE, PLACED_NOW, PLACED_BEFORE = range(3)  # kbd_present
@@ -59,10 +58,6 @@ def load(path):
 def pointers(tensors):
     """A C array of the tensors' first bytes. The tensors must outlive the call."""
     return (ctypes.c_void_p * max(len(tensors), 1))(*[t.data_ptr() for t in tensors])
-
-
-def encoded(value):
-    return json.dumps(value, default=dataclasses.asdict).encode()
 
 
 def parsed(text):

@@ -55,29 +55,29 @@ class _Unfinished(types.ModuleType):
         return unfinished
 
 
-def capture(library, spec, result_fd):
+def capture(library, request, result_fd):
     """In a worker: imports the candidate, writes the extensions it asks for as JSON. Hostile from the import on."""
-    problem = runner_library.confine(library, spec)
+    problem = runner_library.confine(library, request.confinement)
     if problem:
         sys.stderr.write(f"builder: {problem}\n")
         return 125
     wanted, error = {}, ""
 
     def recording(*arguments, **options):
-        request = describe(*positional(arguments, options), **options)
-        name, known = request["name"], key(request)
+        described = describe(*positional(arguments, options), **options)
+        name, known = described["name"], key(described)
         if known not in wanted:
             # pybind11 gives a module that is initialised under a name once more to all others of that name.
             taken = {each["name"] for each in wanted.values()}
             free = (f"{name}_v{i}" for i in itertools.count(1))
-            wanted[known] = {**request, "key": known, "name": name if name not in taken else next(n for n in free if n not in taken)}
+            wanted[known] = {**described, "key": known, "name": name if name not in taken else next(n for n in free if n not in taken)}
         return _Unfinished(name)
 
     cpp_extension.load_inline = recording
-    module = module_runner.new_module(spec["source"])
+    module = module_runner.new_module(request.source)
     try:
-        module_runner.run_module(module, spec["source"])
-        trees.call(module.ModelNew, spec["init"], [])  # some candidates build in their constructor
+        module_runner.run_module(module, request.source)
+        trees.call(module.ModelNew, request.init, [])  # some candidates build in their constructor
     except NotBuilt:
         pass
     except BaseException:  # the runner will meet it again and report it as a verdict

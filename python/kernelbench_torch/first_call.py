@@ -3,10 +3,9 @@ compilers and is confined as they are (main). What it leaves in their caches is 
 
     python -m kernelbench_torch.first_call SPEC LIBRARY ARCHIVE BEGUN
 
-SPEC is a JSON file: what a runner is told (module_runner.py), with paths in "extension_files". BEGUN is written to before
-anything of the candidate's runs. Compilers also ask programs
-on every start (`g++ --version`, `ptxas --version`, `ldconfig -p`; does a small library load?). A runner starts no programs, so
-the answers travel with the archive. Everything here is the candidate's own: it runs and unpacks inside.
+SPEC is a JSON file (runner_spec.SpecFile). BEGUN is written to before anything of the candidate's runs. Compilers also ask
+programs on every start (`g++ --version`, `ptxas --version`, `ldconfig -p`; does a small library load?). A runner starts no
+programs, so the answers travel with the archive. Everything here is the candidate's own: it runs and unpacks inside.
 """
 
 import io
@@ -20,7 +19,7 @@ import traceback
 
 import torch
 
-from . import extensions, module_runner, runner_library, trees
+from . import extensions, module_runner, ops, runner_library, runner_spec, trees
 from .problem import seed_generators, settle_math
 
 _ANSWERS = "answers.json"
@@ -43,13 +42,13 @@ def _use_caches():
 _FORMS = (lambda x: x.uniform_(), lambda x: x.normal_(), lambda x: x.normal_().mul_(100))
 
 
-def stand_in(spec, device, form=_FORMS[0]):
-    """A tensor of the form of an input. Integers are 0, which is in range as an index."""
-    dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
-    tensor = torch.zeros(spec["bytes"] // dtype.itemsize, dtype=dtype, device=device)
+def stand_in(like, device, form=_FORMS[0]):
+    """A tensor of the form of an input (ops.Tensor). Integers are 0, which is in range as an index."""
+    dtype = trees.TORCH_DTYPES[tuple(like.dtype)]
+    tensor = torch.zeros(like.bytes // dtype.itemsize, dtype=dtype, device=device)
     if dtype.is_floating_point:
         tensor = form(tensor if dtype.itemsize > 1 else tensor.float()).to(dtype)  # nothing is drawn in a byte
-    return tensor.as_strided(spec["shape"], spec["strides"])
+    return tensor.as_strided(like.shape, like.strides)
 
 
 def _question(command, options):
@@ -102,28 +101,29 @@ def _give_answers(answers):
 def _call(spec):
     model = module_runner.construct(spec, 1)
     for form in _FORMS:
-        inputs = [stand_in(s, spec["device"], form) for s in spec["inputs"]]
-        seed_generators(1, spec["device"])
-        trees.call(model, spec["structure"], inputs)
-        if spec["device"] != "cpu":
+        inputs = [stand_in(each, spec.device, form) for each in spec.form.inputs]
+        seed_generators(1, spec.device)
+        trees.call(model, spec.form.structure, inputs)
+        if spec.device != "cpu":
             torch.cuda.synchronize()
 
 
 def main():
     """A candidate that raises is met again by the runner, and judged there."""
     with open(sys.argv[1]) as file:
-        spec = json.load(file)
+        told = ops.decoded(runner_spec.SpecFile, json.load(file))
+    spec = told.spec
     library = runner_library.load(sys.argv[2])
-    torch.set_num_threads(spec["threads"])
+    torch.set_num_threads(spec.threads)
     torch.set_grad_enabled(False)
     settle_math()
-    if spec["device"] != "cpu":
+    if spec.device != "cpu":
         problem = module_runner.open_device(library)
         if problem:
             sys.exit(f"first call: {problem}")
     with open(sys.argv[4], "w") as file:
         file.write("begun")
-    extensions.serve_finished(spec["extensions"], [os.open(path, os.O_RDONLY) for path in spec["extension_files"]])
+    extensions.serve_finished(spec.extensions, [os.open(path, os.O_RDONLY) for path in told.extensions])
     directory, answers = _use_caches(), {}
     _record_answers(answers)
     try:

@@ -10,7 +10,7 @@ import types
 
 import torch
 
-from . import extensions, first_call, output_arena, runner_library, trees
+from . import extensions, first_call, ops, output_arena, runner_library, runner_spec, trees
 from .problem import Arrival, is_out_of_memory, message_of, seed_generators, synchronize, zeros_like_outputs
 from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
 
@@ -28,17 +28,17 @@ class _DeviceBytes:
         self.__cuda_array_interface__ = {"data": (address, False), "shape": (size,), "typestr": "|u1", "strides": None, "version": 3}
 
 
-def view(base, spec, device):
-    """The tensor that `spec` describes in the mapped segment at address `base`."""
-    dtype = trees.TORCH_DTYPES[tuple(spec["dtype"])]
-    if spec["bytes"] == 0:
-        return torch.empty(spec["shape"], dtype=dtype, device=device)
+def view(base, form, device):
+    """The tensor of this form (ops.Tensor) in the mapped segment at address `base`."""
+    dtype = trees.TORCH_DTYPES[tuple(form.dtype)]
+    if form.bytes == 0:
+        return torch.empty(form.shape, dtype=dtype, device=device)
     if device != "cpu":
-        flat = torch.as_tensor(_DeviceBytes(base + spec["offset"], spec["bytes"]), device=device).view(dtype)
-        return flat.as_strided(spec["shape"], spec["strides"])
-    buffer = (ctypes.c_char * spec["bytes"]).from_address(base + spec["offset"])
+        flat = torch.as_tensor(_DeviceBytes(base + form.offset, form.bytes), device=device).view(dtype)
+        return flat.as_strided(form.shape, form.strides)
+    buffer = (ctypes.c_char * form.bytes).from_address(base + form.offset)
     flat = torch.frombuffer(buffer, dtype=dtype)
-    return flat.as_strided(spec["shape"], spec["strides"])
+    return flat.as_strided(form.shape, form.strides)
 
 
 def new_module(source):
@@ -50,9 +50,9 @@ def new_module(source):
     return module
 
 
-def extent(base, specs):
-    """Addresses [first, behind the last) of the tensors that `specs` describe in the segment at `base`."""
-    return (base, base + max((s["offset"] + s["bytes"] for s in specs), default=0))
+def extent(base, forms):
+    """Addresses [first, behind the last) of tensors of these forms in the segment at `base`."""
+    return (base, base + max((form.offset + form.bytes for form in forms), default=0))
 
 
 def run_module(module, source):
@@ -77,52 +77,52 @@ def load_class(source):
 def build_model(model_class, spec, seed):
     """A model under the seed of the weights, on the device and in the precision of the problem."""
     torch.manual_seed(seed)
-    place = spec["construct_on"]
+    place = spec.form.construct_on
     with torch.device(place) if place != "cpu" else contextlib.nullcontext():
-        model = trees.call(model_class, spec["init"], [])
+        model = trees.call(model_class, spec.form.init, [])
     if not isinstance(model, torch.nn.Module):
         return model
-    return model.to(device=spec["device"], dtype=_PRECISIONS.get(spec["precision"]))
+    return model.to(device=spec.device, dtype=_PRECISIONS.get(spec.precision))
 
 
 def construct(spec, seed):
-    return build_model(load_class(spec["source"]), spec, seed)
+    return build_model(load_class(spec.source), spec, seed)
 
 
 class Runner:
     """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places. `built`: descriptors of
-    the finished extensions in the order of spec["extensions"], and of what the first call compiled, if anything."""
+    the finished extensions in the order of spec.extensions, and of what the first call compiled, if anything."""
 
     def __init__(self, spec, library, doorbell, segments, arena, built):
-        self.spec, self.device, self.arena, self.built = spec, spec["device"], arena, built
-        inputs, outputs, parameters = segments
-        self.inputs, self.named = trees.unflatten(spec["structure"], [view(inputs, s, self.device) for s in spec["inputs"]])
-        self.outputs = [view(outputs, s, self.device) for s in spec["outputs"]]
-        self.parameters = {s["name"]: view(parameters, s, self.device) for s in spec["parameters"]}
+        self.spec, self.device, self.arena, self.built = spec, spec.device, arena, built
+        form, (inputs, outputs, parameters) = spec.form, segments
+        self.inputs, self.named = trees.unflatten(form.structure, [view(inputs, each, self.device) for each in form.inputs])
+        self.outputs = [view(outputs, each, self.device) for each in form.outputs]
+        self.parameters = {each.name: view(parameters, each, self.device) for each in form.parameters}
+        self.output_structure = form.output_structure
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
         self.mailbox = Mailbox(library, doorbell, self.forms)
         self.foreign = []
         if arena is None:
-            self.foreign = [(extent(outputs, spec["outputs"]), "lies in memory that is not the candidate's own")]
-        if not spec["may_alias"]:
-            self.foreign += [(extent(inputs + s["offset"], [{**s, "offset": 0}]), f"is input {i}, or a view of it")
-                             for i, s in enumerate(spec["inputs"])]
+            self.foreign = [(extent(outputs, form.outputs), "lies in memory that is not the candidate's own")]
+        if not form.may_alias:
+            self.foreign += [((inputs + each.offset, inputs + each.offset + each.bytes), f"is input {i}, or a view of it")
+                             for i, each in enumerate(form.inputs)]
         self.model_class = self.model = None
-        self.arrival, self.timed, self.waits = (Arrival(), spec["events"], spec["waits"]) if arena else (None, False, True)
-        self.kept = {} if spec["reference"] else None
+        self.arrival, self.timed, self.waits = (Arrival(), spec.events, spec.waits) if arena else (None, False, True)
+        self.kept = {} if spec.reference else None
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
-        structure = self.spec["output_structure"]
-        return self._finish(*self._on_gpu(0, lambda *_, **__: zeros_like_outputs(structure, self.forms, self.device), self.timed))
+        return self._finish(*self._on_gpu(0, lambda *_, **__: zeros_like_outputs(self.output_structure, self.forms, self.device), self.timed))
 
     def load(self):
         """From here on the candidate's own: what was built of it, too, is not looked at before."""
-        wanted = self.spec["extensions"]
+        wanted = self.spec.extensions
         extensions.serve_finished(wanted, self.built[:len(wanted)])
-        if self.spec["compiled"]:
+        if self.spec.compiled:
             first_call.adopt(self.built[-1])
-        self.model_class = load_class(self.spec["source"])
+        self.model_class = load_class(self.spec.source)
 
     def prepare(self, seed):
         """Constructs the model. Returns whether only the values of its state differ from the reference's, and how it differs, in words."""
@@ -141,7 +141,7 @@ class Runner:
         if own.keys() != self.parameters.keys() or any(own[k].shape != v.shape for k, v in self.parameters.items()):
             return False, other_state(own, self.parameters)
         different = [k for k, v in self.parameters.items() if not same_values(own[k], v)]
-        if self.spec["copy_state"]:
+        if self.spec.copy_state:
             for name in different:
                 own[name].copy_(self.parameters[name])
         return bool(different), f"under the same seed {listed(different)} has other values than the reference's" if different else ""
@@ -190,7 +190,7 @@ class Runner:
         """The outputs, flattened, if they are of the right form."""
         produced = []
         try:
-            trees.match(self.spec["output_structure"], value, produced, self._number)
+            trees.match(self.output_structure, value, produced, self._number)
         except trees.Unlike as error:
             raise WrongForm(str(error)) from None
         if [(t.dtype, t.shape) for t in produced] != self.forms:
@@ -305,14 +305,14 @@ def open_device(library):
 
 
 def serve(library, own, engine):
-    """The worker's whole life; returns its exit code. `own`: what is known before there is a problem. `engine`: a channel by which
-    comes, once, what to run: a spec with the descriptors of doorbell, inputs, outputs, parameters, the finished extensions in the
-    order of spec["extensions"], and what the first call compiled, if anything."""
-    torch.set_num_threads(own["threads"])
+    """The worker's whole life; returns its exit code. `own`: runner_spec.Run. `engine`: a channel by which comes, once, what to run: a
+    RunnerSpec with the descriptors of doorbell, inputs, outputs, parameters, the finished extensions in the order of
+    spec.extensions, and what the first call compiled, if anything."""
+    torch.set_num_threads(own.threads)
     torch.set_grad_enabled(False)
-    on_cpu = own["device"] == "cpu"
+    on_cpu = own.device == "cpu"
     arena = None if on_cpu else output_arena.OutputArena(library)
-    problem = runner_library.confine(library, own)
+    problem = runner_library.confine(library, own.confinement)
     if not problem and not on_cpu:
         problem = open_device(library)
     if problem:
@@ -322,15 +322,16 @@ def serve(library, own, engine):
     engine.close()
     if message is None:  # the engine is gone
         return 0
-    spec, fds = message
+    body, fds = message
+    spec = ops.decoded(runner_spec.RunnerSpec, body)
     doorbell = library.kbr_map(fds[0])
-    segments = [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in (fds[1:2] if spec["reference"] else fds[1:4])]
-    if spec["reference"]:  # trusted, and its outputs are nobody else's (reference_session.py)
-        memory = torch.empty(spec["arena_bytes"], dtype=torch.uint8, device="cuda")
+    segments = [(library.kbr_map if on_cpu else library.kbr_map_gpu)(fd) for fd in (fds[1:2] if spec.reference else fds[1:4])]
+    if spec.reference:  # trusted, and its outputs are nobody else's (reference_session.py)
+        memory = torch.empty(spec.arena_bytes, dtype=torch.uint8, device="cuda")
         segments += [memory.data_ptr()] * 2
     runner = Runner(spec, library, doorbell, segments, arena, fds[4:])
     if arena:
-        arena.open(segments[1], spec["arena_bytes"], runner.outputs, spec["output_turns"])
+        arena.open(segments[1], spec.arena_bytes, runner.outputs, spec.output_turns)
     runner.mailbox.write_fine()
     while (command := runner.mailbox.wait())[0] != EXIT:
         obey(library, runner, *command)
@@ -354,7 +355,7 @@ def obey(library, runner, kind, argument):
         elif kind == EMPTY and arena:
             answered = runner.empty()
         elif kind == PROFILE:
-            said, offsets = traced(library, runner, argument, runner.spec["profiler"])
+            said, offsets = traced(library, runner, argument, runner.spec.profiler)
             mailbox.write(text=said, offsets=offsets)
         elif kind in (LOAD, PREPARE):
             if arena:

@@ -1,6 +1,9 @@
 """What the engine asks of the device process: the requests of src/wire/ops.h and, where Python writes an answer out, its Reply. What
 their fields mean stands there."""
 
+import dataclasses
+import json
+import typing
 from dataclasses import dataclass
 
 REQUESTS = {}  # by the name of the operation
@@ -13,11 +16,26 @@ def operation(name):
     return known
 
 
-def request(message):
+def request(message, kinds=REQUESTS):
     """(name, request) of a message. A field that it lacks, or that nobody knows, is a bug of the engine."""
     fields = dict(message)
     name = fields.pop("op")
-    return name, REQUESTS[name](**fields)
+    return name, decoded(kinds[name], fields)
+
+
+def decoded(kind, value):
+    """An object of a dataclass, and those in it, from JSON."""
+    if typing.get_origin(kind) is list:
+        return [decoded(*typing.get_args(kind), each) for each in value]
+    if not dataclasses.is_dataclass(kind):
+        return value
+    kinds = {field.name: field.type for field in dataclasses.fields(kind)}
+    return kind(**{name: decoded(kinds.get(name), each) for name, each in value.items()})
+
+
+def encoded(value):
+    """JSON, as bytes, of what may hold objects of dataclasses."""
+    return json.dumps(value, default=dataclasses.asdict).encode()
 
 
 @dataclass
@@ -75,9 +93,9 @@ class Tensor:
 
 @dataclass
 class ProblemForm:
-    inputs: list
-    outputs: list
-    parameters: list
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    parameters: list[Tensor]
     structure: dict
     output_structure: dict
     init: dict

@@ -12,7 +12,7 @@ import os
 import pathlib
 
 from . import ops
-from .device_library import PLACED_BEFORE, PLACED_LATE, encoded, parsed, pointers
+from .device_library import PLACED_BEFORE, PLACED_LATE, parsed, pointers
 from .problem import ProblemError
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
 
@@ -30,7 +30,7 @@ def source(path, size, kind, model):
 class ReferenceSession:
     def __init__(self, lib, device, layout):
         self.lib = lib
-        self.session = lib.kbd_session_new(device, encoded({**layout, "without": []}))
+        self.session = lib.kbd_session_new(device, ops.encoded({**layout, "without": []}))
         self.fds = (ctypes.c_int * 4)()
         if not self.session or not lib.kbd_session_share_inputs(self.session, self.fds):
             raise ProblemError(lib.kbd_error().decode())

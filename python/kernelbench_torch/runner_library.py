@@ -1,8 +1,9 @@
 """ctypes view of the runner library (src/runner/c_api.h)."""
 
 import ctypes
-import json
 import os
+
+from . import ops
 
 WORK = ctypes.CFUNCTYPE(ctypes.c_int)
 _POINTER, _TEXT, _I64, _U64, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
@@ -42,9 +43,8 @@ def lines(items):
     return "".join(f"{item}\n" for item in items).encode()
 
 
-def confine(library, spec):
+def confine(library, confinement):
     """Gives up this process's powers; None, or why that failed."""
-    limits = spec["confinement"]
-    problem = library.kbr_confine(json.dumps(limits).encode())
-    os.environ.update(HOME=limits["scratch"], TMPDIR=limits["scratch"])
+    problem = library.kbr_confine(ops.encoded(confinement))
+    os.environ.update(HOME=confinement.scratch, TMPDIR=confinement.scratch)
     return problem and problem.decode()

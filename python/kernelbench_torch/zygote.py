@@ -5,12 +5,11 @@ candidate. Each request forks a child that enters namespaces of its own, gives u
 candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), or tries what a candidate could
 do (op "probe").
 
-Descriptors with a request: hello, status, output (its stdout and stderr), then for "run": a socket by which it is told what to
-run (module_runner.py); for "capture": result.
+Requests are those of runner_spec.py. Descriptors with one: hello, status, output (its stdout and stderr), then for "run": a
+socket by which it is told what to run (module_runner.py); for "capture": result.
 """
 
 import gc
-import json
 import os
 import resource
 import signal
@@ -20,7 +19,7 @@ import warnings
 import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
 
-from . import extensions, module_runner, runner_library
+from . import extensions, module_runner, ops, runner_library, runner_spec
 from .channel import Channel
 from .problem import settle_math
 
@@ -32,29 +31,28 @@ def close_all_but(kept):
             os.closerange(below + 1, above)
 
 
-def become_child(library, namespaces, request, fds):
+def become_child(library, namespaces, message, fds):
     """In the forked child. Does not return."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     hello, status, output, rest = fds[0], fds[1], fds[2], fds[3:]
     os.dup2(output, 1)
     os.dup2(output, 2)
     close_all_but({0, 1, 2, *fds})  # the engine's socket above all
-    spec = request["spec"]
-    works = {"run": lambda: module_runner.serve(library, spec, Channel(rest[0])), "probe": lambda: probe(library, spec),
-             "capture": lambda: extensions.capture(library, spec, rest[0])}
-    work = runner_library.WORK(works[request["op"]])
-    limits = spec["confinement"]
-    without = runner_library.lines(limits["without"])
-    library.kbr_run_worker(hello, status, namespaces, limits["tmp_bytes"], spec["keep"].encode(), without, work)
+    name, request = ops.request(message, runner_spec.WORKERS)
+    works = {"run": lambda: module_runner.serve(library, request, Channel(rest[0])), "probe": lambda: probe(library, request),
+             "capture": lambda: extensions.capture(library, request, rest[0])}
+    work = runner_library.WORK(works[name])
+    without = runner_library.lines(request.confinement.without)
+    library.kbr_run_worker(hello, status, namespaces, request.confinement.tmp_bytes, request.keep.encode(), without, work)
 
 
-def probe(library, spec):
+def probe(library, request):
     """In a worker: what could a module candidate do here? (runner/probes.h)"""
-    problem = runner_library.confine(library, spec)
+    problem = runner_library.confine(library, request.confinement)
     if problem:
         sys.stderr.write(f"module runner: {problem}\n")
         return 125
-    library.kbr_probe(json.dumps(spec["outside"]).encode())
+    library.kbr_probe(ops.encoded(request))
     return 0
 
 
@@ -81,9 +79,9 @@ def main():
     gc.freeze()  # as in the device process; and pages that are never looked at stay shared
     channel.send({"ready": True})
     while (message := channel.receive()) is not None:
-        request, fds = message
+        body, fds = message
         if os.fork() == 0:
-            become_child(library, namespaces, request, fds)
+            become_child(library, namespaces, body, fds)
             os._exit(125)
         for fd in fds:
             os.close(fd)

@@ -163,9 +163,8 @@ class Evaluator {
                                    StepTimes* times);
   Result<Built> Build(const Request& request, const ops::Problem& problem);
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request, const nlohmann::json& init);
-  // What every process is told that will hold a candidate, before there is one, and with one.
-  nlohmann::json WorkerSpec(double memory_gb) const;
-  nlohmann::json CandidateSpec(const Request& request, const ops::Problem& problem) const;
+  // What every process is told that is to run the candidate.
+  RunnerSpec SpecOf(const Request& request, const ops::Problem& problem) const;
   // What the module compiles at its first call; not ok if that is nothing, for the runner will meet what went wrong.
   Result<BuildResult> FirstCall(const Request& request, const ops::Problem& problem, const Built& built,
                                 const CompileLimits& limits);

@@ -9,8 +9,6 @@
 namespace kb {
 namespace {
 
-using nlohmann::json;
-
 constexpr auto kStepTime = std::chrono::seconds(60);
 
 }  // namespace
@@ -38,18 +36,14 @@ Result<bool> Evaluator::StartReference(const Request& request, const ops::Proble
     KB_ASSIGN_OR_RETURN(const SessionFds session,
                         SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
     KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
-    json spec = CandidateSpec(request, problem);
-    spec.update({{"profiler", ""},
-                 {"events", true},
-                 {"waits", false},
-                 {"reference", true},
-                 {"parameters", json::array()},
-                 {"may_alias", true},
-                 {"source", reply.source},
-                 {"arena_bytes", session.arena_bytes},
-                 {"output_turns", session.output_turns},
-                 {"extensions", json::array()},
-                 {"compiled", false}});
+    RunnerSpec spec = SpecOf(request, problem);
+    spec.events = spec.reference = true;
+    spec.waits = false;
+    spec.form.parameters.clear();
+    spec.form.may_alias = true;
+    spec.source = reply.source;
+    spec.arena_bytes = session.arena_bytes;
+    spec.output_turns = session.output_turns;
     KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));
     KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
     reference_ = Reference{protocol.baseline, std::move(process), {}};

@@ -7,11 +7,6 @@
 #include "judge/evaluate.h"
 
 namespace kb {
-namespace {
-
-using nlohmann::json;
-
-}  // namespace
 
 Evaluator::Quiet::Quiet(Evaluator* evaluator) : evaluator_(evaluator) {
   auto& waiting = evaluator->waiting_;
@@ -49,17 +44,17 @@ void Evaluator::ForeseeRunners(const std::vector<RunnerNeeds>& wanted, bool all)
 }
 
 Result<std::unique_ptr<RunnerProcess>> Evaluator::LaunchRunner(const RunnerNeeds& needs) {
-  json spec = WorkerSpec(needs.memory_gb);
-  const std::string& profiler = device_->facts().profiler;
-  spec["profiler"] = profiler;
+  worker::Run run{.device = options_.device,
+                  .threads = options_.threads,
+                  .profiler = device_->facts().profiler,
+                  .confinement = sandbox_.ConfinementFor(Gigabytes(needs.memory_gb))};
   // Folders that a runner must see: of the profiler, and of libraries that a native candidate is linked with.
-  spec["folders"] = FoldersOf(device_->facts().build.libraries);
-  if (!profiler.empty()) spec["folders"].push_back(std::filesystem::path(profiler).parent_path().string());
-  if (json& readable = spec["confinement"]["readable"]; !readable.empty()) {
-    readable.insert(readable.end(), spec["folders"].begin(), spec["folders"].end());
-  }
-  if (needs.kind == CandidateKind::kModule) return zygote_->StartRunner(spec);
-  return StartNativeRunner(installation_, sandbox_, spec, options_.threads);
+  std::vector<std::string> folders = FoldersOf(device_->facts().build.libraries);
+  if (!run.profiler.empty()) folders.push_back(std::filesystem::path(run.profiler).parent_path());
+  std::vector<std::string>& readable = run.confinement.readable;
+  if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
+  if (needs.kind == CandidateKind::kModule) return zygote_->StartRunner(run);
+  return StartNativeRunner(installation_, sandbox_, run, gpu_, folders);
 }
 
 Status Evaluator::AwaitRunner(WaitingRunner* waiting) {
@@ -85,39 +80,30 @@ Result<std::unique_ptr<RunnerProcess>> Evaluator::TakeRunner(const RunnerNeeds& 
   return std::move(runner.process);
 }
 
-json Evaluator::WorkerSpec(double memory_gb) const {
-  return {{"device", options_.device},
-          {"gpu", gpu_},
-          {"threads", options_.threads},
-          {"confinement", sandbox_.Confinement(Gigabytes(memory_gb))}};
-}
-
-json Evaluator::CandidateSpec(const Request& request, const ops::Problem& problem) const {
-  json spec = WorkerSpec(request.protocol.memory_gb);
-  spec["precision"] = request.protocol.precision;
-  spec.update(json(problem.form));
-  return spec;
+RunnerSpec Evaluator::SpecOf(const Request& request, const ops::Problem& problem) const {
+  return {.device = options_.device,
+          .threads = options_.threads,
+          .precision = request.protocol.precision,
+          .form = problem.form,
+          .source = request.candidate.kind == CandidateKind::kModule ? request.candidate.source : ""};
 }
 
 Status Evaluator::TellRunner(const Request& request, const ops::Problem& problem, const Built& built,
                              const SessionFds& session, bool own_process, RunnerProcess* runner) const {
-  json spec = CandidateSpec(request, problem);
-  spec["profiler"] = device_->facts().profiler;
-  spec["events"] = own_process || request.protocol.TimedByEvents();
-  spec["waits"] = !own_process;  // or launches hide, on both sides
-  spec["reference"] = false;
+  RunnerSpec spec = SpecOf(request, problem);
+  spec.profiler = device_->facts().profiler;
+  spec.events = own_process || request.protocol.TimedByEvents();
+  spec.waits = !own_process;  // or launches hide, on both sides
   if (request.candidate.kind == CandidateKind::kNative) return runner->Tell(spec, session, {built.kernel});
-  spec["source"] = request.candidate.source;
-  spec["copy_state"] = request.copy_state;
-  spec["arena_bytes"] = session.arena_bytes;
-  spec["output_turns"] = session.output_turns;
-  spec["extensions"] = json::array();
+  spec.copy_state = request.copy_state;
+  spec.arena_bytes = session.arena_bytes;
+  spec.output_turns = session.output_turns;
   std::vector<std::filesystem::path> files;
   for (const auto& [key, name, file] : built.extensions) {
-    spec["extensions"].push_back({key, name});
+    spec.extensions.emplace_back(key, name);
     files.push_back(file);
   }
-  spec["compiled"] = !built.first_call.empty();
+  spec.compiled = !built.first_call.empty();
   if (!built.first_call.empty()) files.push_back(built.first_call);
   return runner->Tell(spec, session, files);
 }

@@ -181,11 +181,11 @@ Result<ops::Problem> Evaluator::DescribeProblem(const ProblemFile& problem, cons
 
 Result<std::vector<ExtensionRequest>> Evaluator::CaptureExtensions(const Request& request, const json& init) {
   if (!UsesExtensions(request.candidate)) return std::vector<ExtensionRequest>();
-  const json spec = {{"source", request.candidate.source},
-                     {"init", init},
-                     {"confinement", sandbox_.Confinement(Gigabytes(request.protocol.memory_gb))}};
+  const worker::Capture capture{.source = request.candidate.source,
+                                .init = init,
+                                .confinement = sandbox_.ConfinementFor(Gigabytes(request.protocol.memory_gb))};
   const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
-  KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(spec, Seconds(timeout_s)));
+  KB_ASSIGN_OR_RETURN(const std::string captured, zygote_->Capture(capture, Seconds(timeout_s)));
   return ReadCapture(captured);
 }
 
@@ -234,23 +234,19 @@ Result<Evaluator::Built> Evaluator::Build(const Request& request, const ops::Pro
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
 Result<BuildResult> Evaluator::FirstCall(const Request& request, const ops::Problem& problem, const Built& built,
                                          const CompileLimits& limits) {
-  json spec = CandidateSpec(request, problem);
-  spec.erase("confinement");
-  spec["source"] = request.candidate.source;
-  spec["extensions"] = spec["extension_files"] = json::array();
+  SpecFile told{.spec = SpecOf(request, problem)};
   CompileJob job;
   KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation_.python / "kernelbench_torch" / "first_call.py"));
   std::vector<std::string> identity = {std::move(maker), device_->facts().torch, device_->facts().name};
   for (const auto& [key, name, file] : built.extensions) {
-    const std::string copy = fmt::format("extension{}.so", spec["extensions"].size());
-    spec["extensions"].push_back({key, name});
-    spec["extension_files"].push_back(copy);
+    const std::string copy = fmt::format("extension{}.so", told.extensions.size());
+    told.spec.extensions.emplace_back(key, name);
+    told.extensions.push_back(copy);
     KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
     job.sources.emplace_back(copy, std::move(contents));
   }
-  job.sources.emplace_back("spec.json", Dump(spec));
-  spec.erase("gpu");  // which one of those that are alike
-  identity.push_back(Dump(spec));
+  job.sources.emplace_back("spec.json", Dump(json(told)));
+  identity.push_back(job.sources.back().second);
   job.argv = {python_->executable, "-m", "kernelbench_torch.first_call", "spec.json",
               installation_.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;

@@ -68,12 +68,10 @@ Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request
   KB_ASSIGN_OR_RETURN(const ops::Problem problem, LoadProblem(request.problem, request.size, request.protocol, &times));
   KB_ASSIGN_OR_RETURN(Built built, Build(request, problem));
   if (!built.failure.empty()) return std::optional(std::move(built));
-  run->spec = CandidateSpec(request, problem);
-  run->spec["events"] = false;
-  if (request.candidate.kind == CandidateKind::kModule) run->spec["source"] = request.candidate.source;
-  run->spec["extensions"] = json::array();
+  run->spec = SpecOf(request, problem);
+  run->confinement = sandbox_.ConfinementFor(Gigabytes(request.protocol.memory_gb));
   for (const auto& [key, name, file] : built.extensions) {
-    run->spec["extensions"].push_back({key, name});
+    run->spec.extensions.emplace_back(key, name);
     run->extensions.push_back(file);
   }
   run->folders = FoldersOf(device_->facts().build.libraries);
@@ -100,7 +98,7 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
               {"reason", request.candidate.rejection},
               {"output", ""}};
   if (!request.candidate.rejection.empty()) return out;
-  ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool), .threads = options_.threads};
+  ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool)};
   KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
   if (unbuilt) {
     out["reason"] = unbuilt->failure;
@@ -121,7 +119,7 @@ Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels
   if (sandbox_.isolation() != Isolation::kNamespaces) return nothing("counters are read with --isolation namespaces");
   const std::vector<std::string> functions = FunctionsOf(kernels);
   if (functions.empty()) return nothing("no kernel of note has a name to ask for");
-  ToolRun run{.tool = *profiler, .options = CounterOptions(functions), .threads = options_.threads, .profiled = true};
+  ToolRun run{.tool = *profiler, .options = CounterOptions(functions), .profiled = true};
   KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
   if (unbuilt) return nothing("it could not be built again");
   Say(fmt::format("{}: counters", request.candidate.path.filename().string()));

@@ -60,13 +60,13 @@ void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_by
 
 const char* kbr_confine(const char* confinement) {
   static std::string message;
-  const Status confined = Confine(LimitsOf(nlohmann::json::parse(confinement)));
+  const Status confined = Confine(nlohmann::json::parse(confinement).get<Confinement>());
   if (confined) return nullptr;
   message = confined.error().message;
   return message.c_str();
 }
 
-void kbr_probe(const char* outside) { PrintProbes(nlohmann::json::parse(outside)); }
+void kbr_probe(const char* probe) { PrintProbes(nlohmann::json::parse(probe).get<worker::Probe>()); }
 
 const char* kbr_open_gpu() {
   static std::string message;

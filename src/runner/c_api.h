@@ -12,11 +12,11 @@
 KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
                                const char* without, int (*work)());
 
-// `confinement` is JSON (Sandbox::Confinement()). Null, or a message that lives until the next call.
+// `confinement` is JSON (wire/runner_spec.h). Null, or a message that lives until the next call.
 KBR_EXPORT const char* kbr_confine(const char* confinement);
 
-// Prints what a candidate could do here, one line of JSON a probe; `outside` is JSON (probes.h).
-KBR_EXPORT void kbr_probe(const char* outside);
+// Prints what a candidate could do here, one line of JSON a probe; `probe` is JSON (worker::Probe).
+KBR_EXPORT void kbr_probe(const char* probe);
 
 // Opens the GPU, after kbr_confine(); null, or a message that lives until the next call. Then: the device memory whose
 // handle lies in `fd` (null: see stderr).

@@ -68,7 +68,7 @@ Status DropCapabilities() {
   return {};
 }
 
-Status SetLimits(const Limits& limits) {
+Status SetLimits(const Confinement& limits) {
   const bool reserves = kReservesTerabytes || limits.gpu;  // as CUDA does
   const struct {
     __rlimit_resource resource;
@@ -181,19 +181,7 @@ Status BecomeUser(uid_t user) {
   return {};
 }
 
-Limits LimitsOf(const nlohmann::json& confinement) {
-  return {.memory_bytes = confinement.at("memory_bytes"),
-          .file_bytes = confinement.at("file_bytes"),
-          .scratch = confinement.at("scratch"),
-          .readable = confinement.at("readable"),
-          .writable = confinement.at("writable"),
-          .without = confinement.at("without").get<Without>(),
-          .gpu = confinement.at("gpu"),
-          .programs = confinement.at("programs"),
-          .namespaces = confinement.at("namespaces")};
-}
-
-Status Confine(const Limits& limits) {
+Status Confine(const Confinement& limits) {
   const auto with = [&](const char* barrier) { return !limits.without.contains(barrier); };
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return Errno("no_new_privs");
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return Errno("dumpable");

@@ -6,12 +6,11 @@
 
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
-#include <vector>
 
 #include "base/barriers.h"
 #include "base/result.h"
+#include "wire/runner_spec.h"
 
 namespace kb::runner {
 
@@ -27,24 +26,10 @@ Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_
 // Becomes `user`, and a group of the same number, for good: no capability is left. The caller is root.
 Status BecomeUser(uid_t user);
 
-struct Limits {
-  uint64_t memory_bytes;                   // of private writable memory (RLIMIT_DATA)
-  uint64_t file_bytes;                     // of one file
-  std::string scratch = "/tmp";            // becomes the working directory, HOME and TMPDIR
-  std::vector<std::string> readable = {};  // see RestrictByLandlock(); empty: a mount namespace decides
-  std::vector<std::string> writable = {};  // what may be written, device files among it
-  Without without = {};
-  bool gpu = false;         // the judge chooses its cores
-  bool programs = false;    // may start programs: compilers, in a process that is no runner
-  bool namespaces = false;  // it sees no processes, sockets and files of others
-};
-// Of what the engine says (Sandbox::Confinement()).
-Limits LimitsOf(const nlohmann::json& confinement);
-
 // No new privileges, no capabilities, rlimits, landlock, and a seccomp deny-list: no further processes, no signals to
 // others, no tracing, no namespaces, no mounts, no network, no System V IPC or message queues, no io_uring, bpf, perf
 // or keyrings. Refused calls fail with EPERM.
-Status Confine(const Limits& limits);
+Status Confine(const Confinement& limits);
 
 // Forks a worker that first tells the engine its process id (credentials over `hello_fd`), then runs `work` and exits
 // with what it returns. The caller stays behind, does nothing but wait, and writes the worker's wait status (4 bytes)

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       const auto wanted = nlohmann::json::parse(argv[next + 1]);
       done = kb::runner::BoundScratch(wanted.at("bytes"), wanted.at("keep"), wanted.at("proc_read_only"));
     } else if (name == "--confine") {
-      done = kb::runner::Confine(kb::runner::LimitsOf(nlohmann::json::parse(argv[next + 1])));
+      done = kb::runner::Confine(nlohmann::json::parse(argv[next + 1]).get<kb::Confinement>());
     } else {
       break;
     }

@@ -23,23 +23,22 @@ Segment Segment::Of(std::byte* device_memory) {
   return segment;
 }
 
-TensorTable::TensorTable(const nlohmann::json& specs, const Segment& segment, int32_t device_type) {
+TensorTable::TensorTable(const std::vector<ops::Tensor>& specs, const Segment& segment, int32_t device_type) {
   extents_.reserve(2 * specs.size());
   names_.reserve(specs.size());
-  for (const auto& spec : specs) {
-    auto& shape = extents_.emplace_back(spec.at("shape").get<std::vector<int64_t>>());
-    auto& strides = extents_.emplace_back(spec.at("strides").get<std::vector<int64_t>>());
-    const auto dtype = spec.at("dtype").get<std::vector<int>>();
+  for (const ops::Tensor& spec : specs) {
+    auto& shape = extents_.emplace_back(spec.shape);
+    auto& strides = extents_.emplace_back(spec.strides);
     kb_tensor tensor{};
-    tensor.data = segment.data() + spec.at("offset").get<size_t>();
+    tensor.data = segment.data() + spec.offset;
     tensor.device = {device_type, 0};
     tensor.ndim = static_cast<int32_t>(shape.size());
-    tensor.dtype = {static_cast<uint8_t>(dtype.at(0)), static_cast<uint8_t>(dtype.at(1)),
-                    static_cast<uint16_t>(dtype.at(2))};
+    tensor.dtype = {static_cast<uint8_t>(spec.dtype[0]), static_cast<uint8_t>(spec.dtype[1]),
+                    static_cast<uint16_t>(spec.dtype[2])};
     tensor.shape = shape.data();
     tensor.strides = strides.data();
     tensors_.push_back(tensor);
-    parameters_.push_back({names_.emplace_back(spec.value("name", "")).c_str(), tensor});
+    parameters_.push_back({names_.emplace_back(spec.name).c_str(), tensor});
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "kernelbench/kernel.h"
+#include "wire/ops.h"
 
 namespace kb::runner {
 
@@ -27,9 +28,7 @@ class Segment {
 // The tensors of one kind, as kernel.h describes them. Not movable: kb_tensor points into it.
 class TensorTable {
  public:
-  // `specs`: array of {"dtype": [code, bits, lanes], "shape": [...], "strides": [...], "offset": bytes, "name"?: text}.
-  // The spec comes from the judge, so a malformed one is a bug.
-  TensorTable(const nlohmann::json& specs, const Segment& segment, int32_t device_type);
+  TensorTable(const std::vector<ops::Tensor>& specs, const Segment& segment, int32_t device_type);
   TensorTable(const TensorTable&) = delete;
   TensorTable& operator=(const TensorTable&) = delete;
 
@@ -44,6 +43,7 @@ class TensorTable {
   std::vector<kb_parameter> parameters_;
 };
 
+// `specs`: an array of numbers.
 std::vector<kb_scalar> ReadScalars(const nlohmann::json& specs);
 
 }  // namespace kb::runner

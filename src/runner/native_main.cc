@@ -1,8 +1,8 @@
 // kb-runner: runs one native candidate. Trusted until it loads the candidate, never afterwards.
 //
-// Descriptors come by number on the command line: --spec (JSON: what is known before there is a problem), --control (a
-// socket by which it is told what to run: JSON, with doorbell, inputs, outputs and parameters, which are shared memory,
-// and the candidate's shared object), --hello and --status (see confine.h).
+// Descriptors come by number on the command line: --spec (JSON: worker::Run or Probe), --control (a socket by which it
+// is told what to run: a RunnerSpec, with doorbell, inputs, outputs and parameters, which are shared memory, and the
+// candidate's shared object), --hello and --status (see confine.h).
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -28,6 +28,7 @@
 #include "runner/probes.h"
 #include "runner/stand_in.h"
 #include "wire/channel.h"
+#include "wire/runner_spec.h"
 
 namespace kb::runner {
 namespace {
@@ -43,22 +44,22 @@ size_t BytesOf(const kb_tensor& tensor) {
 class NativeCandidate {
  public:
   // `gpu`: null on the CPU.
-  NativeCandidate(const json& spec, const Gpu* gpu, const Segment& inputs, const Segment& outputs,
+  NativeCandidate(const RunnerSpec& spec, const Gpu* gpu, const Segment& inputs, const Segment& outputs,
                   const Segment& parameters)
       : gpu_(gpu),
-        waits_(spec.value("waits", true)),
-        events_(gpu != nullptr && spec.at("events")),
-        inputs_(spec.at("inputs"), inputs, gpu ? KB_CUDA : KB_CPU),
-        outputs_(spec.at("outputs"), outputs, gpu ? KB_CUDA : KB_CPU),
-        parameters_(spec.at("parameters"), parameters, gpu ? KB_CUDA : KB_CPU),
-        scalars_(ReadScalars(spec.at("scalars"))),
-        init_(ReadScalars(spec.at("init_scalars"))),
-        profiler_(spec.value("profiler", "")) {
+        waits_(spec.waits),
+        events_(gpu != nullptr && spec.events),
+        inputs_(spec.form.inputs, inputs, gpu ? KB_CUDA : KB_CPU),
+        outputs_(spec.form.outputs, outputs, gpu ? KB_CUDA : KB_CPU),
+        parameters_(spec.form.parameters, parameters, gpu ? KB_CUDA : KB_CPU),
+        scalars_(ReadScalars(spec.form.scalars)),
+        init_(ReadScalars(spec.form.init_scalars)),
+        profiler_(spec.profiler) {
     for (const kb_tensor& tensor : outputs_.tensors()) {
       outputs_form_.push_back({tensor.dtype, {tensor.shape, tensor.shape + tensor.ndim}});
     }
     call_.abi_version = KB_ABI_VERSION;
-    call_.num_threads = spec.at("threads").get<int>();
+    call_.num_threads = spec.threads;
     call_.num_inputs = static_cast<int32_t>(inputs_.tensors().size());
     call_.num_scalars = static_cast<int32_t>(scalars_.size());
     call_.num_init = static_cast<int32_t>(init_.size());
@@ -205,9 +206,9 @@ int Stop(const Error& error) {
 }
 
 // What could a native candidate do here? (probes.h)
-int ServeProbes(const json& spec) {
-  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
-  PrintProbes(spec.at("outside"));
+int ServeProbes(const worker::Probe& probe) {
+  if (const Status confined = Confine(probe.confinement); !confined) return Stop(confined.error());
+  PrintProbes(probe);
   return 0;
 }
 
@@ -222,18 +223,18 @@ std::optional<ChannelMessage> AwaitTask(int control) {
   return std::move(*task);
 }
 
-int Serve(int control, const json& self) {
-  if (const Status confined = Confine(LimitsOf(self.at("confinement"))); !confined) return Stop(confined.error());
+int Serve(int control, const worker::Run& self) {
+  if (const Status confined = Confine(self.confinement); !confined) return Stop(confined.error());
   std::optional<Gpu> gpu;
-  if (self.at("device") == "cuda") {
+  if (self.device == "cuda") {
     auto opened = Gpu::Open();
     if (!opened) return Stop(opened.error());
     gpu.emplace(*opened);
-    (void)KernelTrace::Prepare(self.value("profiler", ""));  // Profile() says why it cannot be
+    (void)KernelTrace::Prepare(self.profiler);  // Profile() says why it cannot be
   }
   const std::optional<ChannelMessage> task = AwaitTask(control);
   if (!task) return 0;
-  const json& spec = task->body;
+  const auto spec = task->body.get<RunnerSpec>();
   const auto fd = [&](Sent which) { return task->fds[which].get(); };
   const auto doorbell = Segment::Map(fd(kDoorbell));
   const auto segment = [&](Sent which) { return gpu ? gpu->Map(fd(which)) : Segment::Map(fd(which)); };
@@ -276,20 +277,21 @@ int Serve(int control, const json& self) {
 int ServeTool(const char* path) {
   const auto text = ReadFile(path);
   if (!text) return Stop(text.error());
-  json spec = json::parse(*text);
+  auto file = json::parse(*text).get<SpecFile>();
   auto gpu = Gpu::Open();
   if (!gpu) return Stop(gpu.error());
-  for (const char* kind : {"inputs", "parameters", "outputs"}) {
-    const bool fill = std::string_view(kind) != "outputs";
-    if (const Status furnished = Furnish(*gpu, fill, &spec[kind]); !furnished) return Stop(furnished.error());
+  ops::ProblemForm& form = file.spec.form;
+  for (auto* tensors : {&form.inputs, &form.parameters, &form.outputs}) {
+    const bool fill = tensors != &form.outputs;
+    if (const Status furnished = Furnish(*gpu, fill, tensors); !furnished) return Stop(furnished.error());
   }
-  if (const Status confined = Confine(LimitsOf(spec.at("confinement"))); !confined) return Stop(confined.error());
+  if (const Status confined = Confine(file.confinement); !confined) return Stop(confined.error());
   const Segment everything = Segment::Of(nullptr);
-  NativeCandidate candidate(spec, &*gpu, everything, everything, everything);
-  Report report = candidate.Load(spec.at("kernel"));
+  NativeCandidate candidate(file.spec, &*gpu, everything, everything, everything);
+  Report report = candidate.Load(file.kernel);
   if (report.status == ReportStatus::kOk) report = candidate.Prepare();
   if (report.status == ReportStatus::kOk) report = candidate.Forward().value_or(report);
-  if (report.status == ReportStatus::kOk && spec.at("profiled")) {
+  if (report.status == ReportStatus::kOk && file.profiled) {
     gpu->Profile(true);
     report = candidate.Forward().value_or(report);
     gpu->Profile(false);
@@ -325,9 +327,11 @@ int Main(int argc, char** argv) {
   const auto text = ReadFile(fmt::format("/proc/self/fd/{}", fds["spec"]));
   if (!text) return 125;
   const json spec = json::parse(*text);
-  if (spec.contains("outside")) Supervise(fds["hello"], fds["status"], [&] { return ServeProbes(spec); });
+  if (spec.at("op") == worker::Probe::kOp) {
+    Supervise(fds["hello"], fds["status"], [&] { return ServeProbes(spec.get<worker::Probe>()); });
+  }
   if (!has({"control"})) return 2;
-  Supervise(fds["hello"], fds["status"], [&] { return Serve(fds["control"], spec); });
+  Supervise(fds["hello"], fds["status"], [&] { return Serve(fds["control"], spec.get<worker::Run>()); });
 }
 
 }  // namespace

@@ -25,15 +25,14 @@
 #include <cstring>
 #include <ctime>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "base/fd.h"
 
 namespace kb::runner {
 namespace {
 
-using nlohmann::json;
-
-struct Probe {
+struct Attempt {
   const char* barrier;
   const char* forbidden;
   std::function<bool()> possible;
@@ -146,9 +145,9 @@ bool HasCapabilities() {
   return (sets[0].permitted | sets[1].permitted | sets[0].inheritable | sets[1].inheritable) != 0;
 }
 
-std::vector<Probe> FileProbes(const json& outside) {
-  const std::string secret = outside.at("secret_file");
-  const uint64_t tmp = outside.at("tmp_bytes"), file = outside.at("file_bytes");
+std::vector<Attempt> FileProbes(const worker::Probe& probe) {
+  const std::string secret = probe.secret_file;
+  const uint64_t tmp = probe.confinement.tmp_bytes, file = probe.confinement.file_bytes;
   return {
       {"mount-namespace", "reading a file of the user", [=] { return Opens(secret, O_RDONLY); }},
       {"mount-namespace", "writing into the system", [] { return Opens("/usr/kb-probe", O_WRONLY | O_CREAT); }},
@@ -163,9 +162,9 @@ std::vector<Probe> FileProbes(const json& outside) {
   };
 }
 
-std::vector<Probe> ProcessProbes(const json& outside) {
-  const pid_t engine = outside.at("pid");
-  const std::string host = outside.at("hostname");
+std::vector<Attempt> ProcessProbes(const worker::Probe& probe) {
+  const pid_t engine = probe.pid;
+  const std::string host = probe.hostname;
   const std::string memory = "/proc/" + std::to_string(engine) + "/mem";
   const std::string supervisor = "/proc/" + std::to_string(getppid()) + "/mem";
   return {
@@ -207,9 +206,9 @@ std::vector<Probe> ProcessProbes(const json& outside) {
   };
 }
 
-std::vector<Probe> NetworkProbes(const json& outside) {
-  const int port = outside.at("tcp_port"), shm = outside.at("shm_id");
-  const std::string name = outside.at("abstract_socket");
+std::vector<Attempt> NetworkProbes(const worker::Probe& probe) {
+  const int port = probe.tcp_port, shm = probe.shm_id;
+  const std::string name = probe.abstract_socket;
   return {
       {"network-namespace", "a TCP connection to this machine", [=] { return ConnectsTcp(port); }},
       {"network-namespace", "an abstract socket of another process", [=] { return ConnectsAbstract(name); }},
@@ -223,7 +222,7 @@ std::vector<Probe> NetworkProbes(const json& outside) {
   };
 }
 
-std::vector<Probe> KernelProbes() {
+std::vector<Attempt> KernelProbes() {
   return {
       {"seccomp", "new namespaces", [] { return unshare(CLONE_NEWUSER) == 0; }},
       {"seccomp", "mounting", [] { return mount("tmpfs", "/tmp", "tmpfs", 0, "size=4k") == 0; }},
@@ -260,11 +259,11 @@ std::vector<Probe> KernelProbes() {
   };
 }
 
-std::vector<Probe> ResourceProbes(const json& outside) {
-  const uint64_t memory = outside.at("memory_bytes");
-  const int threads = outside.at("threads");
-  const std::string variable = outside.at("variable");
-  std::vector<Probe> probes = {
+std::vector<Attempt> ResourceProbes(const worker::Probe& probe) {
+  const uint64_t memory = probe.confinement.memory_bytes;
+  const int threads = probe.threads;
+  const std::string variable = probe.variable;
+  std::vector<Attempt> probes = {
       {"rlimits", "more private memory than the limit",
        [=] {
          void* block = mmap(nullptr, memory + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -282,26 +281,26 @@ std::vector<Probe> ResourceProbes(const json& outside) {
 
 }  // namespace
 
-std::vector<ProbeResult> RunProbes(const json& outside) {
+std::vector<ProbeResult> RunProbes(const worker::Probe& probe) {
   std::vector<ProbeResult> results;
   for (const auto& probes :
-       {FileProbes(outside), ProcessProbes(outside), NetworkProbes(outside), KernelProbes(), ResourceProbes(outside)}) {
-    for (const Probe& probe : probes) {
+       {FileProbes(probe), ProcessProbes(probe), NetworkProbes(probe), KernelProbes(), ResourceProbes(probe)}) {
+    for (const Attempt& attempt : probes) {
       errno = 0;
-      const bool possible = probe.possible();
+      const bool possible = attempt.possible();
       const std::string detail = possible ? "possible" : errno != 0 ? strerror(errno) : "not there";
-      results.push_back({probe.barrier, probe.forbidden, !possible, detail});
+      results.push_back({attempt.barrier, attempt.forbidden, !possible, detail});
     }
   }
   return results;
 }
 
-void PrintProbes(const json& outside) {
-  for (const ProbeResult& result : RunProbes(outside)) {
-    const json line = {{"barrier", result.barrier},
-                       {"forbidden", result.forbidden},
-                       {"holds", result.holds},
-                       {"detail", result.detail}};
+void PrintProbes(const worker::Probe& probe) {
+  for (const ProbeResult& result : RunProbes(probe)) {
+    const nlohmann::json line = {{"barrier", result.barrier},
+                                 {"forbidden", result.forbidden},
+                                 {"holds", result.holds},
+                                 {"detail", result.detail}};
     std::printf("%s\n", line.dump().c_str());
   }
   std::fflush(stdout);

@@ -3,9 +3,10 @@
 #ifndef RUNNER_PROBES_H_
 #define RUNNER_PROBES_H_
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "wire/runner_spec.h"
 
 namespace kb::runner {
 
@@ -16,13 +17,10 @@ struct ProbeResult {
   std::string detail;     // the error, or what was possible
 };
 
-// `outside`: what the engine has put up to be reached: "pid" (its own), "secret_file" (a path), "tcp_port" and
-// "abstract_socket" (it listens there), "shm_id" (System V), "variable" (in its environment), "hostname"; and the
-// limits in force: "memory_bytes", "file_bytes", "tmp_bytes", "threads" (0: none).
-std::vector<ProbeResult> RunProbes(const nlohmann::json& outside);
+std::vector<ProbeResult> RunProbes(const worker::Probe& probe);
 
 // Runs them and prints one line of JSON each on stdout.
-void PrintProbes(const nlohmann::json& outside);
+void PrintProbes(const worker::Probe& probe);
 
 }  // namespace kb::runner
 

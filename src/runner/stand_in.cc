@@ -32,17 +32,15 @@ std::vector<std::byte> StandIn(kb_dtype dtype, size_t bytes, uint64_t seed) {
   return contents;
 }
 
-Status Furnish(const Gpu& gpu, bool fill, nlohmann::json* specs) {
+Status Furnish(const Gpu& gpu, bool fill, std::vector<ops::Tensor>* specs) {
   uint64_t seed = 1;
-  for (nlohmann::json& spec : *specs) {
-    const auto dtype = spec.at("dtype").get<std::vector<int>>();
-    const size_t bytes = spec.at("bytes");
-    KB_ASSIGN_OR_RETURN(void* const memory, gpu.Allocate(std::max<size_t>(bytes, 1)));
-    if (fill && bytes > 0) {
-      const kb_dtype form{static_cast<uint8_t>(dtype.at(0)), static_cast<uint8_t>(dtype.at(1)), 1};
-      KB_RETURN_IF_ERROR(gpu.Upload(memory, StandIn(form, bytes, seed++)));
+  for (ops::Tensor& spec : *specs) {
+    KB_ASSIGN_OR_RETURN(void* const memory, gpu.Allocate(std::max<size_t>(spec.bytes, 1)));
+    if (fill && spec.bytes > 0) {
+      const kb_dtype form{static_cast<uint8_t>(spec.dtype[0]), static_cast<uint8_t>(spec.dtype[1]), 1};
+      KB_RETURN_IF_ERROR(gpu.Upload(memory, StandIn(form, spec.bytes, seed++)));
     }
-    spec["offset"] = reinterpret_cast<uint64_t>(memory);
+    spec.offset = reinterpret_cast<uint64_t>(memory);
   }
   return {};
 }

@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/result.h"
 #include "kernelbench/kernel.h"
 #include "runner/gpu.h"
+#include "wire/ops.h"
 
 namespace kb::runner {
 
@@ -19,7 +19,7 @@ std::vector<std::byte> StandIn(kb_dtype dtype, size_t bytes, uint64_t seed);
 
 // Gives each tensor of `specs` (see TensorTable) memory of its own on the device, so that a checker sees what goes
 // beyond it, and makes its address the spec's offset: the segment is all of memory. `fill`: with a StandIn().
-Status Furnish(const Gpu& gpu, bool fill, nlohmann::json* specs);
+Status Furnish(const Gpu& gpu, bool fill, std::vector<ops::Tensor>* specs);
 
 }  // namespace kb::runner
 

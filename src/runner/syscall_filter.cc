@@ -207,7 +207,7 @@ void DenySockets(bool namespaces, bool gpu, Filter* filter) {
 
 }  // namespace
 
-Status InstallSyscallFilter(const Limits& limits) {
+Status InstallSyscallFilter(const Confinement& limits) {
   Filter filter;
   for (const char* name : kDenied) {
     const int number = seccomp_syscall_resolve_name(name);

@@ -9,7 +9,7 @@ namespace kb::runner {
 
 // Installs a seccomp deny-list for this process and all that it starts; refused calls fail with EPERM. A filter is
 // never the only barrier: namespaces and uids hold most of these too. Requires no_new_privs.
-Status InstallSyscallFilter(const Limits& limits);
+Status InstallSyscallFilter(const Confinement& limits);
 
 }  // namespace kb::runner
 

@@ -1,27 +1,26 @@
-"""The operations of the device process: src/wire/ops.h and ops.py declare the same ones, and Python's methods keep to them."""
+"""What the engine tells other processes, and they answer: src/wire/ops.h and runner_spec.h declare the same as ops.py and runner_spec.py,
+and the device process's methods keep to it."""
 
 import ast
 import dataclasses
-import importlib.util
 import pathlib
 import re
+import sys
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "kernelbench_torch"
 FILES = ("device_host.py", "reference_session.py", "error_budgets.py")
 
-SPEC = importlib.util.spec_from_file_location("ops", PACKAGE / "ops.py")  # alone: the package imports torch
-ops = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(ops)
-
+sys.path.insert(0, str(ROOT / "python"))
+from kernelbench_torch import ops, runner_spec  # noqa: E402
 
 # Structs whose objects the device library writes out, and none in Python.
 OF_THE_LIBRARY = {"Said", "Called", "Profile.Reply", "CheckInputs.Reply"}
 
 
-def declared():
-    """The structs of ops.h: fields by name ("Draw", "Draw.Reply"), names by operation, and what replies are that stand elsewhere."""
+def declared(header):
+    """The structs of a header: fields by name ("Draw", "Draw.Reply"), names by operation, and what replies are that stand elsewhere."""
     fields, operations, replies = {}, {}, {}
 
     def add(text, around, indent):
@@ -33,7 +32,7 @@ def declared():
             if reply := re.search(r"using Reply = (\w+);", body):
                 replies[name] = reply[1]
             add(body, f"{name}.", indent + "  ")
-    add((ROOT / "src" / "wire" / "ops.h").read_text(), "", "")
+    add((ROOT / "src" / "wire" / header).read_text(), "", "")
     return fields, operations, replies
 
 
@@ -73,13 +72,19 @@ def nodes_of(method, by_name):
 
 class Operations(unittest.TestCase):
     def test_both_languages_declare_the_same(self):
-        fields, operations, replies = declared()
+        fields, operations, replies = declared("ops.h")
         self.assertEqual({name: set(names(kind)) for name, kind in classes(ops).items()},
                          {name: set(known) for name, known in fields.items() if name not in OF_THE_LIBRARY})
         self.assertEqual(operations, {op: kind.__name__ for op, kind in ops.REQUESTS.items()})
         for name, reply in replies.items():
             if reply not in OF_THE_LIBRARY | {"Nothing"}:
                 self.assertIs(getattr(ops, name).Reply, getattr(ops, reply))
+
+    def test_both_languages_declare_the_same_of_workers(self):
+        fields, operations, _ = declared("runner_spec.h")
+        self.assertEqual({name: set(names(kind)) for name, kind in classes(runner_spec).items()},
+                         {name: set(known) for name, known in fields.items()})
+        self.assertEqual(operations, {op: kind.__name__ for op, kind in runner_spec.WORKERS.items()})
 
     def test_methods_read_every_field_and_no_other(self):
         by_name, renamed = methods()

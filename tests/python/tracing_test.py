@@ -13,7 +13,7 @@ from unittest import mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from kernelbench_torch import device_facts, module_runner, runner_library, trees, under_tool  # noqa: E402
+from kernelbench_torch import device_facts, module_runner, ops, runner_library, runner_spec, trees, under_tool  # noqa: E402
 
 LIBRARY, CUPTI = sys.argv[1], sys.argv[2]
 SOURCE = """
@@ -98,13 +98,16 @@ class UnderTool(unittest.TestCase):
     def test_calls_a_module_on_inputs_of_the_problems_form(self):
         tensors = []
         structure = trees.flatten(([torch.zeros(3, 4), torch.zeros(3, dtype=torch.int64)], {}), tensors, "inputs")
-        spec = {"source": SOURCE, "init": trees.flatten(([4], {}), [], "init"), "structure": structure, "device": "cpu", "construct_on": "cpu",
-                "precision": "fp32", "inputs": [vars(each) for each in trees.layout(tensors)[0]]}
+        form = ops.ProblemForm(inputs=trees.layout(tensors)[0], outputs=[], parameters=[], structure=structure, output_structure={},
+                               init=trees.flatten(([4], {}), [], "init"), scalars=[], init_scalars=[], may_alias=True, construct_on="cpu")
+        spec = runner_spec.RunnerSpec(device="cpu", threads=1, precision="fp32", form=form, profiler="", events=False, waits=True,
+                                      reference=False, source=SOURCE, copy_state=False, arena_bytes=0, output_turns=0, extensions=[],
+                                      compiled=False)
         for profiled, calls in ((False, 1), (True, 2)):
             happened = mock.Mock()
             with mock.patch.object(torch.cuda, "synchronize", happened.synchronize), \
                     mock.patch.object(torch.cuda, "cudart", return_value=happened):
-                under_tool.call({**spec, "profiled": profiled})
+                under_tool.call(spec, profiled)
             seen = sys.modules["candidate"].seen
             self.assertEqual([tensor.shape for tensor in seen], calls * [(3, 2)])
             self.assertEqual([call[0] for call in happened.mock_calls],

@@ -20,7 +20,7 @@ class ModelNew(nn.Module):
     def forward(self, x):
         return x.relu()  # %s
 """
-BREAK = """        if "FAILS HERE" in spec["source"]:
+BREAK = """        if "FAILS HERE" in spec.source:
             os._exit(9)
 """
 

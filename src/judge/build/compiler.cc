@@ -55,7 +55,7 @@ Result<std::optional<std::string>> ReadBack(int fd, uint64_t limit) {
 // The sources as files: where the sandbox shows them, or, without namespaces, in a directory of their own.
 struct Workspace {
   std::string shown;  // where the sandbox shows them
-  nlohmann::json confinement;
+  Confinement confinement;
   std::vector<Fd> fds;
   std::vector<std::pair<int, std::string>> files;
   std::optional<TempDir> scratch;
@@ -67,9 +67,9 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   // Without a mount namespace the root is the machine's.
   workspace.shown =
       sandbox.without().contains("mount-namespace") ? "/tmp/kernelbench-sources/" : "/kernelbench-sources/";
-  workspace.confinement = sandbox.Confinement(job.limits.memory_bytes);
-  workspace.confinement["programs"] = true;
-  workspace.confinement["file_bytes"] = job.limits.output_bytes;
+  workspace.confinement = sandbox.ConfinementFor(job.limits.memory_bytes);
+  workspace.confinement.programs = true;
+  workspace.confinement.file_bytes = job.limits.output_bytes;
   KB_ASSIGN_OR_RETURN(workspace.scratch, sandbox.MakeScratch(job.read_only, &workspace.confinement));
   std::vector<std::pair<std::string, std::string>> sources = job.sources;
   if (!job.script.empty()) sources.emplace_back(kScript, job.script);

@@ -66,19 +66,19 @@ class Lures {
     unsetenv(kVariable);
   }
 
-  json Spec(const json& confinement, int threads) const {
-    json outside = confinement;
-    outside["pid"] = getpid();
-    outside["secret_file"] = secret_file_;
-    outside["tcp_port"] = port_;
-    outside["abstract_socket"] = name_;
-    outside["shm_id"] = shm_;
-    outside["variable"] = kVariable;
+  worker::Probe Probe(const Confinement& confinement, int threads) const {
     char host[256] = {};
     gethostname(host, sizeof host - 1);
-    outside["hostname"] = host;
-    outside["threads"] = threads;
-    return {{"outside", outside}, {"confinement", confinement}};
+    return {.pid = getpid(),
+            .secret_file = secret_file_,
+            .abstract_socket = name_,
+            .tcp_port = port_,
+            .shm_id = shm_,
+            .variable = kVariable,
+            .hostname = host,
+            .threads = threads,
+            .confinement = confinement,
+            .keep = ""};
   }
 
  private:
@@ -140,8 +140,8 @@ void CheckKernel(Diagnosis* diagnosis) {
 }
 
 // Tools, and with them the module runners' zygote.
-void CheckPython(const Installation& installation, const Sandbox& sandbox, const Lures& lures, const json& confinement,
-                 int threads, Diagnosis* diagnosis) {
+void CheckPython(const Installation& installation, const Sandbox& sandbox, const worker::Probe& probe,
+                 Diagnosis* diagnosis) {
   const auto python = FindPython(installation);
   if (!python) {
     diagnosis->checks.push_back({"tools", "PyTorch", "missing", python.error().message, "run ./quickstart"});
@@ -149,8 +149,7 @@ void CheckPython(const Installation& installation, const Sandbox& sandbox, const
   }
   diagnosis->checks.push_back({"tools", "PyTorch", "ok", python->executable, ""});
   auto zygote = Zygote::Start(installation, sandbox, *python, "cpu", "", 1);
-  AddProbes("module", zygote ? zygote->Probe(lures.Spec(confinement, threads)) : tl::make_unexpected(zygote.error()),
-            diagnosis);
+  AddProbes("module", zygote ? zygote->Probe(probe) : tl::make_unexpected(zygote.error()), diagnosis);
 }
 
 }  // namespace
@@ -170,11 +169,11 @@ Result<Diagnosis> Diagnose(const Installation& installation, Isolation wanted, c
   diagnosis.isolation = IsolationName(sandbox.isolation());
   diagnosis.barriers = sandbox.Barriers();
   const bool groups = CgroupsOffered();
-  const json confinement = sandbox.Confinement(uint64_t{2} << 30);
   // Without groups there is no limit to be probed; a group taken away is one that must be seen to be missing.
   const int limited = groups ? kRunnerThreads : 0;
-  AddProbes("native", ProbeNative(installation, sandbox, lures.Spec(confinement, limited), 1), &diagnosis);
-  CheckPython(installation, sandbox, lures, confinement, limited, &diagnosis);
+  const worker::Probe probe = lures.Probe(sandbox.ConfinementFor(uint64_t{2} << 30), limited);
+  AddProbes("native", ProbeNative(installation, sandbox, probe), &diagnosis);
+  CheckPython(installation, sandbox, probe, &diagnosis);
   // After Ctrl-C every wait fails at once, which says nothing about the machine.
   if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
   return diagnosis;

@@ -17,7 +17,6 @@
 namespace kb {
 namespace {
 
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kStartTimeout{30'000};
@@ -146,7 +145,7 @@ Result<SessionFds> SessionOf(std::vector<Fd> fds, uint64_t arena_bytes, uint64_t
                     std::move(fds[3]), arena_bytes,       output_turns};
 }
 
-Status RunnerProcess::Tell(const json& spec, const SessionFds& session,
+Status RunnerProcess::Tell(const RunnerSpec& spec, const SessionFds& session,
                            const std::vector<std::filesystem::path>& files) {
   KB_CHECK(control_);
   std::vector<int> fds = {session.doorbell.get(), session.inputs.get(), session.outputs.get(),
@@ -203,23 +202,22 @@ RunnerProcess::End RunnerProcess::Finish() {
 
 namespace {
 
-// kb-runner in a sandbox of its own. `serves`: it will be told what to run.
-Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installation, const Sandbox& sandbox, json spec,
-                                                   bool serves, int threads) {
-  SandboxSpec box;
-  box.read_only = {installation.libexec};
-  for (const json& folder : spec.value("folders", json::array())) {
-    box.read_only.emplace_back(folder.get<std::string>());
-  }
-  KB_ASSIGN_OR_RETURN(auto scratch, sandbox.MakeScratch(box.read_only, &spec["confinement"]));
+// kb-runner in a sandbox of its own, which shows `box.read_only` and has `box.environment`. `serves`: it will be told
+// what to run.
+template <typename Op>
+Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installation, const Sandbox& sandbox, Op op,
+                                                   bool serves, SandboxSpec box) {
+  box.read_only.insert(box.read_only.begin(), installation.libexec);
+  KB_ASSIGN_OR_RETURN(auto scratch, sandbox.MakeScratch(box.read_only, &op.confinement));
   const Fd spec_fd(memfd_create("spec", MFD_CLOEXEC));
+  nlohmann::json spec = op;
+  spec["op"] = Op::kOp;
   const std::string text = spec.dump();
   if (!spec_fd.valid() || write(spec_fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return Fail(ErrorCode::kUnavailable, "cannot make a memory file for a runner: out of memory or descriptors");
   }
   box.own_scratch = true;
-  box.tmp_bytes = spec.at("confinement").at("tmp_bytes");
-  box.environment = TensorEnvironment(installation, spec.value("device", "cpu"), spec.value("gpu", ""), threads);
+  box.tmp_bytes = op.confinement.tmp_bytes;
   return RunnerProcess::Start(
       std::move(scratch), [&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
         std::vector<std::pair<const char*, int>> fds = {
@@ -239,26 +237,32 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
 }  // namespace
 
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
-                                                         const json& spec, int threads) {
-  return StartNative(installation, sandbox, spec, true, threads);
+                                                         const worker::Run& run, const std::string& gpu,
+                                                         const std::vector<std::string>& folders) {
+  SandboxSpec box;
+  box.read_only.assign(folders.begin(), folders.end());
+  box.environment = TensorEnvironment(installation, run.device, gpu, run.threads);
+  return StartNative(installation, sandbox, run, true, std::move(box));
 }
 
-Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const json& spec) {
+Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const worker::Probe& probe) {
   if (!worker) return tl::make_unexpected(worker.error());
   KB_RETURN_IF_ERROR((*worker)->Arrive());
-  const auto& confinement = spec.at("confinement");
-  const bool limited = !confinement.at("without").get<Without>().contains("cgroup");
-  if (const int threads = spec.at("outside").at("threads"); threads > 0 && limited) {
-    (*worker)->Limit(Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, threads));
-    (*worker)->Limited();
-  }
+  if (probe.threads > 0) LimitWorker(probe.confinement, probe.threads, worker->get());
   (*worker)->WaitForEnd(milliseconds(30'000));
   return (*worker)->Finish().output;
 }
 
-Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const json& spec,
-                                int threads) {
-  return Probed(StartNative(installation, sandbox, spec, false, threads), spec);
+Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const worker::Probe& probe) {
+  SandboxSpec box;
+  box.environment = TensorEnvironment(installation, "cpu", "", 1);
+  return Probed(StartNative(installation, sandbox, probe, false, std::move(box)), probe);
+}
+
+void LimitWorker(const Confinement& confinement, int threads, RunnerProcess* worker) {
+  if (confinement.without.contains("cgroup")) return;
+  worker->Limit(Cgroup::Create(confinement.memory_bytes + kGroupSlack, threads));
+  worker->Limited();
 }
 
 }  // namespace kb

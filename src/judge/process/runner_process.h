@@ -7,7 +7,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +20,7 @@
 #include "judge/sandbox/cgroup.h"
 #include "judge/sandbox/sandbox.h"
 #include "wire/channel.h"
+#include "wire/runner_spec.h"
 
 namespace kb {
 
@@ -62,7 +62,7 @@ class RunnerProcess {
   void Resume();
   // What to run, and in which memory: the session's descriptors, then `files`, copies of which it gets. It is told
   // once.
-  Status Tell(const nlohmann::json& spec, const SessionFds& session, const std::vector<std::filesystem::path>& files);
+  Status Tell(const RunnerSpec& spec, const SessionFds& session, const std::vector<std::filesystem::path>& files);
 
   // Puts it into a control group, in the background: the kernel may take 20 ms, waiting for all processors.
   void Limit(std::optional<Cgroup> group);
@@ -98,17 +98,19 @@ class RunnerProcess {
   std::optional<End> end_;
 };
 
-// kb-runner in a sandbox of its own. `spec`: what is known before there is a problem, see runner/native_main.cc.
+// kb-runner in a sandbox of its own. `gpu`: as TensorEnvironment() takes it. `folders`: what it must see beside itself.
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
-                                                         const nlohmann::json& spec, int threads);
+                                                         const worker::Run& run, const std::string& gpu,
+                                                         const std::vector<std::string>& folders);
 
-// What a worker that only probes has printed. `spec`: as it was started with.
-Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const nlohmann::json& spec);
+// What a worker that only probes has printed. `probe`: as it was started with.
+Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const worker::Probe& probe);
 
 // Tries from inside what a candidate must not be able to do (runner/probes.h): lines of JSON, as they were printed.
-// `spec`: {"outside", "confinement"}.
-Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const nlohmann::json& spec,
-                                int threads);
+Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const worker::Probe& probe);
+
+// Puts a worker that is there into a control group, unless that barrier was taken away. It may have so many threads.
+void LimitWorker(const Confinement& confinement, int threads, RunnerProcess* worker);
 
 }  // namespace kb
 

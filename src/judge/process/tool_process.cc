@@ -15,7 +15,6 @@ namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 constexpr size_t kMostOutput = size_t{4} << 20;
 constexpr auto kNamingTime = std::chrono::seconds(2);
@@ -114,26 +113,23 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
   ShowTool(run.tool, &box);
   box.read_only.push_back(installation.libexec);
   box.read_only.insert(box.read_only.end(), run.folders.begin(), run.folders.end());
-  box.environment = TensorEnvironment(installation, "cuda", "", run.threads);
+  box.environment = TensorEnvironment(installation, "cuda", "", run.spec.threads);
   box.argv = {run.tool};
   box.argv.insert(box.argv.end(), run.options.begin(), run.options.end());
-  run.spec["profiled"] = run.profiled;
+  SpecFile file{.spec = std::move(run.spec), .confinement = std::move(run.confinement), .profiled = run.profiled};
   if (!run.kernel.empty()) {
-    KB_ASSIGN_OR_RETURN(run.spec["kernel"], files.Add(run.kernel, "candidate.so"));
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(run.spec), "spec.json"));
+    KB_ASSIGN_OR_RETURN(file.kernel, files.Add(run.kernel, "candidate.so"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(nlohmann::json(file)), "spec.json"));
     box.argv.insert(box.argv.end(), {installation.libexec / "kb-runner", "--under-tool", spec});
   } else {
-    run.spec["extension_files"] = json::array();
     for (const fs::path& extension : run.extensions) {
-      KB_ASSIGN_OR_RETURN(const std::string at,
-                          files.Add(extension, fmt::format("extension{}.so", run.spec["extension_files"].size())));
-      run.spec["extension_files"].push_back(at);
+      KB_ASSIGN_OR_RETURN(std::string at, files.Add(extension, fmt::format("extension{}.so", file.extensions.size())));
+      file.extensions.push_back(std::move(at));
     }
-    run.spec["compiled_file"] = "";
     if (!run.first_call.empty()) {
-      KB_ASSIGN_OR_RETURN(run.spec["compiled_file"], files.Add(run.first_call, "compiled.tar"));
+      KB_ASSIGN_OR_RETURN(file.first_call, files.Add(run.first_call, "compiled.tar"));
     }
-    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(run.spec), "spec.json"));
+    KB_ASSIGN_OR_RETURN(const std::string spec, files.AddText(Dump(nlohmann::json(file)), "spec.json"));
     box.read_only.insert(box.read_only.end(), python.paths.begin(), python.paths.end());
     box.read_only.push_back(installation.python);
     if (!run.profiled) box.environment.emplace_back("PYTORCH_NO_CUDA_MEMORY_CACHING=1");
@@ -151,8 +147,8 @@ Result<std::vector<std::string>> ReadableNames(const Installation& installation,
   for (const std::string& name : mangled) lines += name + "\n";
   KB_ASSIGN_OR_RETURN(const std::string names, files.AddText(lines, "names"));
   box.read_only.push_back(installation.libexec);
-  box.confinement = sandbox.Confinement(kNamingBytes);
-  box.confinement["programs"] = true;  // kb-runner
+  box.confinement = sandbox.ConfinementFor(kNamingBytes);
+  box.confinement->programs = true;  // kb-runner
   box.argv = {installation.libexec / "kb-runner", "--names", names};
   KB_ASSIGN_OR_RETURN(const Completed completed, RunToEnd(sandbox.Wrap(box), kNamingTime, kMostOutput));
   std::vector<std::string> readable;

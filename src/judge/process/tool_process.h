@@ -14,6 +14,7 @@
 #include "judge/build/build_cache.h"
 #include "judge/process/device_process.h"
 #include "judge/sandbox/sandbox.h"
+#include "wire/runner_spec.h"
 
 namespace kb {
 
@@ -24,14 +25,14 @@ Result<std::filesystem::path> FindProfiler();
 
 struct ToolRun {
   std::filesystem::path tool;
-  std::vector<std::string> options;               // the tool's
-  nlohmann::json spec;                            // what a runner is told
+  std::vector<std::string> options;  // the tool's
+  RunnerSpec spec;                   // what a runner is told
+  Confinement confinement;
   std::vector<std::string> folders;               // of libraries that a native candidate is linked with
   std::filesystem::path kernel;                   // native; empty: a module, run by `python`
-  std::vector<std::filesystem::path> extensions;  // in the order of spec["extensions"]
+  std::vector<std::filesystem::path> extensions;  // in the order of spec.extensions
   std::filesystem::path first_call;               // what a module's first call compiled; empty: nothing
   std::vector<CacheHold> holds;                   // of these files
-  int threads = 1;
   // Whether a second call follows, around which the driver is told to start and stop profiling. The first one then
   // loads what is loaded once, and a module's tensors come from PyTorch's cache; otherwise each is an allocation of its
   // own.

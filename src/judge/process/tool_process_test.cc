@@ -95,7 +95,7 @@ TEST_F(ToolProcess, ASourceNeedNotBeUtf8) {
                                   directory_->path()};
   auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "/dev/nvidia0");
   if (!sandbox) GTEST_SKIP() << sandbox.error().message;
-  ToolRun run{.tool = tool_, .spec = {{"source", "# caf\xe9"}}};
+  ToolRun run{.tool = tool_, .spec = {.source = "# caf\xe9"}};
   const auto done = RunUnderTool(installation, *sandbox, {"/bin/echo", {}}, run, std::chrono::seconds(30));
   ASSERT_TRUE(done) << done.error().message;
   EXPECT_THAT(done->output, HasSubstr("# caf"));

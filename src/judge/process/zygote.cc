@@ -8,7 +8,6 @@
 namespace kb {
 namespace {
 
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 }  // namespace
@@ -45,35 +44,33 @@ Status Zygote::AwaitReady() {
   return {};
 }
 
-Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(const char* op, json spec, std::optional<int> result) {
+template <typename Op>
+Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(Op op, std::optional<int> result) {
   KB_RETURN_IF_ERROR(AwaitReady());
-  spec["keep"] = keep_;
-  KB_ASSIGN_OR_RETURN(auto scratch, sandbox_.MakeScratch(shown_, &spec["confinement"]));
+  op.keep = keep_;
+  KB_ASSIGN_OR_RETURN(auto scratch, sandbox_.MakeScratch(shown_, &op.confinement));
+  nlohmann::json request = op;
+  request["op"] = Op::kOp;
   return RunnerProcess::Start(
       std::move(scratch), [&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
         const int last = result ? *result : ends.control.get();
-        const Status sent = channel_.Send({{"op", op}, {"spec", std::move(spec)}},
-                                          {ends.hello.get(), ends.status.get(), ends.output, last});
+        const Status sent = channel_.Send(request, {ends.hello.get(), ends.status.get(), ends.output, last});
         gone_ = gone_ || !sent;
         KB_RETURN_IF_ERROR(sent);
         return std::optional<Subprocess>();
       });
 }
 
-Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const json& spec) { return Fork("run", spec); }
+Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const worker::Run& run) { return Fork(run); }
 
-Result<std::string> Zygote::Probe(const json& spec) { return Probed(Fork("probe", spec), spec); }
+Result<std::string> Zygote::Probe(const worker::Probe& probe) { return Probed(Fork(probe), probe); }
 
-Result<std::string> Zygote::Capture(const json& spec, milliseconds timeout) {
+Result<std::string> Zygote::Capture(const worker::Capture& capture, milliseconds timeout) {
   const Fd result(memfd_create("capture", MFD_CLOEXEC));
   if (!result.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
-  KB_ASSIGN_OR_RETURN(auto worker, Fork("capture", spec, result.get()));
+  KB_ASSIGN_OR_RETURN(auto worker, Fork(capture, result.get()));
   KB_RETURN_IF_ERROR(worker->Arrive());
-  const json& confinement = spec.at("confinement");
-  if (!confinement.at("without").get<Without>().contains("cgroup")) {
-    worker->Limit(Cgroup::Create(confinement.at("memory_bytes").get<uint64_t>() + kGroupSlack, kRunnerThreads));
-    worker->Limited();
-  }
+  LimitWorker(capture.confinement, kRunnerThreads, worker.get());
   const bool ended = worker->WaitForEnd(timeout);
   const bool told = worker->Finish().status.has_value();
   if (!ended) return std::string();  // the kernel may take longer to end it than we wait

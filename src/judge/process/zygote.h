@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -15,6 +14,7 @@
 #include "judge/process/runner_process.h"
 #include "judge/sandbox/sandbox.h"
 #include "wire/channel.h"
+#include "wire/runner_spec.h"
 
 namespace kb {
 
@@ -25,15 +25,15 @@ class Zygote {
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
                               const std::string& device, const std::string& gpu, int threads);
 
-  // `spec`: what is known before there is a problem (module_runner.py). The files that the runner is told are shared
-  // objects in the order of spec["extensions"], then what its first call compiled, if spec["compiled"].
-  Result<std::unique_ptr<RunnerProcess>> StartRunner(const nlohmann::json& spec);
+  // The files that the runner is told are shared objects in the order of RunnerSpec::extensions, then what its first
+  // call compiled, if anything.
+  Result<std::unique_ptr<RunnerProcess>> StartRunner(const worker::Run& run);
   // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
   // Empty if the worker died or took too long: the runner will meet that again.
-  Result<std::string> Capture(const nlohmann::json& spec, std::chrono::milliseconds timeout);
+  Result<std::string> Capture(const worker::Capture& capture, std::chrono::milliseconds timeout);
 
   // The same for module candidates; see ProbeNative().
-  Result<std::string> Probe(const nlohmann::json& spec);
+  Result<std::string> Probe(const worker::Probe& probe);
 
   // Whether it is known to have imported torch.
   bool ready() const { return ready_; }
@@ -51,7 +51,8 @@ class Zygote {
         shown_(std::move(shown)),
         keep_(std::move(keep)) {}
   // `result`: a file for what the worker finds out, if it is no runner.
-  Result<std::unique_ptr<RunnerProcess>> Fork(const char* op, nlohmann::json spec, std::optional<int> result = {});
+  template <typename Op>
+  Result<std::unique_ptr<RunnerProcess>> Fork(Op op, std::optional<int> result = {});
   Subprocess process_;
   Channel channel_;
   Sandbox sandbox_;

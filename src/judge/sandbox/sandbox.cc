@@ -185,7 +185,7 @@ std::vector<std::string> Sandbox::Barriers() const {
   return barriers;
 }
 
-nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
+Confinement Sandbox::ConfinementFor(uint64_t memory_bytes) const {
   const bool namespaces = isolation_ == Isolation::kNamespaces;
   std::vector<std::string> readable, writable = {"/dev/null"};
   if (namespaces) {
@@ -198,16 +198,14 @@ nlohmann::json Sandbox::Confinement(uint64_t memory_bytes) const {
   }
   writable.insert(writable.end(), devices_.begin(), devices_.end());
   if (!devices_.empty()) writable.emplace_back(kGpuWrites);
-  return {{"memory_bytes", memory_bytes},
-          {"file_bytes", uint64_t{64} << 20},
-          {"tmp_bytes", uint64_t{256} << 20},
-          {"readable", readable},
-          {"writable", writable},
-          {"scratch", "/tmp"},
-          {"gpu", !devices_.empty()},
-          {"programs", false},
-          {"namespaces", namespaces},
-          {"without", missing_}};
+  return {.memory_bytes = memory_bytes,
+          .file_bytes = uint64_t{64} << 20,
+          .tmp_bytes = uint64_t{256} << 20,
+          .readable = std::move(readable),
+          .writable = std::move(writable),
+          .without = missing_,
+          .gpu = !devices_.empty(),
+          .namespaces = namespaces};
 }
 
 Status Sandbox::CheckReadable(const std::vector<fs::path>& paths) const {
@@ -233,16 +231,16 @@ Status Sandbox::CheckReadable(const std::vector<fs::path>& paths) const {
 }
 
 Result<std::optional<TempDir>> Sandbox::MakeScratch(const std::vector<fs::path>& paths,
-                                                    nlohmann::json* confinement) const {
+                                                    Confinement* confinement) const {
   if (isolation_ == Isolation::kNamespaces) return std::nullopt;
   // Another user comes to no directory below one that is closed to others, as $TMPDIR may be.
   KB_ASSIGN_OR_RETURN(TempDir scratch, TempDir::CreateHeld(kScratch, user_ != 0 ? "/tmp" : ""));
   if (user_ != 0 && chown(scratch.path().c_str(), user_, user_) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot hand a temporary directory to the user that candidates run as");
   }
-  (*confinement)["scratch"] = scratch.path();
-  (*confinement)["writable"].push_back(scratch.path());
-  for (const fs::path& path : paths) (*confinement)["readable"].push_back(path);
+  confinement->scratch = scratch.path();
+  confinement->writable.push_back(scratch.path());
+  for (const fs::path& path : paths) confinement->readable.push_back(path);
   return std::optional(std::move(scratch));
 }
 
@@ -278,7 +276,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
     inside.insert(inside.end(), {"--scratch", scratch.dump()});
   }
   if (entry_ == Entry::kInside) inside.insert(inside.end(), {"--user", user});
-  if (!spec.confinement.is_null()) inside.insert(inside.end(), {"--confine", spec.confinement.dump()});
+  if (spec.confinement) inside.insert(inside.end(), {"--confine", nlohmann::json(*spec.confinement).dump()});
   if (inside.size() > 1) options.argv.insert(options.argv.end(), inside.begin(), inside.end());
   options.argv.insert(options.argv.end(), spec.argv.begin(), spec.argv.end());
   return options;

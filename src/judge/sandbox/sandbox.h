@@ -6,7 +6,6 @@
 #include <sys/types.h>
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "base/result.h"
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
+#include "wire/runner_spec.h"
 
 namespace kb {
 
@@ -41,7 +41,7 @@ struct SandboxSpec {
   bool own_scratch = false;  // holds a candidate's code, so its /tmp may hold few files
   // Shares no memory of a GPU, for which its driver wants one PID namespace: when it ends, so does all that it started.
   bool own_pids = false;
-  nlohmann::json confinement;  // what is started gives up these powers first; null: it does so itself
+  std::optional<Confinement> confinement;  // what is started gives up these powers first; none: it does so itself
 };
 
 class Sandbox {
@@ -56,17 +56,14 @@ class Sandbox {
   const Without& without() const { return without_; }
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
-  // What a process that will hold a candidate's code gives up (runner/confine.h): "memory_bytes", "file_bytes",
-  // "tmp_bytes", "without", "writable" paths and devices, "programs" (whether it may start some), "gpu",
-  // "namespaces" (whether it has some), "scratch", the directory that it begins in and may write to, and "readable",
-  // empty where a mount namespace decides that.
-  nlohmann::json Confinement(uint64_t memory_bytes) const;
+  // What a process that will hold a candidate's code gives up.
+  Confinement ConfinementFor(uint64_t memory_bytes) const;
   // An error if candidates, which run as another user where the engine is root's, cannot read what is at `paths`.
   Status CheckReadable(const std::vector<std::filesystem::path>& paths) const;
   // Without namespaces, where /tmp is everybody's: makes a directory of its own for one process and adds that and
   // `paths`, which it reads beside the system, to its confinement. To be kept until the process has ended.
   Result<std::optional<TempDir>> MakeScratch(const std::vector<std::filesystem::path>& paths,
-                                             nlohmann::json* confinement) const;
+                                             Confinement* confinement) const;
 
   // The command that runs `spec` inside, under a keeper (keeper_main.cc), so that nothing outlives it. Without
   // namespaces `files` must be empty: the caller uses real paths.
