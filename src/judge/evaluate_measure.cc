@@ -21,8 +21,8 @@ using nlohmann::json;
 std::string BaselineKey(const Request& request, const ops::Problem& problem, bool own_process) {
   const Protocol& protocol = request.protocol;
   const bool module = request.candidate.kind == CandidateKind::kModule;
-  return fmt::format("{} {} {} {} {} {}", problem.sha256, request.size, protocol.precision,
-                     protocol.baseline, protocol.timing,
+  return fmt::format("{} {} {} {} {} {}", problem.sha256, request.size, protocol.precision, protocol.baseline,
+                     protocol.timing,
                      own_process ? "own process"
                      : module    ? "module"
                                  : "native");
@@ -41,7 +41,7 @@ TrialSetting Evaluator::SettingOf(const Request& request, const ops::Problem& pr
   TrialSetting setting{.device = options_.device,
                        .module = request.candidate.kind == CandidateKind::kModule,
                        .own_process = own_process,
-                       .copy_gb_s = device_->info().copy_gb_s,
+                       .copy_gb_s = device_->facts().copy_gb_s,
                        .input_bytes = BytesOf(problem.form.inputs),
                        .output_bytes = BytesOf(problem.form.outputs),
                        .weight_sets = static_cast<int>(problem.weight_seeds.size())};
@@ -50,7 +50,8 @@ TrialSetting Evaluator::SettingOf(const Request& request, const ops::Problem& pr
 }
 
 // What evaluations before found out about this baseline serves again.
-void Evaluator::BeginTrial(const Request& request, const ops::Problem& problem, bool own_process, Evaluation* evaluation) {
+void Evaluator::BeginTrial(const Request& request, const ops::Problem& problem, bool own_process,
+                           Evaluation* evaluation) {
   Measurements& measured = evaluation->measured;
   evaluation->tried = true;
   measured.setting = SettingOf(request, problem, own_process);
