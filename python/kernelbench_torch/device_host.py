@@ -6,6 +6,7 @@ believes a runner.
 """
 
 import ctypes
+import dataclasses
 import gc
 import json
 import math
@@ -107,8 +108,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
         init = trees.flatten(problem.init, init_tensors, "get_init_inputs()")
         if init_tensors:
             raise ProblemError(f"{request.path}: get_init_inputs() returns tensors; numbers, strings and lists are supported")
-        self.layout = {"inputs": inputs, "inputs_bytes": inputs_bytes, "outputs": outputs, "outputs_bytes": outputs_bytes,
-                       "parameters": params, "parameters_bytes": params_bytes}
+        self.layout = ops.Layout(inputs=inputs, outputs=outputs, parameters=params, inputs_bytes=inputs_bytes,
+                                 outputs_bytes=outputs_bytes, parameters_bytes=params_bytes)
         form = ops.ProblemForm(inputs=inputs, outputs=outputs, parameters=params, structure=problem.structure,
                                output_structure=problem.output_structure, init=init, scalars=trees.numbers(problem.structure),
                                init_scalars=trees.numbers(init), may_alias=problem.may_alias, construct_on=problem.construct_on)
@@ -199,7 +200,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
             free = self.problem.free_now()
             self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
-        self.session = self.lib.kbd_session_new(self.device, ops.encoded({**self.layout, "without": request.without}))
+        layout = dataclasses.replace(self.layout, without=request.without)
+        self.session = self.lib.kbd_session_new(self.device, ops.encoded(layout))
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request.module, 0, False
@@ -374,7 +376,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def compared(self, budgets, tolerance):
         array = (ctypes.c_void_p * max(len(budgets), 1))(*budgets)
-        return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))["outputs"]
+        return parsed(self.lib.kbd_compare(self.session, pointers(self.expected), array, json.dumps(tolerance).encode()))
 
     def keep_outputs(self, _):
         if not self.lib.kbd_keep_outputs(self.session):

@@ -106,6 +106,17 @@ class ProblemForm:
 
 
 @dataclass
+class Layout:
+    inputs: list[Tensor]
+    outputs: list[Tensor]
+    parameters: list[Tensor]
+    inputs_bytes: int
+    outputs_bytes: int
+    parameters_bytes: int
+    without: list = ()
+
+
+@dataclass
 class Problem:
     sha256: str
     form: ProblemForm

@@ -30,7 +30,7 @@ def source(path, size, kind, model):
 class ReferenceSession:
     def __init__(self, lib, device, layout):
         self.lib = lib
-        self.session = lib.kbd_session_new(device, ops.encoded({**layout, "without": []}))
+        self.session = lib.kbd_session_new(device, ops.encoded(layout))
         self.fds = (ctypes.c_int * 4)()
         if not self.session or not lib.kbd_session_share_inputs(self.session, self.fds):
             raise ProblemError(lib.kbd_error().decode())

@@ -119,7 +119,8 @@ const char* kbd_judge(void* device, void* budget, int code, int bits, int dimens
 }
 
 void* kbd_session_new(void* device, const char* layout) {
-  auto session = DeviceSession::Create(static_cast<DeviceHandle*>(device)->device.get(), nlohmann::json::parse(layout));
+  auto session = DeviceSession::Create(static_cast<DeviceHandle*>(device)->device.get(),
+                                       nlohmann::json::parse(layout).get<kb::ops::Layout>());
   if (session) return session->release();
   kb::last_error = session.error().message;
   return nullptr;

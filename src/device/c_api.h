@@ -38,9 +38,8 @@ KBD_EXPORT const char* kbd_budget_info(void* device, void* budget);
 KBD_EXPORT const char* kbd_judge(void* device, void* budget, int code, int bits, int dimensions, const int64_t* shape,
                                  const void* got, const void* expected, const char* tolerance);
 
-// A session: one runner and its baseline, which can run before there is a runner. `layout`: {"inputs": [{"offset",
-// "bytes"}], "inputs_bytes", "parameters": likewise, "parameters_bytes", "outputs": [{"offset", "dtype", "shape"}],
-// "outputs_bytes", "without": [name]}, the barriers of a round that are taken away (base/barriers.h).
+// A session: one runner and its baseline, which can run before there is a runner. `layout`: an
+// ops::Layout (wire/ops.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
 KBD_EXPORT const char* kbd_error();  // of the last function that failed
@@ -61,15 +60,12 @@ KBD_EXPORT void kbd_set_parameters(void* session, const void* const* parameters)
 // before go; 2, as 0, but what 0 puts there before go is there already, because another session that shares this one's
 // inputs has put it there and found it unchanged.
 KBD_EXPORT void kbd_present(void* session, const void* const* inputs, int placing);
-// Step 3: {"end": "done|died|timed_out|ran_frozen|too_early|malformed", "us", "waited_us", "gap_us", "elapsed_us" and
-// "launched_us" (of a clocked call on a GPU, the runner's word; 0: nothing), "report": {...} or null, "malformed": what
-// the runner did that none does}.
+// Step 3: an ops::Called.
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
 // A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
 // of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
-// is), "interval_us" (between stops), "copy_us" (that copying outputs may take, which is nobody's work). {"end", "us"
-// (without the stops), "stops", "refused" (text, if the machine refuses to tell), "authorship": of all profiled calls
-// so far}.
+// is), "interval_us" (between stops), "copy_us" (that copying outputs may take, which is nobody's work). An
+// ops::Profile::Reply.
 KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
@@ -87,12 +83,12 @@ KBD_EXPORT int64_t kbd_baseline_gap(void* session);
 // The clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
 KBD_EXPORT void kbd_baseline_begin(void* session);
 KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
-// Step 4: {"inputs_changed": [index...], "late": bool}; late: the secret positions no longer hold what was read.
+// Step 4: an ops::CheckInputs::Reply.
 KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs);
 // Whether the secret positions still hold what was read inside the clock: to be asked after the comparison, for what
 // was compared is then what had been there in time.
 KBD_EXPORT int kbd_secrets_hold(void* session);
-// Step 6: {"outputs": [mismatch...]}; `budgets` one for each output, null: tolerance only.
+// Step 6: [mismatch...]; `budgets` one for each output, null: tolerance only.
 KBD_EXPORT const char* kbd_compare(void* session, const void* const* expected, void* const* budgets,
                                    const char* tolerance);
 // Copies the outputs of the last call away, or (second time) says whether the outputs equal that copy bit for bit.

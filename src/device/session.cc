@@ -93,26 +93,25 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
           {"histogram", histogram}};
 }
 
-Result<std::unique_ptr<DeviceSession>> DeviceSession::Create(Device* device, const json& layout) {
+Result<std::unique_ptr<DeviceSession>> DeviceSession::Create(Device* device, const ops::Layout& layout) {
   KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
   return std::unique_ptr<DeviceSession>(new DeviceSession(device, layout, std::move(doorbell)));
 }
 
-DeviceSession::DeviceSession(Device* device, const json& layout, SharedMemory doorbell)
+DeviceSession::DeviceSession(Device* device, const ops::Layout& layout, SharedMemory doorbell)
     : device_(device),
+      without_(layout.without),
       doorbell_(std::move(doorbell)),
-      sizes_{layout.at("inputs_bytes"), layout.at("outputs_bytes"), layout.at("parameters_bytes")} {
+      sizes_{layout.inputs_bytes, layout.outputs_bytes, layout.parameters_bytes} {
   Bell()->version = kDoorbellVersion;
-  without_ = layout.value("without", Without());
-  for (const json& part : layout.at("inputs")) input_parts_.push_back({part.at("offset"), part.at("bytes")});
-  for (const json& part : layout.at("parameters")) parameter_parts_.push_back({part.at("offset"), part.at("bytes")});
-  for (const json& part : layout.at("outputs")) {
-    const auto dtype = part.at("dtype").get<std::vector<int>>();
-    output_items_.push_back(
-        {nullptr,
-         {static_cast<uint8_t>(dtype[0]), static_cast<uint8_t>(dtype[1]), static_cast<uint16_t>(dtype[2])},
-         part.at("shape").get<std::vector<int64_t>>()});
-    output_offsets_.push_back(part.at("offset"));
+  for (const ops::Tensor& tensor : layout.inputs) input_parts_.push_back({tensor.offset, tensor.bytes});
+  for (const ops::Tensor& tensor : layout.parameters) parameter_parts_.push_back({tensor.offset, tensor.bytes});
+  for (const ops::Tensor& tensor : layout.outputs) {
+    const auto [code, bits, lanes] = tensor.dtype;
+    output_items_.push_back({nullptr,
+                             {static_cast<uint8_t>(code), static_cast<uint8_t>(bits), static_cast<uint16_t>(lanes)},
+                             tensor.shape});
+    output_offsets_.push_back(tensor.offset);
   }
 }
 
@@ -233,17 +232,17 @@ const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeou
   const CallSpan span = link_->Call(kind, argument, timeout_ns, clocked, {inputs.early, inputs.late});
   if (span.end == SpanEnd::kTooEarly) ++too_early_;
   if (span.end == SpanEnd::kDone) too_early_ = 0;
-  json result = {{"end", EndName(span.end)},
-                 {"us", static_cast<double>(span.ns) / 1e3},
-                 {"waited_us", static_cast<double>(span.waited_ns) / 1e3},
-                 {"gap_us", static_cast<double>(span.gap_ns) / 1e3},
-                 {"elapsed_us", static_cast<double>(span.elapsed_ns) / 1e3},
-                 {"launched_us", static_cast<double>(span.launched_ns) / 1e3},
-                 {"report", nullptr},
-                 {"malformed", ForgeryOf(span.end)}};
-  if (span.end == SpanEnd::kDone) TakeReport(&result);
+  ops::Called called{.end = EndName(span.end),
+                     .us = static_cast<double>(span.ns) / 1e3,
+                     .waited_us = static_cast<double>(span.waited_ns) / 1e3,
+                     .gap_us = static_cast<double>(span.gap_ns) / 1e3,
+                     .elapsed_us = static_cast<double>(span.elapsed_ns) / 1e3,
+                     .launched_us = static_cast<double>(span.launched_ns) / 1e3,
+                     .report = {},
+                     .malformed = ForgeryOf(span.end)};
+  if (span.end == SpanEnd::kDone) TakeReport(&called);
   located_ |= kind == CallKind::kForward && placed_;  // also of one that came too early
-  return Keep(result);
+  return Keep(called);
 }
 
 // Not timed and not compared: the inputs are put in place, caches and outputs left as they are.
@@ -257,11 +256,11 @@ const char* DeviceSession::ProfileForward(const void* const* from, uint64_t argu
   const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
   const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
   authorship_.AddCall(profile.samples, ns("copy_us"), rules);
-  return Keep({{"end", EndName(profile.end)},
-               {"us", static_cast<double>(profile.ran_ns) / 1e3},
-               {"stops", profile.stops},
-               {"refused", profile.refused},
-               {"authorship", authorship_.ToJson()}});
+  return Keep(ops::Profile::Reply{.end = EndName(profile.end),
+                                  .us = static_cast<double>(profile.ran_ns) / 1e3,
+                                  .stops = profile.stops,
+                                  .refused = profile.refused,
+                                  .authorship = authorship_.ToJson()});
 }
 
 void DeviceSession::BaselineBegin() {
@@ -286,13 +285,14 @@ int64_t DeviceSession::BaselineEnd(const void* const* outputs) {
 }
 
 const char* DeviceSession::CheckInputs(const void* const* from) {
-  json changed = json::array();
+  ops::CheckInputs::Reply checked;
   for (size_t i = 0; i < input_parts_.size(); ++i) {
     const Part& part = input_parts_[i];
     if (With("input-check") && !device_->Equal(inputs_->data() + part.offset, from[i], part.bytes))
-      changed.push_back(i);
+      checked.inputs_changed.push_back(static_cast<int>(i));
   }
-  return Keep({{"inputs_changed", changed}, {"late", !SecretsHold()}});
+  checked.late = !SecretsHold();
+  return Keep(checked);
 }
 
 const char* DeviceSession::CompareOutputs(const void* const* expected, void* const* budgets,
@@ -305,7 +305,7 @@ const char* DeviceSession::CompareOutputs(const void* const* expected, void* con
         device_->CompareOutput(output_items_[i].data, expected[i], output_items_[i], *budget, tolerance, secret_);
     results.push_back(MismatchJson(result, i, output_items_[i]));
   }
-  return Keep({{"outputs", results}});
+  return Keep(results);
 }
 
 Status DeviceSession::KeepOutputs() {
@@ -365,24 +365,19 @@ bool DeviceSession::Locate(SecretReader* secrets) {
   return true;
 }
 
-void DeviceSession::TakeReport(json* result) {
+void DeviceSession::TakeReport(ops::Called* called) {
   const Result<Report> report = report_ ? *report_ : ReadReport();
   if (!report) {
-    (*result)["end"] = "malformed";
-    (*result)["malformed"] = report.error().message;
+    called->end = EndName(SpanEnd::kMalformed);
+    called->malformed = report.error().message;
     return;
   }
-  json outputs = json::array();
-  for (const TensorForm& form : report->outputs) {
-    outputs.push_back({{"dtype", {form.dtype.code, form.dtype.bits, form.dtype.lanes}}, {"shape", form.shape}});
-  }
-  (*result)["report"] = {{"status", static_cast<int>(report->status)},
-                         {"state_differs", report->state_differs},
-                         {"text", report->text},
-                         {"outputs", outputs}};
-  if (report->kernels.empty()) return;
-  (*result)["report"]["kernels"] = KernelsJson(*report);
-  (*result)["report"]["kernels_span_us"] = static_cast<double>(report->kernels_span_ns) / 1e3;
+  called->report = ops::Said{.status = static_cast<int>(report->status),
+                             .state_differs = report->state_differs,
+                             .text = report->text,
+                             .kernels = KernelsJson(*report),
+                             .kernels_span_us = 0};
+  if (!report->kernels.empty()) called->report->kernels_span_us = static_cast<double>(report->kernels_span_ns) / 1e3;
 }
 
 const char* DeviceSession::Keep(const json& value) {

@@ -10,6 +10,7 @@
 
 #include "base/barriers.h"
 #include "device/device.h"
+#include "wire/ops.h"
 #include "wire/report.h"
 
 namespace kb {
@@ -33,7 +34,7 @@ enum class Placing {
 // and the whole arena until there were any; always alike, for outputs take turns in many places (output_arena.py).
 class DeviceSession {
  public:
-  static Result<std::unique_ptr<DeviceSession>> Create(Device* device, const nlohmann::json& layout);
+  static Result<std::unique_ptr<DeviceSession>> Create(Device* device, const ops::Layout& layout);
 
   Status Share(DeviceSession* before, DeviceSession* reference, uint64_t arena_bytes, int fds[4]);
   Status ShareInputs(int fds[4]);
@@ -63,7 +64,7 @@ class DeviceSession {
     size_t inputs, outputs, parameters;
   };
 
-  DeviceSession(Device* device, const nlohmann::json& layout, SharedMemory doorbell);
+  DeviceSession(Device* device, const ops::Layout& layout, SharedMemory doorbell);
 
   // Memory to be shared: `used` if it is as large, emptied, else made.
   Result<std::shared_ptr<Buffer>> Shared(const char* name, size_t bytes, std::shared_ptr<Buffer> used);
@@ -77,7 +78,7 @@ class DeviceSession {
   std::vector<OutputItem> ToPoison() const;
   Result<Report> ReadReport() const;
   bool Locate(SecretReader* secrets);
-  void TakeReport(nlohmann::json* result);
+  void TakeReport(ops::Called* called);
   const char* Keep(const nlohmann::json& value);
 
   Device* device_;

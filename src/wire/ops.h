@@ -108,6 +108,15 @@ struct ProblemForm {
                                  init_scalars, may_alias, construct_on)
 };
 
+// What the device library is told of a session (src/device/c_api.h).
+struct Layout {
+  std::vector<Tensor> inputs, outputs, parameters;                     // each kind in a segment of its own,
+  uint64_t inputs_bytes = 0, outputs_bytes = 0, parameters_bytes = 0;  // which has this size
+  std::set<std::string> without;                                       // barriers of a round that are taken away
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Layout, inputs, outputs, parameters, inputs_bytes, outputs_bytes, parameters_bytes,
+                                 without)
+};
+
 struct Problem {
   std::string sha256;  // of its file
   ProblemForm form;
@@ -287,10 +296,11 @@ struct Said {
 
 // How a call ended and what it took.
 struct Called {
-  std::string end;  // SpanEnd, in words (session.cc)
-  double us = 0, waited_us = 0, gap_us = 0, elapsed_us = 0, launched_us = 0;
-  std::optional<Said> report;  // where it ended as it should
-  std::string malformed;       // what was
+  std::string end;  // done, died, timed_out, ran_frozen, too_early or malformed
+  double us = 0, waited_us = 0, gap_us = 0;
+  double elapsed_us = 0, launched_us = 0;  // of a clocked call on a GPU, the runner's word; 0: nothing
+  std::optional<Said> report;              // where it ended as it should
+  std::string malformed;                   // what was
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, gap_us, elapsed_us, launched_us, report, malformed)
 };
 
@@ -315,8 +325,8 @@ struct CallReference {
 struct Profile {
   static constexpr const char* kOp = "profile";
   struct Reply {
-    std::string end;
-    double us = 0;
+    std::string end;  // as Called's
+    double us = 0;    // without the stops
     int64_t stops = 0;
     std::string refused;  // why there is no profile
     Json authorship;      // of all calls so far (docs/evaluation.md)
@@ -361,7 +371,7 @@ struct CheckInputs {
   static constexpr const char* kOp = "check_inputs";
   struct Reply {
     std::vector<int> inputs_changed;
-    bool late = false;
+    bool late = false;  // the secret positions no longer hold what was read
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, inputs_changed, late)
   };
   KB_OPS_NO_FIELDS(CheckInputs)

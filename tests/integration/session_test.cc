@@ -92,15 +92,10 @@ class ScriptedDevice : public Device {
 };
 
 // Of one input of `elements` numbers, and the same output.
-nlohmann::json Layout(int64_t elements) {
-  const nlohmann::json part = {
-      {"offset", 0}, {"bytes", 4 * elements}, {"dtype", {KB_FLOAT, 32, 1}}, {"shape", {elements}}};
-  return {{"inputs", {part}},
-          {"outputs", {part}},
-          {"parameters", nlohmann::json::array()},
-          {"inputs_bytes", 4 * elements},
-          {"outputs_bytes", 4 * elements},
-          {"parameters_bytes", 0}};
+ops::Layout Layout(int64_t elements) {
+  const auto bytes = static_cast<uint64_t>(4 * elements);
+  const ops::Tensor tensor{.dtype = {KB_FLOAT, 32, 1}, .shape = {elements}, .bytes = bytes};
+  return {.inputs = {tensor}, .outputs = {tensor}, .inputs_bytes = bytes, .outputs_bytes = bytes};
 }
 
 // A session as a reference's process has it: one input of `elements` numbers, the same output.
