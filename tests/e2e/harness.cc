@@ -50,15 +50,10 @@ bool HasTorch(const std::string& python) {
 }
 
 // What this machine lacks, or nothing.
-std::string Lacking() {
+std::string LackingTools() {
   if (!Works({"g++", "--version"})) return "no g++ on this machine";
   if (!Works({"bwrap", "--unshare-user", "--unshare-pid", "--unshare-net", "--ro-bind", "/", "/", "/bin/true"})) {
     return "this machine has no bubblewrap or refuses its namespaces";
-  }
-  const std::string set = Inherited("KERNELBENCH_PYTHON", "");
-  const std::string own = std::string(KB_SOURCE_DIR) + "/.venv/bin/python";
-  if (!HasTorch(!set.empty() ? set : fs::exists(own) ? own : "python3")) {
-    return "no Python with PyTorch: set KERNELBENCH_PYTHON";
   }
   return "";
 }
@@ -239,7 +234,7 @@ Ended Engine::Wait(seconds timeout) {
 
 void EngineTest::SetUp() {
   StayOnOwnCore();
-  static const std::string lacking = Lacking();
+  static const std::string lacking = LackingTools();
   if (!lacking.empty()) GTEST_SKIP() << lacking;
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   auto root = TempDir::Create("kernelbench-e2e");
@@ -249,6 +244,13 @@ void EngineTest::SetUp() {
   cache_ = fs::path(KB_CACHES) / std::to_string(getpid());
   fs::remove_all(cache_);
   CopyCache(fs::path(KB_CACHES) / "warm", cache_);
+  python_ = Python();
+  if (!HasTorch(python_)) GTEST_SKIP() << "no Python with PyTorch: set KERNELBENCH_PYTHON";
+}
+
+std::string EngineTest::Python() {
+  const std::string own = std::string(KB_SOURCE_DIR) + "/.venv/bin/python";
+  return Inherited("KERNELBENCH_PYTHON", fs::exists(own) ? own.c_str() : "python3");
 }
 
 void EngineTest::TearDown() {
@@ -282,7 +284,7 @@ Engine EngineTest::StartInto(int stdout_fd, const Arguments& arguments, const En
                              {"TMPDIR", tmp().string()},
                              {"KERNELBENCH_STORE", store().string()},
                              {"KERNELBENCH_CACHE", cache().string()},
-                             {"KERNELBENCH_PYTHON", Inherited("KERNELBENCH_PYTHON", "")}};
+                             {"KERNELBENCH_PYTHON", python_}};
   for (const auto& [name, value] : changes) environment[name] = value;
   SpawnOptions options;
   options.argv = {KB_BINARY};

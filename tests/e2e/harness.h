@@ -82,6 +82,8 @@ class EngineTest : public ::testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
+  // The Python that engines are given; asked for once root() is there.
+  virtual std::string Python();
 
   const std::filesystem::path& root() const { return root_->path(); }
   // Where this test's builds are kept: of its own, with what tests/e2e/CMakeLists.txt had built before.
@@ -115,6 +117,7 @@ class EngineTest : public ::testing::Test {
  private:
   std::optional<TempDir> root_;
   std::filesystem::path cache_;
+  std::string python_;
   mutable int runs_ = 0;
 };
 

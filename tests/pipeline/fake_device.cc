@@ -1,0 +1,232 @@
+#include "fake_device.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <random>
+#include <utility>
+
+#include "base/random.h"
+#include "device/authorship.h"
+#include "kernelbench/kernel.h"
+#include "wire/doorbell.h"
+
+namespace kb::pipeline {
+namespace {
+
+using ops::Json;
+
+constexpr int64_t kSide = 64, kElements = kSide * kSide, kPage = 4096;
+constexpr int64_t kBytes = kElements * sizeof(float);
+
+Json Parsed(const char* text) { return Json::parse(text); }
+
+Tolerance ReadTolerance(const Json& keys) {
+  Tolerance tolerance{};
+  tolerance.mode = keys.at("mode") == "anchored" ? Tolerance::Mode::kAnchored : Tolerance::Mode::kAllclose;
+  tolerance.atol = keys.at("atol");
+  tolerance.rtol = keys.at("rtol");
+  tolerance.rtol_rms = keys.at("rtol_rms");
+  tolerance.rms_factor = keys.at("rms_factor");
+  tolerance.max_factor = keys.at("max_factor");
+  tolerance.cap = keys.at("cap");
+  return tolerance;
+}
+
+using Operation = std::function<Json(FakeDevice*, const Json&)>;
+
+template <typename Op>
+std::pair<const std::string, Operation> Performs() {
+  return {Op::kOp, [](FakeDevice* device, const Json& request) { return Json(device->Do(request.get<Op>())); }};
+}
+
+const std::map<std::string, Operation>& Operations() {
+  using namespace ops;
+  static const std::map<std::string, Operation> operations = {
+      Performs<Hello>(),           Performs<LoadProblem>(), Performs<InitValues>(),
+      Performs<Clocks>(),          Performs<MemoryTaken>(), Performs<Anchor>(),
+      Performs<Impostors>(),       Performs<Audit>(),       Performs<MakeBaseline>(),
+      Performs<BeginSession>(),    Performs<EndSession>(),  Performs<Share>(),
+      Performs<Attach>(),          Performs<Call>(),        Performs<ops::Profile>(),
+      Performs<SetWeights>(),      Performs<Draw>(),        Performs<Present>(),
+      Performs<CheckInputs>(),     Performs<Baseline>(),    Performs<ops::Compare>(),
+      Performs<EmptyBaseline>(),   Performs<Flush>(),       Performs<KeepOutputs>(),
+      Performs<OutputsEqualKept>()};
+  return operations;
+}
+
+}  // namespace
+
+ops::Hello::Reply HelloReply(int threads) {
+  const Json build = {{"version", "2.9.0"},         {"include_paths", Json::array()},
+                      {"python_include", ""},       {"library_path", ""},
+                      {"standard", "c++20"},        {"nvrtc", ""},
+                      {"libraries", Json::object()}};
+  return {{"name", "a fake CPU"},  {"cores", threads},   {"last_level_cache", 1 << 20},
+          {"flush", "all caches"}, {"copy_gb_s", 10.0},  {"rates", {{"fp32", 0.1}}},
+          {"torch", "2.9.0"},      {"python", "3.12.0"}, {"build", build},
+          {"profiler", ""}};
+}
+
+ops::LoadProblem::Reply ProblemReply(const std::vector<uint64_t>& weight_seeds) {
+  const Json tensor = {{"dtype", {KB_FLOAT, 32, 1}},
+                       {"shape", {kSide, kSide}},
+                       {"strides", {kSide, 1}},
+                       {"offset", 0},
+                       {"bytes", kBytes}};
+  const Json none = Json::array(), keywords = {{"dict", none}};
+  return {{"inputs", {tensor}},
+          {"inputs_bytes", kBytes + kPage},
+          {"outputs", {tensor}},
+          {"outputs_bytes", kBytes + kPage},
+          {"parameters", none},
+          {"parameters_bytes", 0},
+          {"fresh", true},
+          {"roomy", true},
+          {"structure", {{"tuple", {{{"list", {{{"tensor", 0}}}}}, keywords}}}},
+          {"init", {{"tuple", {{{"list", none}}, keywords}}}},
+          {"output_structure", {{"tensor", 0}}},
+          {"scalars", none},
+          {"init_scalars", none},
+          {"weight_seeds", weight_seeds},
+          {"distributions", {"centred", "scaled"}},
+          {"construct_on", "cpu"},
+          {"needs_rng", false},
+          {"may_alias", false},
+          {"notes", none}};
+}
+
+FakeDevice::FakeDevice(int threads) : threads_(threads), device_(MakeCpuDevice(threads)) {}
+
+Json FakeDevice::Perform(const Json& request, std::vector<Fd> fds) {
+  received_ = std::move(fds);
+  shared_.clear();
+  return Operations().at(request.at("op"))(this, request);
+}
+
+ops::Hello::Reply FakeDevice::Do(const ops::Hello&) { return HelloReply(threads_); }
+
+ops::LoadProblem::Reply FakeDevice::Do(const ops::LoadProblem& request) {
+  ++evaluations_;
+  session_.reset();
+  problem_ = std::filesystem::path(request.path).filename();
+  weight_seeds_ = request.weight_seeds;
+  ops::LoadProblem::Reply reply = ProblemReply(weight_seeds_);
+  reply["fresh"] = std::exchange(loaded_, Json(request).dump()) != loaded_;
+  return reply;
+}
+
+ops::InitValues::Reply FakeDevice::Do(const ops::InitValues&) { return {ProblemReply({}).at("init")}; }
+ops::Clocks::Reply FakeDevice::Do(const ops::Clocks&) { return {}; }
+ops::MemoryTaken::Reply FakeDevice::Do(const ops::MemoryTaken&) { return {}; }
+ops::Anchor::Reply FakeDevice::Do(const ops::Anchor&) { return {.judgeable = true, .notes = {}}; }
+ops::Impostors::Reply FakeDevice::Do(const ops::Impostors&) { return {}; }
+ops::Audit::Reply FakeDevice::Do(const ops::Audit&) {
+  return {
+      {"failures", Json::array()}, {"notes", Json::array()}, {"worst", Json::object()}, {"budgets", Json::object()}};
+}
+ops::MakeBaseline::Reply FakeDevice::Do(const ops::MakeBaseline&) { return {.made = true}; }
+
+// Nothing is frozen: a runner that a busy machine does not stop in time must not end a test.
+ops::BeginSession::Reply FakeDevice::Do(const ops::BeginSession& request) {
+  Json layout = ProblemReply(weight_seeds_);
+  std::set<std::string> without = request.without;
+  without.insert("freeze");
+  layout["without"] = without;
+  auto session = DeviceSession::Create(device_.get(), layout);
+  KB_CHECK(session.has_value());
+  session_ = std::move(*session);
+  return {};
+}
+
+ops::EndSession::Reply FakeDevice::Do(const ops::EndSession&) {
+  session_.reset();
+  return {};
+}
+
+ops::Share::Reply FakeDevice::Do(const ops::Share&) {
+  shared_.resize(4);
+  KB_CHECK(session_->Share(nullptr, nullptr, 0, shared_.data()).has_value());
+  return {};
+}
+
+ops::Attach::Reply FakeDevice::Do(const ops::Attach& request) {
+  session_->Attach(request.pid, std::move(received_.at(0)));
+  return {};
+}
+
+ops::Call::Reply FakeDevice::Do(const ops::Call& request) {
+  const auto kind = static_cast<CallKind>(request.kind);
+  const auto timeout_ns = static_cast<int64_t>(request.timeout_us * 1e3);
+  const bool clocked = kind == CallKind::kForward;
+  auto called = Parsed(session_->Call(kind, request.argument, timeout_ns, clocked)).get<ops::Called>();
+  called.us = clocked ? kCandidateUs : kind == CallKind::kEmpty ? kEmptyUs : kLoadUs;
+  called.waited_us = 0;
+  return called;
+}
+
+// Two hundred samples of the candidate's own code.
+ops::Profile::Reply FakeDevice::Do(const ops::Profile& request) {
+  const Json custom = request.settings.at("custom");
+  const OriginRules rules{custom.get<std::map<std::string, std::string>>()};
+  Authorship authorship;
+  const std::string file = custom.empty() ? "" : custom.begin().key();
+  authorship.AddCall(std::vector<CodeSample>(200, {.stop = 1, .ran_ns = 1000, .path = file}), 0, rules);
+  return {.end = "done", .us = kCandidateUs, .stops = 200, .refused = "", .authorship = authorship.ToJson()};
+}
+
+ops::SetWeights::Reply FakeDevice::Do(const ops::SetWeights& request) {
+  return {.seed = weight_seeds_.at(static_cast<size_t>(request.index) % weight_seeds_.size())};
+}
+
+ops::Draw::Reply FakeDevice::Do(const ops::Draw& request) {
+  std::mt19937_64 random(request.seed ? static_cast<uint64_t>(*request.seed) : RandomBits());
+  std::uniform_real_distribution<float> values(-1, 1);
+  distribution_ = request.distribution;
+  input_.resize(kElements);
+  for (float& value : input_) value = values(random);
+  return {.rng_seed = RandomBits() >> 8};
+}
+
+ops::Present::Reply FakeDevice::Do(const ops::Present&) {
+  const void* from = input_.data();
+  session_->Present(&from);
+  return {};
+}
+
+ops::CheckInputs::Reply FakeDevice::Do(const ops::CheckInputs&) {
+  const void* from = input_.data();
+  return Parsed(session_->CheckInputs(&from)).get<ops::CheckInputs::Reply>();
+}
+
+ops::Baseline::Reply FakeDevice::Do(const ops::Baseline&) {
+  expected_ = input_;
+  for (float& value : expected_) value = std::max(value, 0.0F);
+  return {.us = kBaselineUs};
+}
+
+ops::EmptyBaseline::Reply FakeDevice::Do(const ops::EmptyBaseline&) { return {.us = kEmptyUs}; }
+
+ops::Compare::Reply FakeDevice::Do(const ops::Compare& request) {
+  const void* expected = expected_.data();
+  void* budget = nullptr;
+  Json compared = Parsed(session_->CompareOutputs(&expected, &budget, ReadTolerance(request.tolerance)));
+  compared.at("outputs").at(0)["dtype"] = "float32";
+  auto reply = compared.get<ops::Compare::Reply>();
+  reply.late = !session_->SecretsHold();
+  return reply;
+}
+
+ops::Flush::Reply FakeDevice::Do(const ops::Flush&) { return {}; }
+
+ops::KeepOutputs::Reply FakeDevice::Do(const ops::KeepOutputs&) {
+  KB_CHECK(session_->KeepOutputs().has_value());
+  return {};
+}
+
+ops::OutputsEqualKept::Reply FakeDevice::Do(const ops::OutputsEqualKept&) {
+  return {.equal = session_->OutputsEqualKept()};
+}
+
+}  // namespace kb::pipeline

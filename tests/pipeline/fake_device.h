@@ -1,0 +1,75 @@
+// The device process without PyTorch: its only problem is y = max(x, 0) on 64 x 64 numbers, whatever the text of the
+// problem says, and its clock always says the same. All else is what device_host.py does with the device library: real
+// runners are called, and what they wrote is compared.
+#ifndef TESTS_PIPELINE_FAKE_DEVICE_H_
+#define TESTS_PIPELINE_FAKE_DEVICE_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "device/session.h"
+#include "wire/ops.h"
+
+namespace kb::pipeline {
+
+// What is measured, in us.
+inline constexpr double kCandidateUs = 50, kBaselineUs = 100, kEmptyUs = 10, kLoadUs = 1000;
+
+// What device_host.py answers.
+ops::Hello::Reply HelloReply(int threads);
+ops::LoadProblem::Reply ProblemReply(const std::vector<uint64_t>& weight_seeds);
+
+class FakeDevice {
+ public:
+  explicit FakeDevice(int threads);
+
+  // The answer to a request with these descriptors; those of the answer are in shared(), until the next request.
+  ops::Json Perform(const ops::Json& request, std::vector<Fd> fds);
+  const std::vector<int>& shared() const { return shared_; }
+
+  int evaluations() const { return evaluations_; }                   // begun so far: problems that were asked for
+  const std::string& problem() const { return problem_; }            // the file name of the one that is loaded
+  const std::string& distribution() const { return distribution_; }  // of the inputs that were drawn last
+
+  ops::Hello::Reply Do(const ops::Hello&);
+  ops::LoadProblem::Reply Do(const ops::LoadProblem& request);
+  ops::InitValues::Reply Do(const ops::InitValues&);
+  ops::Clocks::Reply Do(const ops::Clocks&);
+  ops::MemoryTaken::Reply Do(const ops::MemoryTaken&);
+  ops::Anchor::Reply Do(const ops::Anchor&);
+  ops::Impostors::Reply Do(const ops::Impostors&);
+  ops::Audit::Reply Do(const ops::Audit&);
+  ops::MakeBaseline::Reply Do(const ops::MakeBaseline&);
+  ops::BeginSession::Reply Do(const ops::BeginSession& request);
+  ops::EndSession::Reply Do(const ops::EndSession&);
+  ops::Share::Reply Do(const ops::Share&);
+  ops::Attach::Reply Do(const ops::Attach& request);
+  ops::Call::Reply Do(const ops::Call& request);
+  ops::Profile::Reply Do(const ops::Profile& request);
+  ops::SetWeights::Reply Do(const ops::SetWeights& request);
+  ops::Draw::Reply Do(const ops::Draw& request);
+  ops::Present::Reply Do(const ops::Present&);
+  ops::CheckInputs::Reply Do(const ops::CheckInputs&);
+  ops::Baseline::Reply Do(const ops::Baseline&);
+  ops::EmptyBaseline::Reply Do(const ops::EmptyBaseline&);
+  ops::Compare::Reply Do(const ops::Compare& request);
+  ops::Flush::Reply Do(const ops::Flush&);
+  ops::KeepOutputs::Reply Do(const ops::KeepOutputs&);
+  ops::OutputsEqualKept::Reply Do(const ops::OutputsEqualKept&);
+
+ private:
+  int threads_, evaluations_ = 0;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<DeviceSession> session_;
+  std::string problem_, loaded_, distribution_;
+  std::vector<uint64_t> weight_seeds_;
+  std::vector<float> input_, expected_;
+  std::vector<Fd> received_;
+  std::vector<int> shared_;
+};
+
+}  // namespace kb::pipeline
+
+#endif  // TESTS_PIPELINE_FAKE_DEVICE_H_
