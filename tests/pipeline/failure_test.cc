@@ -7,7 +7,6 @@
 #include <set>
 
 #include "fixture.h"
-#include "schema.h"
 #include "wire/doorbell.h"
 
 namespace kb::pipeline {
@@ -18,13 +17,12 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr int Kind(CallKind kind) { return static_cast<int>(kind); }
-
 // Where a device process may die in an evaluation, in the order in which it is asked, and whether the runner holds the
 // candidate by then.
 struct Place {
   std::string op;
-  int kind = 0, time = 1;
+  json request = json::object();
+  int time = 1;
   bool loaded = false;
 };
 const std::vector<Place>& Places() {
@@ -40,18 +38,18 @@ const std::vector<Place>& Places() {
                                             {SetWeights::kOp},
                                             {Attach::kOp},
                                             {Flush::kOp},
-                                            {Call::kOp, Kind(CallKind::kEmpty)},
+                                            {Call::kOp, OfKind(CallKind::kEmpty)},
                                             {EmptyBaseline::kOp},
-                                            {Call::kOp, Kind(CallKind::kLoad), 1, true},
-                                            {Call::kOp, Kind(CallKind::kPrepare), 1, true},
-                                            {Draw::kOp, 0, 5, true},
-                                            {Present::kOp, 0, 1, true},
-                                            {Call::kOp, Kind(CallKind::kForward), 1, true},
-                                            {CheckInputs::kOp, 0, 1, true},
-                                            {ops::Baseline::kOp, 0, 12, true},
-                                            {Compare::kOp, 0, 1, true},
-                                            {SetWeights::kOp, 0, 2, true},
-                                            {Profile::kOp, 0, 1, true}};
+                                            {Call::kOp, OfKind(CallKind::kLoad), 1, true},
+                                            {Call::kOp, OfKind(CallKind::kPrepare), 1, true},
+                                            {Draw::kOp, {}, 5, true},
+                                            {Present::kOp, {}, 1, true},
+                                            {Call::kOp, OfKind(CallKind::kForward), 1, true},
+                                            {CheckInputs::kOp, {}, 1, true},
+                                            {ops::Baseline::kOp, InRound(), 1, true},
+                                            {Compare::kOp, {}, 1, true},
+                                            {SetWeights::kOp, {}, 2, true},
+                                            {Profile::kOp, {}, 1, true}};
   return places;
 }
 
@@ -67,7 +65,12 @@ class FailureTest : public PipelineTest {
     return "at" + std::to_string(place) + "_" + Places()[place].op + std::to_string(Places()[place].time) + ".cpp";
   }
   static Rule DyingAt(const Place& place, Act act, int number) {
-    return {.op = place.op, .kind = place.kind, .first = place.time, .last = place.time, .act = act, .number = number};
+    return {.op = place.op,
+            .request = place.request,
+            .first = place.time,
+            .last = place.time,
+            .act = act,
+            .number = number};
   }
   // Of two device processes under each candidate, each in this candidate's place.
   static Script DyingTwiceUnderEach(Act act, int number) {
@@ -138,7 +141,7 @@ TEST_F(FailureTest, TwoDeathsAreTheCandidatesOnceItIsLoaded) {
     }
     ++verdicts;
     const json evaluation = ended.Of(NameOf(i));
-    e2e::ExpectDocumented(evaluation);
+    ExpectDocumented(evaluation);
     EXPECT_EQ(evaluation.at("verdict"), "tampered");
     EXPECT_THAT(evaluation.at("reason").get<std::string>(),
                 AllOf(HasSubstr("died twice under this candidate"), HasSubstr(DiedIn(Places()[i].op))));
@@ -196,7 +199,7 @@ TEST_F(FailureTest, AReferenceThatDoesNotEndIsTheProblems) {
 TEST_F(FailureTest, WhatIsWrongWithTheProblemIsNoVerdict) {
   Play({Refuses<ops::LoadProblem>("relu.py: forward() raised KeyError")});
   ExpectNoVerdict(Measure({Right()}), 2, "forward() raised KeyError");
-  Play({Refuses<ops::Baseline>("the reference raised RuntimeError", false, {.first = 12})});
+  Play({Refuses<ops::Baseline>("the reference raised RuntimeError", false, {.request = InRound()})});
   ExpectNoVerdict(Measure({Right()}), 2, "the reference raised RuntimeError");
   Play({AnswersOnly<ops::Anchor>({.judgeable = false, .notes = {}}, {.first = 2})});
   ExpectNoVerdict(Measure({Right()}), 2, "cannot be judged in fp32 on centred inputs");
@@ -204,7 +207,7 @@ TEST_F(FailureTest, WhatIsWrongWithTheProblemIsNoVerdict) {
 
 TEST_F(FailureTest, ALackOfMemoryIsTheMachines) {
   for (const Rule& rule : {Refuses<ops::LoadProblem>("out of memory while loading", true),
-                           Refuses<ops::Baseline>("out of memory while running", true, {.first = 12}),
+                           Refuses<ops::Baseline>("out of memory while running", true, {.request = InRound()}),
                            Refuses<ops::Compare>("out of memory while comparing", true)}) {
     Play({rule});
     ExpectNoVerdict(Measure({Right()}), 3, "out of memory while ");
@@ -212,7 +215,7 @@ TEST_F(FailureTest, ALackOfMemoryIsTheMachines) {
 }
 
 TEST_F(FailureTest, OthersThatAlwaysHaveTheDeviceAreNotTheCandidates) {
-  Play({Answers<ops::Call>({.end = "too_early"}, {.kind = Kind(CallKind::kForward)})});
+  Play({Answers<ops::Call>({.end = "too_early"}, {.request = OfKind(CallKind::kForward)})});
   ExpectNoVerdict(Eval({Right()}), 3, "others have the device whenever the candidate is called");
 }
 

@@ -90,7 +90,7 @@ ops::LoadProblem::Reply ProblemReply(const std::vector<uint64_t>& weight_seeds) 
           {"scalars", none},
           {"init_scalars", none},
           {"weight_seeds", weight_seeds},
-          {"distributions", {"centred", "scaled"}},
+          {"distributions", {"centred", "scaled", "sparse", "structured"}},
           {"construct_on", "cpu"},
           {"needs_rng", false},
           {"may_alias", false},
@@ -182,8 +182,8 @@ ops::SetWeights::Reply FakeDevice::Do(const ops::SetWeights& request) {
 
 ops::Draw::Reply FakeDevice::Do(const ops::Draw& request) {
   std::mt19937_64 random(request.seed ? static_cast<uint64_t>(*request.seed) : RandomBits());
-  std::uniform_real_distribution<float> values(-1, 1);
   distribution_ = request.distribution;
+  std::uniform_real_distribution<float> values(distribution_ == "natural" ? 0.0F : -1.0F, 1.0F);
   input_.resize(kElements);
   for (float& value : input_) value = values(random);
   return {.rng_seed = RandomBits() >> 8};

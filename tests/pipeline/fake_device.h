@@ -1,6 +1,6 @@
-// The device process without PyTorch: its only problem is y = max(x, 0) on 64 x 64 numbers, whatever the text of the
-// problem says, and its clock always says the same. All else is what device_host.py does with the device library: real
-// runners are called, and what they wrote is compared.
+// The device process without PyTorch: its only problem is y = max(x, 0) on 64 x 64 numbers, positive ones where they
+// are natural, whatever the text of the problem says; and its clock always says the same. All else is what
+// device_host.py does with the device library: real runners are called, and what they wrote is compared.
 #ifndef TESTS_PIPELINE_FAKE_DEVICE_H_
 #define TESTS_PIPELINE_FAKE_DEVICE_H_
 
@@ -10,12 +10,9 @@
 
 #include "base/fd.h"
 #include "device/session.h"
-#include "wire/ops.h"
+#include "script.h"
 
 namespace kb::pipeline {
-
-// What is measured, in us.
-inline constexpr double kCandidateUs = 50, kBaselineUs = 100, kEmptyUs = 10, kLoadUs = 1000;
 
 // What device_host.py answers.
 ops::Hello::Reply HelloReply(int threads);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -26,6 +27,13 @@ namespace fs = std::filesystem;
 void Append(const fs::path& file, const std::string& text) {
   const Fd fd(open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   KB_CHECK(write(fd.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()));
+}
+
+// Whether each field of `wanted` is there and the same.
+bool Has(const Json& request, const Json& wanted) {
+  const auto same = [&](const auto& field) { return request.at(field.key()) == field.value(); };
+  const auto fields = wanted.items();
+  return std::all_of(fields.begin(), fields.end(), same);
 }
 
 [[noreturn]] void StayForEver() {
@@ -58,9 +66,9 @@ class Rules {
       const auto any_or = [](const auto& wanted, const auto& is) {
         return wanted == decltype(wanted){} || wanted == is;
       };
-      if (rule.op != where.op || !any_or(rule.kind, where.kind) || !any_or(rule.evaluation, where.evaluation) ||
-          !any_or(rule.process, where.process) || !any_or(rule.problem, where.problem) ||
-          !any_or(rule.distribution, where.distribution)) {
+      if (rule.op != where.op || !any_or(rule.evaluation, where.evaluation) || !any_or(rule.process, where.process) ||
+          !any_or(rule.problem, where.problem) || !any_or(rule.distribution, where.distribution) ||
+          !Has(where.request, rule.request)) {
         continue;
       }
       const int count = ++counts_[i];
@@ -113,10 +121,9 @@ int Probe(const fs::path& self) {
 
 // Loading its problem is an evaluation's first operation.
 Rule WhereOf(const Json& request, const FakeDevice& device, int process) {
-  Rule where{.op = request.at("op"), .evaluation = device.evaluations(), .process = process};
+  Rule where{.op = request.at("op"), .request = request, .evaluation = device.evaluations(), .process = process};
   where.problem = device.problem();
   where.distribution = device.distribution();
-  if (where.op == ops::Call::kOp) where.kind = request.get<ops::Call>().kind;
   if (where.op == ops::LoadProblem::kOp) {
     ++where.evaluation;
     where.problem = fs::path(request.get<ops::LoadProblem>().path).filename();

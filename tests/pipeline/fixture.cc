@@ -1,5 +1,6 @@
 #include "fixture.h"
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <utility>
@@ -50,15 +51,18 @@ void PipelineTest::ExpectAllRulesMet() const {
 }
 
 Arguments PipelineTest::Eval(const std::vector<std::string>& candidates, const Arguments& more) const {
-  Arguments arguments = Measure(candidates, {"--measure", "false"});
-  arguments.insert(arguments.end(), more.begin(), more.end());
-  return arguments;
+  Arguments flags = {"--measure", "false"};
+  flags.insert(flags.end(), more.begin(), more.end());
+  return Measure(candidates, flags);
 }
 
 Arguments PipelineTest::Measure(const std::vector<std::string>& candidates, const Arguments& more) const {
   Arguments arguments = {"eval", Write("relu.py", kReluProblem)};
   arguments.insert(arguments.end(), candidates.begin(), candidates.end());
-  arguments.insert(arguments.end(), {"--protocol", "quick", "--json"});
+  arguments.emplace_back("--json");
+  if (std::find(more.begin(), more.end(), "--protocol") == more.end()) {
+    arguments.insert(arguments.end(), {"--protocol", "quick"});
+  }
   arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }

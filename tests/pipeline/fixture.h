@@ -6,15 +6,27 @@
 #include <vector>
 
 #include "harness.h"
+#include "schema.h"
 #include "script.h"
 
 namespace kb::pipeline {
 
 using e2e::Arguments;
+using e2e::Descendants;
 using e2e::Ended;
 using e2e::Engine;
+using e2e::Environment;
+using e2e::Example;
+using e2e::ExpectDocumented;
+using e2e::IsDeviceProcess;
+using e2e::IsNamed;
+using e2e::KeysOf;
+using e2e::kReluModule;
 using e2e::kReluNative;
 using e2e::kReluProblem;
+using e2e::NativeShows;
+using e2e::Process;
+using e2e::WaitForProcess;
 using nlohmann::json;
 
 class PipelineTest : public e2e::EngineTest {
@@ -28,7 +40,7 @@ class PipelineTest : public e2e::EngineTest {
   int Starts() const;                      // of device processes since then
   std::vector<std::string> Asked() const;  // of which operations, in their order
 
-  // The arguments of an evaluation by the protocol `quick`, which measures nothing.
+  // The arguments of an evaluation that measures nothing; by the protocol `quick` unless `more` says otherwise.
   Arguments Eval(const std::vector<std::string>& candidates, const Arguments& more = {}) const;
   // The same, measured.
   Arguments Measure(const std::vector<std::string>& candidates, const Arguments& more = {}) const;

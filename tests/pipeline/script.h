@@ -7,11 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "wire/doorbell.h"
 #include "wire/ops.h"
 
 namespace kb::pipeline {
 
 using ops::Json;
+
+// What calls take without a script, in us: of the candidate, of the baseline, empty ones of either, and loading.
+inline constexpr double kCandidateUs = 50, kBaselineUs = 100, kEmptyUs = 10, kLoadUs = 1000;
 
 // Files in the directory of the program.
 inline constexpr char kScriptFile[] = "script.json";
@@ -40,11 +44,11 @@ NLOHMANN_JSON_SERIALIZE_ENUM(Act, {{Act::kAnswer, "answer"},
 struct Rule {
   // For which operations. Those of one process that fit are counted, from 1.
   std::string op;
-  int kind = 0;              // calls of this CallKind; 0: of any
-  int evaluation = 0;        // of the process; 0: any
-  int process = 0;           // of those that were started; 0: any
-  std::string problem;       // file name of the problem that is loaded; empty: any
-  std::string distribution;  // of the inputs that were drawn; empty: any
+  Json request = Json::object();  // fields that it has
+  int evaluation = 0;             // of the process; 0: any
+  int process = 0;                // of those that were started; 0: any
+  std::string problem;            // file name of the problem that is loaded; empty: any
+  std::string distribution;       // of the inputs that were drawn; empty: any
   int first = 1, last = 1 << 30, every = 1;
 
   Act act = Act::kAnswer;
@@ -52,27 +56,30 @@ struct Rule {
   int late_ms = 0;               // before it acts
   Json answer = Json::object();  // laid over its own answer, field by field
   bool whole = false;            // `answer` is all that it answers
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Rule, op, kind, evaluation, process, problem, distribution, first, last, every, act,
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Rule, op, request, evaluation, process, problem, distribution, first, last, every, act,
                                  number, late_ms, answer, whole)
 };
 using Script = std::vector<Rule>;
 
-// The fields of a reply that are not as in one that nobody filled in.
-template <typename Op>
-Json Changed(const typename Op::Reply& reply) {
-  const Json empty = typename Op::Reply();
-  Json changed = reply;
-  for (const auto& [name, value] : empty.items()) {
+// The fields of `changed` that are not as in the other.
+inline Json Changed(Json changed, const Json& from) {
+  for (const auto& [name, value] : from.items()) {
     if (changed.at(name) == value) changed.erase(name);
   }
   return changed;
 }
 
+// Calls of a runner, of one kind.
+inline Json OfKind(CallKind kind) { return Changed(ops::Call{.kind = static_cast<int>(kind)}, ops::Call()); }
+// The baseline in a round, and by itself.
+inline Json InRound() { return Changed(ops::Baseline{.alone = false}, ops::Baseline{.alone = true}); }
+inline Json Alone() { return Changed(ops::Baseline{.alone = true}, ops::Baseline()); }
+
 // It answers as it would, but for the fields that are filled in.
 template <typename Op>
 Rule Answers(const typename Op::Reply& reply, Rule rule = {}) {
   rule.op = Op::kOp;
-  rule.answer = Changed<Op>(reply);
+  rule.answer = Changed(reply, typename Op::Reply());
   return rule;
 }
 
