@@ -41,10 +41,10 @@ TEST_F(IsolationTest, NothingForbiddenIsPossible) {
 }
 
 TEST_F(IsolationTest, WhatEachBarrierHolds) {
-  struct Case {
+  struct Held {
     std::vector<std::string> without, possible;
   };
-  const Case cases[] = {
+  const Held cases[] = {
       {{"mount-namespace", "user"},
        {"reading a file of the user", "filling the disk through /tmp", "twenty thousand files in /tmp",
         "filling memory through /dev/shm"}},
@@ -64,7 +64,7 @@ TEST_F(IsolationTest, WhatEachBarrierHolds) {
         "the engine's environment"}},
       {{"ipc-namespace", "seccomp", "user"}, {"System V shared memory of another process"}},
   };
-  for (const Case& each : cases) {
+  for (const Held& each : cases) {
     const auto open = Open(each.without);
     for (const char* runner : {"native", "module"}) {
       EXPECT_THAT(open.at(runner), IsSupersetOf(each.possible)) << runner << " without " << each.without[0];

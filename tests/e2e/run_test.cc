@@ -1,291 +1,34 @@
-// Many candidates in one command: every one gets its verdict whatever happens to the others, to the engine, or to the
-// machine, and none gets two.
+// Many candidates in one command, of both kinds; tests/pipeline/run_test.cc holds all that may happen to them.
 
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
-
-#include <filesystem>
-#include <set>
-
-#include "base/file.h"
 #include "harness.h"
-#include "store/store.h"
 
 namespace kb::e2e {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::HasSubstr;
+using RunTest = EngineTest;
 
-class RunTest : public EngineTest {
- protected:
-  // A run directory with a manifest; `files` are names and texts, in order.
-  std::string MakeRun(const std::vector<std::pair<std::string, std::string>>& files, const std::string& problem = "") {
-    const std::string relu = problem.empty() ? Write("relu.py", kReluProblem) : problem;
-    std::string manifest;
-    int sample = 0;
-    for (const auto& [name, text] : files) {
-      Write("run/" + name, text);
-      manifest += json{{"problem", relu}, {"path", name}, {"model", "m"}, {"sample", sample++}}.dump() + "\n";
-    }
-    Write("run/manifest.jsonl", manifest);
-    return (root() / "run").string();
-  }
-  Arguments Command(const std::string& directory, const Arguments& more = {}) const {
-    Arguments arguments = {"run",   directory,   "--protocol", "quick",  "--measure",
-                           "false", "--profile", "false",      "--name", "test"};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return arguments;
-  }
-  std::vector<json> Stored() const { return Run({"list", "--json"}).Lines(); }
-};
-
-std::string Wrong() {
-  std::string text = kReluModule;
-  return text + "\n\nclass ModelNew(ModelNew):\n    def forward(self, x):\n        return super().forward(x) + 1\n";
-}
-std::string Crashes() { return std::string("import os\n") + kReluModule + "\nos.kill(os.getpid(), 11)\n"; }
-
-// How many spans each lane of a timeline holds.
-std::map<std::string, int> LanesOf(const std::string& timeline) {
-  const json trace = json::parse(ReadFile(timeline).value());
-  std::map<std::string, int> lanes;
-  std::map<int, std::string> names;
-  for (const json& event : trace.at("traceEvents")) {
-    if (event.at("ph") == "M") names[event.at("tid").get<int>()] = event.at("args").at("name").get<std::string>();
-  }
-  for (const json& event : trace.at("traceEvents")) {
-    if (event.at("ph") == "X") ++lanes[names.at(event.at("tid").get<int>())];
-  }
-  return lanes;
-}
-
-TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
-  const std::string directory = MakeRun({{"right.py", kReluModule},
-                                         {"wrong.py", Wrong()},
-                                         {"crashes.py", Crashes()},
-                                         {"broken.cpp", "no C++\n#include <kernelbench/kernel.h> kb_forward\n"},
-                                         {"right.cpp", kReluNative}});
-  const std::string timeline = (root() / "trace.json").string();
-  const Ended first = Run(Command(directory, {"--json", "--timeline", timeline}));
-  EXPECT_EQ(first.code, 0) << first;
-  std::map<int, std::string> verdicts;
-  for (const json& line : first.Lines()) {
-    EXPECT_EQ(line.at("run"), "test");
-    EXPECT_EQ(line.at("model"), "m");
-    verdicts[line.at("sample").get<int>()] = line.at("verdict").get<std::string>();
-  }
-  EXPECT_THAT(verdicts, testing::ElementsAre(testing::Pair(0, "correct"), testing::Pair(1, "incorrect"),
-                                             testing::Pair(2, "crashed"), testing::Pair(3, "build_failed"),
-                                             testing::Pair(4, "correct")));
-  std::map<std::string, int> lanes = LanesOf(timeline);
-  EXPECT_EQ(lanes["cpu"], 5);
-  EXPECT_EQ(lanes["build 0"] + lanes["build 1"], 2);
-
-  const Ended rejudged = Run({"rejudge", "test", "--json"});
-  EXPECT_EQ(rejudged.code, 0) << rejudged;
-  ASSERT_EQ(rejudged.Lines().size(), 5u);
-  for (const json& line : rejudged.Lines()) {
-    EXPECT_EQ(line.at("verdict"), line.at("verdict_again"));
-    EXPECT_EQ(line.at("verdict_agrees"), true);
-    EXPECT_TRUE(line.at("speedup_agrees").is_null());
-  }
-  EXPECT_EQ(StoredEvaluations(), 5) << "nothing is added";
-  EXPECT_EQ(Run({"rejudge", "another"}).code, 2);
-
-  const Ended second = Run(Command(directory, {"--json"}));
-  EXPECT_EQ(second.code, 0) << second;
-  EXPECT_TRUE(second.Lines().empty()) << "all have their verdict";
-
-  Write("run/wrong.py", kReluModule);
-  const Ended third = Run(Command(directory, {"--json"}));
-  ASSERT_EQ(third.Lines().size(), 1u) << "one has another text now";
-  EXPECT_EQ(third.Lines()[0].at("verdict"), "correct");
-  EXPECT_EQ(Stored().size(), 6u) << "what was judged before stays";
-  EXPECT_EQ(Run(Command(directory, {"--json", "--again", "--samples", "0,4"})).Lines().size(), 2u);
-  ExpectNoProcessLeft();
-}
-
-TEST_F(RunTest, ARowOfAListLosesNoOther) {
+TEST_F(RunTest, ModulesAndNativesGetTheirVerdicts) {
+  const std::string wrong = std::string(kReluModule) + "\n\nclass ModelNew(ModelNew):\n    def forward(self, x):\n" +
+                            "        return super().forward(x) + 1\n";
+  const std::string crashes = std::string("import os\n") + kReluModule + "\nos.kill(os.getpid(), 11)\n";
+  const std::pair<const char*, std::string> files[] = {
+      {"right.py", kReluModule}, {"wrong.py", wrong}, {"crashes.py", crashes}, {"right.cpp", kReluNative}};
   const std::string relu = Write("relu.py", kReluProblem);
-  const auto row = [&](int sample, const json& code) {
-    return json{{"problem", relu}, {"sample", sample}, {"code", code}}.dump();
-  };
-  std::string with_nan = row(0, kReluModule);
-  with_nan.insert(with_nan.size() - 1, ", \"speedup\": NaN");
-  const std::string fenced = "Here:\n```python\n" + std::string(kReluModule) + "\n```\n";
-  const std::string list =
-      Write("list.jsonl", "no JSON\n" + with_nan + "\n" + row(1, nullptr) + "\n{\"code\": \"x\"}\n" + row(2, fenced) +
-                              "\n" + row(3, std::string(5 << 20, '#')) + "\n");
-  const Ended judged = Run(Command(list, {"--json"}));
-  EXPECT_EQ(judged.code, 0) << judged;
-  std::map<int, std::string> verdicts, reasons;
-  for (const json& line : judged.Lines()) {
-    verdicts[line.at("sample")] = line.at("verdict");
-    reasons[line.at("sample")] = line.at("reason");
+  std::string manifest;
+  int sample = 0;
+  for (const auto& [name, text] : files) {
+    Write(std::string("run/") + name, text);
+    manifest += json{{"problem", relu}, {"path", name}, {"sample", sample++}}.dump() + "\n";
   }
-  EXPECT_EQ(verdicts, (std::map<int, std::string>{
-                          {0, "correct"}, {1, "static_rejected"}, {2, "correct"}, {3, "static_rejected"}}));
-  EXPECT_THAT(reasons[1], HasSubstr("holds no code"));
-  EXPECT_THAT(reasons[3], HasSubstr("a candidate may have"));
-  EXPECT_THAT(judged.err, testing::AllOf(HasSubstr("list.jsonl:1: left out"), HasSubstr("list.jsonl:4: left out")));
-  EXPECT_EQ(Run(Command(Write("odd.jsonl", "no JSON\n"))).code, 2) << "nothing is left";
-}
-
-TEST_F(RunTest, AnotherTextOfAProblemIsJudgedAgain) {
-  const std::string relu = kReluProblem, directory = MakeRun({{"a.py", kReluModule}, {"b.py", kReluModule}}, "1/12");
-  std::string changed = relu;
-  changed.replace(changed.find("torch.relu(x)"), 13, "torch.relu(x) + 1");
-  for (const auto& [place, text] : {std::pair("old", relu), std::pair("copy", relu),
-                                    std::pair("commented", relu + "# A comment.\n"), std::pair("new", changed)})
-    Write(std::string(place) + "/level1/12_relu.py", text);
-  const auto judged = [&](const std::string& place, const Arguments& more = {}) {
-    Arguments flags = {"--json", "--problems", (root() / place).string()};
-    flags.insert(flags.end(), more.begin(), more.end());
-    const Ended ended = Run(Command(directory, flags));
-    EXPECT_EQ(ended.code, 0) << ended;
-    std::vector<std::string> verdicts;
-    for (const json& line : ended.Lines()) verdicts.push_back(line.at("verdict").get<std::string>());
-    return verdicts;
-  };
-  const auto score = [&] { return Run({"score", "test", "--json"}).Lines().at(0); };
-  EXPECT_THAT(judged("old"), testing::ElementsAre("correct", "correct"));
-  EXPECT_THAT(judged("copy"), testing::IsEmpty()) << "the same text in another place";
-  EXPECT_THAT(judged("commented"), testing::ElementsAre("correct", "correct"));
-  EXPECT_EQ(score().at("mixed_texts"), json::array());
-
-  EXPECT_THAT(judged("new", {"--samples", "0"}), testing::ElementsAre("incorrect"));
-  const json mixed = score();
-  EXPECT_EQ(mixed.at("models").at(0).at("verdicts"), json({{"correct", 1}, {"incorrect", 1}}));
-  ASSERT_EQ(mixed.at("mixed_texts").size(), 1u);
-  EXPECT_EQ(mixed.at("mixed_texts")[0].at("problem"), "1/12");
-  EXPECT_EQ(mixed.at("mixed_texts")[0].at("texts").size(), 2u);
-  const std::string said = Run({"score", "test", "--format", "csv"}).err;
-  EXPECT_THAT(said, HasSubstr("1/12"));
-  const std::string exported = (root() / "exported").string();
-  EXPECT_THAT(Run({"export", "test", "--kernelbench", exported}).err, HasSubstr(said));
-  EXPECT_THAT(Run({"original", exported, "--run", "test"}).err, HasSubstr(said));
-  const Ended rejudged = Run({"rejudge", "test", "--json", "--problems", (root() / "new").string()});
-  EXPECT_EQ(rejudged.Lines().size(), 1u) << rejudged;
-  EXPECT_THAT(rejudged.err, HasSubstr("1 of 2 evaluations of run test are left out"));
-
-  EXPECT_THAT(judged("new"), testing::ElementsAre("incorrect"));
-  EXPECT_EQ(score().at("mixed_texts"), json::array());
-  EXPECT_EQ(Stored().size(), 6u) << "what was judged before stays";
-}
-
-TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
-  const std::string directory = MakeRun({{"right.py", kReluModule}});
-  const std::string broken = Write("broken.py", "raise ValueError('no such luck')\n");
-  const std::string good = Write("relu.py", kReluProblem);
-  Write("run/manifest.jsonl", json{{"problem", broken}, {"path", "right.py"}, {"sample", 0}}.dump() + "\n" +
-                                  json{{"problem", good}, {"path", "right.py"}, {"sample", 1}}.dump() + "\n");
-  const Ended first = Run(Command(directory, {"--json"}));
-  EXPECT_EQ(first.code, 3) << first;
-  ASSERT_EQ(first.Lines().size(), 2u);
-  for (const json& line : first.Lines()) {
-    if (line.at("sample") == 0) {
-      EXPECT_THAT(line.at("not_judged").get<std::string>(), HasSubstr("no such luck"));
-      EXPECT_FALSE(line.contains("verdict"));
-    } else {
-      EXPECT_EQ(line.at("verdict"), "correct");
-    }
-  }
-  EXPECT_EQ(StoredEvaluations(), 1);
-  EXPECT_EQ(Run(Command(directory, {"--samples", "1"})).code, 0);
-  const Job failed = Store::Open(store())->Jobs("test")->at(0);
-  EXPECT_EQ(failed.state, "failed") << "no command has asked for it since";
-  EXPECT_THAT(failed.error, HasSubstr("no such luck"));
-  Write("broken.py", kReluProblem);
-  const Ended second = Run(Command(directory, {"--json"}));
-  EXPECT_EQ(second.code, 0) << second;
-  ASSERT_EQ(second.Lines().size(), 1u);
-  EXPECT_EQ(second.Lines()[0].at("sample"), 0);
-}
-
-// One run of 30 candidates, whose commands are killed, interrupted and lose their reader before two of them finish it.
-TEST_F(RunTest, ItGoesOnWhateverEndedIt) {
-  constexpr int kAll = 30;
-  std::vector<std::pair<std::string, std::string>> files;
-  for (int i = 0; i < kAll; ++i) files.emplace_back(std::to_string(i) + ".py", kReluModule);
-  const std::string directory = MakeRun(files);
-  // What a command left: candidates that are done, and none that is half done.
-  const auto expect_open = [&](int at_least, bool killed) {
-    ExpectNoProcessLeft();
-    int done = 0;
-    for (const Job& job : Store::Open(store())->Jobs("test").value()) {
-      EXPECT_TRUE(killed || job.state == "done" || job.state == "queued") << job.state;
-      done += job.state == "done";
-    }
-    EXPECT_EQ(StoredEvaluations(), done);
-    EXPECT_GE(done, at_least);
-    EXPECT_LT(done, kAll);
-    return done;
-  };
-  {
-    const Engine engine = Start(Command(directory));
-    // Somewhere in the middle: a zygote is there, so something is being judged.
-    ASSERT_TRUE(WaitForProcess(engine.pid(), IsZygote));
-    usleep(300'000);
-    engine.Signal(SIGKILL);
-  }
-  int done = expect_open(0, true);
-  {
-    Engine engine = Start(Command(directory));
-    ASSERT_TRUE(WaitForProcess(engine.pid(), IsZygote));
-    engine.Signal(SIGINT);
-    const Ended ended = engine.Wait();
-    EXPECT_EQ(ended.code, 130) << ended;
-    EXPECT_THAT(ended.out, HasSubstr("still open (the same command goes on)"));
-  }
-  done = expect_open(done, false);
-  {
-    int ends[2];
-    ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
-    Fd read_end(ends[0]), write_end(ends[1]);
-    Engine engine = StartInto(write_end.get(), Command(directory, {"--json"}));
-    char first = 0;
-    ASSERT_EQ(read(read_end.get(), &first, 1), 1);
-    read_end.Reset();
-    EXPECT_EQ(engine.Wait().code, 141);
-  }
-  done = expect_open(done + 1, false);
-  Engine one = Start(Command(directory, {"--json"})), two = Start(Command(directory, {"--json"}));
-  const Ended first = one.Wait(), second = two.Wait();
-  EXPECT_EQ(first.code, 0) << first;
-  EXPECT_EQ(second.code, 0) << second;
-  EXPECT_EQ(static_cast<int>(first.Lines().size() + second.Lines().size()), kAll - done);
-  std::multiset<int> samples;
-  for (const json& evaluation : Stored()) {
-    EXPECT_EQ(evaluation.at("verdict"), "correct");
-    samples.insert(evaluation.at("sample").get<int>());
-  }
-  EXPECT_EQ(samples.size(), size_t{kAll});
-  EXPECT_EQ(std::set<int>(samples.begin(), samples.end()).size(), size_t{kAll}) << "each once";
-}
-
-TEST_F(RunTest, ADeviceThatIsNotThereLeavesNoJob) {
-  const std::string directory = MakeRun({{"right.py", kReluModule}});
-  EXPECT_EQ(Run(Command(directory, {"--devices", "tpu"})).code, 2);
-  EXPECT_EQ(Run(Command(directory, {"--devices", "cuda:900"})).code, 3);
-  EXPECT_FALSE(fs::exists(store()));
-}
-
-TEST_F(RunTest, BadArgumentsSayWhatToDo) {
-  const std::string directory = MakeRun({{"a.py", kReluModule}});
-  const std::vector<std::pair<Arguments, std::string>> cases = {
-      {{"run", "/no/such/directory"}, "/no/such/directory"},
-      {Command(directory, {"--devices", "cpu,cpu"}), "each once"},
-      {Command(directory, {"--devices", "cuda:x"}), "cuda:0-3"},
-      {Command(directory, {"--without", "seccomp"}), "--without"},  // such a result is never stored
-      {Command(directory, {"--model", "nobody"}), "none of the 1 candidates"},
-      {Command(directory, {"--precision", "int3"}), "fp32, fp16 or bf16"}};
-  for (const auto& [arguments, words] : cases) {
-    const Ended ended = Run(arguments);
-    EXPECT_EQ(ended.code, 2) << ended;
-    EXPECT_THAT(ended.err, HasSubstr(words));
-  }
+  Write("run/manifest.jsonl", manifest);
+  const Ended ended = Run({"run", (root() / "run").string(), "--protocol", "quick", "--measure", "false", "--json"});
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
+  EXPECT_EQ(ended.Of("wrong.py").value("verdict", ""), "incorrect");
+  EXPECT_EQ(ended.Of("crashes.py").value("verdict", ""), "crashed");
+  EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
+  EXPECT_EQ(StoredEvaluations(), 4);
+  ExpectNoProcessLeft();
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "harness.h"
+#include "fixture.h"
 
-namespace kb::e2e {
+namespace kb::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 
-class CacheCommandTest : public EngineTest {
+class CacheCommandTest : public PipelineTest {
  protected:
   // Of this test alone: those of others are links to the same files, and so are locks.
   fs::path own() const { return root() / "cache"; }
@@ -153,4 +153,4 @@ TEST_F(CacheCommandTest, AReadOnlyCacheIsReadAndStays) {
 }
 
 }  // namespace
-}  // namespace kb::e2e
+}  // namespace kb::pipeline

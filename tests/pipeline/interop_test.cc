@@ -4,10 +4,10 @@
 #include <set>
 
 #include "base/file.h"
-#include "harness.h"
+#include "fixture.h"
 #include "store/store.h"
 
-namespace kb::e2e {
+namespace kb::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -20,14 +20,15 @@ constexpr char kWrongNative[] = R"(
 extern "C" int kb_forward(const kb_call*) { return 0; }
 )";
 
-class InteropTest : public EngineTest {
+class InteropTest : public PipelineTest {
  protected:
   // A run of three candidates for 1/7: two right ones, and one that computes nothing. What the engine said of them is
-  // filed as a run by hand.
+  // filed as a run by hand, and the second as if it were a module.
   void JudgeRun() {
     const json row = {{"level", 1}, {"problem_id", 7}, {"name", "7_Rectify"}, {"code", kReluProblem}};
     problems_ = Write("data.jsonl", row.dump() + "\n");
-    const Ended judged = Run({"eval", "1/7", Write("right.cpp", kReluNative), Write("module.py", kReluModule),
+    Play({Answers<ops::Call>({.us = 60}, {.request = OfKind(CallKind::kForward), .every = 2})});
+    const Ended judged = Run({"eval", "1/7", Write("right.cpp", kReluNative), Write("again.cpp", kReluNative),
                               Write("wrong.cpp", kWrongNative), "--problems", problems_, "--protocol", "quick",
                               "--json", "--store", (root() / "scratch.sqlite").string()});
     ASSERT_EQ(judged.code, 1) << judged;
@@ -38,6 +39,9 @@ class InteropTest : public EngineTest {
       evaluation["run"] = "r";
       evaluation["model"] = "google/m";
       evaluation["sample"] = sample++;
+      if (sample == 2) {
+        evaluation["candidate"].update({{"path", "module.py"}, {"kind", "module"}, {"source", kReluModule}});
+      }
       ASSERT_TRUE(stored->Add(evaluation));
     }
     ASSERT_EQ(sample, 3);
@@ -178,4 +182,4 @@ void InteropTest::GoesToKernelBenchAndBack() {
 }
 
 }  // namespace
-}  // namespace kb::e2e
+}  // namespace kb::pipeline

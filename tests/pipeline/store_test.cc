@@ -11,10 +11,9 @@
 #include <cstring>
 #include <fstream>
 
-#include "harness.h"
-#include "schema.h"
+#include "fixture.h"
 
-namespace kb::e2e {
+namespace kb::pipeline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -52,7 +51,7 @@ class SmallDisk {
   std::string problem_;
 };
 
-class StoreFailureTest : public EngineTest {
+class StoreFailureTest : public PipelineTest {
  protected:
   Arguments Eval(const fs::path& where) {
     return {"eval",
@@ -171,4 +170,4 @@ TEST_F(StoreFailureTest, ALockedStoreKeepsTheVerdictOnStdout) {
 }
 
 }  // namespace
-}  // namespace kb::e2e
+}  // namespace kb::pipeline

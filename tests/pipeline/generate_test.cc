@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <set>
 
-#include "harness.h"
+#include "fixture.h"
 
-namespace kb::e2e {
+namespace kb::pipeline {
 namespace {
 
 using ::testing::HasSubstr;
@@ -30,7 +30,7 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text.replace(text.find(from), from.size(), to);
 }
 
-class GenerateTest : public EngineTest {
+class GenerateTest : public PipelineTest {
  protected:
   // A replay of these answers, by sample; each costs 0.001 dollars and has 1,000 tokens.
   void Answers(const std::vector<std::string>& texts, double wait_s = 0) const {
@@ -263,4 +263,4 @@ TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace kb::e2e
+}  // namespace kb::pipeline
