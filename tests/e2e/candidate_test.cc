@@ -29,7 +29,6 @@ struct Case {
 class CandidateTest : public EngineTest {
  protected:
   std::vector<Case> WrongModules() const;
-  std::vector<Case> WrongNatives() const;
   std::vector<Case> LeaverAndFinder() const;
 
   Ended Judge(const std::vector<Case>& cases, const Arguments& flags) {
@@ -156,145 +155,11 @@ std::vector<Case> CandidateTest::WrongModules() const {
       {Write("right.py", kReluModule), {"correct"}, ""}};
 }
 
-std::vector<Case> CandidateTest::WrongNatives() const {
-  const Verdicts load = {"load_failed"}, crash = {"crashed"}, time = {"timed_out"};
-  const std::string aborts = "struct Early { Early() { std::abort(); } } early;";
-  const std::string exits = "struct Early { Early() { _exit(0); } } early;";
-  const std::string loops =
-      "struct Early { Early() { for (volatile int i = 0;; i = i + 1) {} } } "
-      "early;";
-  const std::string hoards = "for (;;) std::memset(new char[1 << 20], 1, 1 << 20);";
-  return {
-      {Write("mentions.cpp", "// kb_forward is not here\nint other() { return 0; }\n"), load, "kb_forward"},
-      {Write("undefined.cpp", Native("int elsewhere();", "  if (elsewhere()) return 1;")), load, "elsewhere"},
-      {Write("throws.cpp", Native("", "  throw std::runtime_error(\"not today\");")), crash, "not today"},
-      {Write("throws_int.cpp", Native("", "  throw 42;")), crash, "no std::exception"},
-      {Write("returns.cpp", Native("", "  return 7;")), crash, "returned 7"},
-      {Write("segfault.cpp", Native("", "  *static_cast<volatile int*>(nullptr) = 1;")), crash, "SIGSEGV"},
-      {Write("stack.cpp", Native("int Deep(int n) { volatile char room[4096] "
-                                 "= {}; return Deep(n + 1) + room[0]; }",
-                                 "  if (Deep(0)) return 1;")),
-       crash, "SIGSEGV"},
-      {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
-      {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
-      {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
-      {Write("early_loop.cpp", Native(loops, "")), time, "2 s"},
-      {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
-      {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
-      {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
-                                     "return 1ull << 62; }",
-                                     "")),
-       {"out_of_memory", "load_failed"},
-       ""},
-      {Write("hoards.cpp", Native("", "  " + hoards)), kTooMuch, ""},
-      {Write("writes_nothing.cpp", Native("", "  return 0;")), {"incorrect"}, "never written"},
-      {Write("nan.cpp", Native("",
-                               "  float zero = 0; "
-                               "std::fill_n(static_cast<float*>(call->outputs["
-                               "0].data), 4096, zero / zero);\n  return 0;")
-                            .insert(0, "#include <algorithm>\n")),
-       {"non_finite"},
-       "NaN"},
-      {Write("in_place.cpp", Native("", "  static_cast<float*>(call->inputs[0].data)[5] = -1;")),
-       {"wrong_form"},
-       "input 0"},
-      {Write("right.cpp", kReluNative), {"correct"}, ""}};
-}
-
-TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
-  std::vector<Case> cases = WrongModules();
-  for (const Case& native : WrongNatives()) cases.push_back(native);
-  const Ended ended = Judge(cases, {"--call-timeout-s", "2", "--load-timeout-s", "2", "--memory-gb", "1"});
+TEST_F(CandidateTest, ModulesThatAreWrongGetTheirVerdicts) {
+  const Ended ended = Judge(WrongModules(), {"--call-timeout-s", "2", "--load-timeout-s", "2", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
   EXPECT_EQ(ended.Of("nan.py")["mismatch"].value("got", json()), "nan");
   EXPECT_LT(ended.Of("long_message.py").dump(-1, ' ', false, json::error_handler_t::replace).size(), 1u << 20);
-  EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
-  EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
-}
-
-// What is judged once more may hold the device no longer than others.
-TEST_F(CandidateTest, ASecondAttemptHasTheTimeThatTheFirstLeft) {
-  const std::string linear = R"(
-import time
-import torch
-
-
-class NAME(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        FIRST
-        self.fc = torch.nn.Linear(8, 8)
-
-    def forward(self, x):
-        return self.fc(x)
-
-
-def get_inputs():
-    return [torch.rand(4, 8)]
-)";
-  const auto named = [&](const std::string& name, const std::string& first) {
-    std::string text = linear;
-    text.replace(text.find("NAME"), 4, name).replace(text.find("FIRST"), 5, first);
-    return text;
-  };
-  const std::string killed =
-      Write("killed.cpp", Native("#include <signal.h>", "  sleep(3);\n  kill(getpid(), SIGKILL);"));
-  const std::string drawn = Write("drawn.py", named("ModelNew", "torch.randn(1)") + "\n\ntime.sleep(3)\n");
-  const std::string problem = Write("linear.py", named("Model", "pass"));
-  for (const auto& [limit, verdicts] :
-       {std::pair("5", std::pair("timed_out", "timed_out")), std::pair("60", std::pair("crashed", "correct"))}) {
-    const Arguments flags = {"--protocol", "quick", "--measure", "false", "--json", "--evaluation-timeout-s", limit};
-    Arguments kill = {"eval", Write("relu.py", kReluProblem), killed}, draw = {"eval", problem, drawn};
-    for (Arguments* each : {&kill, &draw}) each->insert(each->end(), flags.begin(), flags.end());
-    EXPECT_EQ(Run(kill).Of("killed.cpp")["verdict"], verdicts.first) << limit;
-    EXPECT_EQ(Run(draw).Of("drawn.py")["verdict"], verdicts.second) << limit;
-  }
-}
-
-TEST_F(CandidateTest, CompilersAreBoundedToo) {
-  const Verdicts failed = {"build_failed"};
-  const std::string includes_itself_for_ever = R"(
-#if __INCLUDE_LEVEL__ < 100
-#include __FILE__
-#include __FILE__
-#endif
-#if __INCLUDE_LEVEL__ == 0
-)" + std::string(kReluNative) + "#endif\n";
-  const Ended ended = Judge(
-      {{Write("itself.cpp", includes_itself_for_ever), failed, "5 s"},
-       {Write("zero.cpp", "#include \"/dev/zero\"\n" + std::string(kReluNative)), failed, ""},
-       {Write("stdin.cpp", "#include \"/dev/stdin\"\n" + std::string(kReluNative)), {"correct", "build_failed"}, ""},
-       {Write("store.cpp", "#include \"" + store().string() + "\"\n" + kReluNative), failed, "No such file"},
-       {Write("huge.cpp", "__attribute__((used)) static char large[1u << 30] = {1};\n" + std::string(kReluNative)),
-        failed, ""},
-       {Write("assembler.cpp", "asm(\".incbin \\\"/proc/1/environ\\\"\");\n" + std::string(kReluNative)),
-        {"correct", "build_failed"},
-        ""},
-       {Write("nul.cpp", "#error \xff\xfe not UTF-8\n" + std::string(kReluNative)), failed, "#error"}},
-      {"--build-timeout-s", "5", "--build-memory-gb", "1"});
-  EXPECT_THAT(ended.err, ::testing::IsEmpty());
-}
-
-TEST_F(CandidateTest, ABuildOutOfMemoryNamesTheLimitAndIsNotKept) {
-  const std::string source = R"(
-#define TEN(...) __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ \
-                 __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__ __VA_ARGS__
-__attribute__((used)) static const int large[] = {TEN(TEN(TEN(TEN(TEN(TEN(1, ))))))};
-)" + std::string(kReluNative);
-  const Arguments arguments = {
-      "eval",  Write("relu.py", kReluProblem), Write("large.cpp", source), "--protocol", "quick", "--measure", "false",
-      "--json"};
-  const Ended little = Run(arguments, {{"KERNELBENCH_BUILD_MEMORY_GB", "0.15"}});
-  EXPECT_EQ(little.code, 1) << little;
-  const json evaluation = little.Of("large.cpp");
-  EXPECT_EQ(evaluation["verdict"], "build_failed");
-  EXPECT_EQ(evaluation["reason"],
-            "the build ran out of the 0.15 GB of memory that it may have; --build-memory-gb allows more");
-  const Ended enough = Run(arguments);
-  EXPECT_EQ(enough.code, 0) << enough;
-  const Ended wrong = Run(arguments, {{"KERNELBENCH_BUILD_MEMORY_GB", "0"}});
-  EXPECT_EQ(wrong.code, 2) << wrong;
-  EXPECT_THAT(wrong.err, HasSubstr("--build-memory-gb"));
 }
 
 // A listening socket that no candidate may reach.

@@ -99,7 +99,7 @@ TEST_F(FailureTest, ThePlacesAreAllThatAnEvaluationAsks) {
   Play({});
   ASSERT_EQ(Run(Measure({Right()})).code, 0);
   const auto asked = Asked();
-  std::set<std::string> known = {ops::EndSession::kOp};
+  std::set<std::string> known = {kProbe, ops::EndSession::kOp};
   for (const Place& place : Places()) known.insert(place.op);
   EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()), known);
 }

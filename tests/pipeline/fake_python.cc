@@ -113,7 +113,9 @@ void ActAs(const Rule& rule, int channel) {
 
 int Probe(const fs::path& self) {
   Rules rules(self.parent_path());
-  for (const Rule& rule : rules.MetBy({.op = kProbe})) ActAs(rule, STDOUT_FILENO);
+  const Script met = rules.MetBy({.op = kProbe});
+  rules.NoteAsked(kProbe);
+  for (const Rule& rule : met) ActAs(rule, STDOUT_FILENO);
   const nlohmann::ordered_json told = {{"paths", {self.parent_path().string()}}, {"executable", self.string()}};
   std::puts(told.dump().c_str());
   return 0;
@@ -141,8 +143,8 @@ int Host(const fs::path& directory, int socket, int threads) {
     auto message = channel.Receive(std::chrono::hours(24));
     if (!message) return 0;  // the engine is gone
     const Rule where = WhereOf(message->body, device, process);
-    rules.NoteAsked(where.op);
     const Script met = rules.MetBy(where);
+    rules.NoteAsked(where.op);
     for (const Rule& rule : met) ActAs(rule, socket);
     Json answer = device.Perform(message->body, std::move(message->fds));
     for (const Rule& rule : met) {

@@ -12,7 +12,7 @@
 namespace kb::pipeline {
 
 using e2e::Arguments;
-
+using e2e::Descendants;
 using e2e::Ended;
 using e2e::Engine;
 using e2e::Environment;
