@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How likely a wrong candidate passes, by which of its calls are wrong: bench/stress_chances.py prints the table of docs/trust.md.
 
-Draws rounds as Planner does (src/judge/round/planner.cc) and ends them as Course::Settled() does, for a candidate that is nowhere
+Draws rounds as PlanRound() does (src/judge/round/round.cc) and ends them as Course::Settled() does, for a candidate that is nowhere
 slower.
 """
 import random

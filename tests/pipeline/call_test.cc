@@ -104,11 +104,11 @@ TEST_F(CallTest, WhatIsNotTheSameTwice) {
 }
 
 TEST_F(CallTest, WhatTheProblemTellsIsNoted) {
-  ops::LoadProblem::Reply needs_rng = ops::Json::object();
-  needs_rng["needs_rng"] = true;
-  Rule problem{.op = ops::LoadProblem::kOp, .evaluation = 1, .answer = needs_rng};
+  ops::Problem needs_rng;
+  needs_rng.needs_rng = true;
   const ops::Json nobody = {{"class", nullptr}, {"custom", 0}, {"library", 0}, {"samples", 0}};
-  Play({problem, Answers<ops::Anchor>({.notes = {"wide_budget: of the reference"}}, {.evaluation = 2}),
+  Play({Answers<ops::LoadProblem>(needs_rng, {.evaluation = 1}),
+        Answers<ops::Anchor>({.notes = {"wide_budget: of the reference"}}, {.evaluation = 2}),
         Answers<ops::Compare>({.own_anchor = true}, {.evaluation = 2}),
         Answers<ops::Profile>({.refused = "ptrace is refused", .authorship = nobody}, {.evaluation = 3}),
         Answers<ops::Profile>({.end = "died"}, {.evaluation = 4})});

@@ -59,42 +59,38 @@ const std::map<std::string, Operation>& Operations() {
 }  // namespace
 
 ops::Hello::Reply HelloReply(int threads) {
-  const Json build = {{"version", "2.9.0"},         {"include_paths", Json::array()},
-                      {"python_include", ""},       {"library_path", ""},
-                      {"standard", "c++20"},        {"nvrtc", ""},
-                      {"libraries", Json::object()}};
-  return {{"name", "a fake CPU"},  {"cores", threads},   {"last_level_cache", 1 << 20},
-          {"flush", "all caches"}, {"copy_gb_s", 10.0},  {"rates", {{"fp32", 0.1}}},
-          {"torch", "2.9.0"},      {"python", "3.12.0"}, {"build", build},
-          {"profiler", ""}};
+  ops::DeviceFacts facts;
+  facts.name = "a fake CPU";
+  facts.flush = "all caches";
+  facts.torch = facts.build.version = "2.9.0";
+  facts.python = "3.12.0";
+  facts.cores = threads;
+  facts.last_level_cache = 1 << 20;
+  facts.copy_gb_s = 10;
+  facts.rates = {{"fp32", 0.1}};
+  facts.build.standard = "c++20";
+  return facts;
 }
 
 ops::LoadProblem::Reply ProblemReply(const std::vector<uint64_t>& weight_seeds) {
-  const Json tensor = {{"dtype", {KB_FLOAT, 32, 1}},
-                       {"shape", {kSide, kSide}},
-                       {"strides", {kSide, 1}},
-                       {"offset", 0},
-                       {"bytes", kBytes}};
+  const ops::Tensor tensor{.dtype = {KB_FLOAT, 32, 1},
+                           .shape = {kSide, kSide},
+                           .strides = {kSide, 1},
+                           .offset = 0,
+                           .bytes = kBytes,
+                           .name = ""};
   const Json none = Json::array(), keywords = {{"dict", none}};
-  return {{"inputs", {tensor}},
-          {"inputs_bytes", kBytes + kPage},
-          {"outputs", {tensor}},
-          {"outputs_bytes", kBytes + kPage},
-          {"parameters", none},
-          {"parameters_bytes", 0},
-          {"fresh", true},
-          {"roomy", true},
-          {"structure", {{"tuple", {{{"list", {{{"tensor", 0}}}}}, keywords}}}},
-          {"init", {{"tuple", {{{"list", none}}, keywords}}}},
-          {"output_structure", {{"tensor", 0}}},
-          {"scalars", none},
-          {"init_scalars", none},
-          {"weight_seeds", weight_seeds},
-          {"distributions", {"centred", "scaled", "sparse", "structured"}},
-          {"construct_on", "cpu"},
-          {"needs_rng", false},
-          {"may_alias", false},
-          {"notes", none}};
+  ops::Problem problem;
+  problem.form.inputs = problem.form.outputs = {tensor};
+  problem.form.structure = {{"tuple", {{{"list", {{{"tensor", 0}}}}}, keywords}}};
+  problem.form.init = {{"tuple", {{{"list", none}}, keywords}}};
+  problem.form.output_structure = {{"tensor", 0}};
+  problem.form.scalars = problem.form.init_scalars = none;
+  problem.form.construct_on = "cpu";
+  problem.fresh = problem.roomy = true;
+  problem.weight_seeds = weight_seeds;
+  problem.distributions = {"centred", "scaled", "sparse", "structured"};
+  return problem;
 }
 
 FakeDevice::FakeDevice(int threads) : threads_(threads), device_(MakeCpuDevice(threads)) {}
@@ -113,27 +109,28 @@ ops::LoadProblem::Reply FakeDevice::Do(const ops::LoadProblem& request) {
   problem_ = std::filesystem::path(request.path).filename();
   weight_seeds_ = request.weight_seeds;
   ops::LoadProblem::Reply reply = ProblemReply(weight_seeds_);
-  reply["fresh"] = std::exchange(loaded_, Json(request).dump()) != loaded_;
+  reply.fresh = std::exchange(loaded_, Json(request).dump()) != loaded_;
+  reply.sha256 = request.sha256;
   return reply;
 }
 
-ops::InitValues::Reply FakeDevice::Do(const ops::InitValues&) { return {ProblemReply({}).at("init")}; }
+ops::InitValues::Reply FakeDevice::Do(const ops::InitValues&) { return {ProblemReply({}).form.init}; }
 ops::Clocks::Reply FakeDevice::Do(const ops::Clocks&) { return {}; }
 ops::MemoryTaken::Reply FakeDevice::Do(const ops::MemoryTaken&) { return {}; }
 ops::Anchor::Reply FakeDevice::Do(const ops::Anchor&) { return {.judgeable = true, .notes = {}}; }
 ops::Impostors::Reply FakeDevice::Do(const ops::Impostors&) { return {}; }
 ops::Audit::Reply FakeDevice::Do(const ops::Audit&) {
-  return {
-      {"failures", Json::array()}, {"notes", Json::array()}, {"worst", Json::object()}, {"budgets", Json::object()}};
+  return {.failures = {}, .notes = {}, .worst = Json::object(), .budgets = Json::object(), .peak_bytes = {}};
 }
 ops::MakeBaseline::Reply FakeDevice::Do(const ops::MakeBaseline&) { return {.made = true}; }
 
 // Nothing is frozen: a runner that a busy machine does not stop in time must not end a test.
 ops::BeginSession::Reply FakeDevice::Do(const ops::BeginSession& request) {
-  Json layout = ProblemReply(weight_seeds_);
-  std::set<std::string> without = request.without;
-  without.insert("freeze");
-  layout["without"] = without;
+  const ops::ProblemForm form = ProblemReply(weight_seeds_).form;
+  ops::Layout layout{.inputs = form.inputs, .outputs = form.outputs, .parameters = {}};
+  layout.inputs_bytes = layout.outputs_bytes = kBytes + kPage;
+  layout.without = request.without;
+  layout.without.insert("freeze");
   auto session = DeviceSession::Create(device_.get(), layout);
   KB_CHECK(session.has_value());
   session_ = std::move(*session);
@@ -212,10 +209,8 @@ ops::Compare::Reply FakeDevice::Do(const ops::Compare& request) {
   const void* expected = expected_.data();
   void* budget = nullptr;
   Json compared = Parsed(session_->CompareOutputs(&expected, &budget, ReadTolerance(request.tolerance)));
-  compared.at("outputs").at(0)["dtype"] = "float32";
-  auto reply = compared.get<ops::Compare::Reply>();
-  reply.late = !session_->SecretsHold();
-  return reply;
+  compared.at(0)["dtype"] = "float32";
+  return {.outputs = compared, .late = !session_->SecretsHold()};
 }
 
 ops::Flush::Reply FakeDevice::Do(const ops::Flush&) { return {}; }

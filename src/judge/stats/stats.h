@@ -21,10 +21,7 @@ double Mean(std::span<const double> values);
 double Median(std::span<const double> values);
 double MedianAbsoluteDeviation(std::span<const double> values);
 
-// A span without the offset that was measured around it. At most `share` of a span is taken away: an offset that is
-// larger was disturbed, and what it would leave, or less than nothing, would be a speedup out of noise.
-inline constexpr double kCpuOffsetShare = 0.5;
-inline constexpr double kCudaOffsetShare = 0.98;  // there it is a change of contexts, longer than many kernels
+// A span without the offset that was measured around it, at most `share` of the span.
 double WithoutOffset(double span_us, double offset_us, double share);
 
 // What events around a call say of it, as far as the judge's own clock allows: at most `below_us` less and `above_us`
