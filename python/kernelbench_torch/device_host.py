@@ -25,7 +25,7 @@ from . import device_library, error_budgets, ops, reference_session, trees
 from .audit import IMPOSTORS, Audit
 from .baselines import Baseline
 from .channel import Channel
-from .clocks import read_clocks
+from .clocks import GpuClocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
@@ -65,7 +65,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.shared = self.populated = False
         self.timed, self.weights, self.rng_seed, self.others_before = None, 0, 0, 0
         self.emptied = False  # torch holds no freed memory any more
-        self.arrival = Arrival() if kind != "cpu" else None
+        self.arrival, self.gpu_clocks = Arrival() if kind != "cpu" else None, GpuClocks(kind)
         self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
 
     def perform(self, message, fds):
@@ -192,7 +192,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         return ops.MakeBaseline.Reply(made=made)
 
     def clocks(self, _):
-        return ops.Clocks.Reply(clocks=None if self.kind == "cpu" else read_clocks())
+        return ops.Clocks.Reply(clocks=self.gpu_clocks.read())
 
     def begin_session(self, request):
         """A session for one candidate, in which the baseline can run; what it shares with a runner comes later."""
@@ -354,7 +354,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return ops.Baseline.Reply(us=ns / 1e3, launch_us=launch_ns / 1e3, event_us=event_us,
                                   gap_us=self.lib.kbd_baseline_gap(self.session) / 1e3,
-                                  waited_us=(self.lib.kbd_waited_ns(self.device) - waited) / 1e3)
+                                  waited_us=(self.lib.kbd_waited_ns(self.device) - waited) / 1e3,
+                                  clock_mhz=self.gpu_clocks.sm_mhz())
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""

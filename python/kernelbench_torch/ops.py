@@ -326,6 +326,8 @@ class Baseline:
         event_us: float
         gap_us: float
         waited_us: float
+        judge_waited_us: float = 0
+        clock_mhz: float = 0
         end: str = "done"
         report: dict | None = None
         malformed: str = ""

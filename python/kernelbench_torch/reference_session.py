@@ -107,4 +107,5 @@ class Operations:
         if not alone and answer["end"] == "done":
             self.expected = self.reference_outputs()
         return ops.Baseline.Reply(us=answer["us"], launch_us=answer["launched_us"], event_us=answer["elapsed_us"], gap_us=answer["gap_us"],
-                                  waited_us=answer["waited_us"], end=answer["end"], report=answer["report"], malformed=answer["malformed"])
+                                  waited_us=answer["waited_us"], judge_waited_us=answer["judge_waited_us"], clock_mhz=self.gpu_clocks.sm_mhz(),
+                                  end=answer["end"], report=answer["report"], malformed=answer["malformed"])

@@ -61,7 +61,7 @@ class ProcessLink : public RunnerLink {
     const bool comes_late = !inputs.late.empty() && inputs.early.empty();
     CallSpan span;
     if (!Slept(&span)) return span;
-    const int64_t waited = RunDelayNs(pid_);
+    const int64_t waited = RunDelayNs(pid_), judge_waited = OwnRunDelayNs();
     const bool wakes_before = options_.watch && comes_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
@@ -79,6 +79,7 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
+    span.judge_waited_ns = OwnRunDelayNs() - judge_waited;
     // Where launching threads wake up to be stopped, they wait for cores: that is no load.
     if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);

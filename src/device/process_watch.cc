@@ -55,6 +55,17 @@ int64_t RunDelayNs(int pid) {
   return total;
 }
 
+int64_t OwnRunDelayNs() {
+  const Fd fd(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  char text[96];
+  const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : 0;
+  if (got <= 0) return 0;
+  text[got] = '\0';
+  char* end = nullptr;
+  std::strtoull(text, &end, 10);
+  return std::strtoll(end, nullptr, 10);
+}
+
 int64_t RunTimeNs(int pid) {
   int64_t total = 0;
   ForEachThread(pid, "schedstat", [&](int, const char* text) { total += std::strtoll(text, nullptr, 10); });

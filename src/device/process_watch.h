@@ -10,6 +10,8 @@ namespace kb {
 // Nanoseconds that the threads of `pid` have been runnable without running, from /proc/PID/task/*/schedstat; 0 where
 // the kernel does not say. pid 0: this process.
 int64_t RunDelayNs(int pid);
+// The same of the calling thread alone.
+int64_t OwnRunDelayNs();
 
 // True if every thread of `pid` is stopped (state T or t) or dead.
 bool AllThreadsStopped(int pid);

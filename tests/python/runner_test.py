@@ -13,6 +13,7 @@ import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 from kernelbench_torch import ops, reference_session  # noqa: E402
+from kernelbench_torch.clocks import GpuClocks  # noqa: E402
 from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
 from kernelbench_torch.output_arena import OutputArena  # noqa: E402
@@ -226,13 +227,13 @@ class References(unittest.TestCase):
         placings = []
         for alone, keeps, expected in ((True, True, PLACED_LATE), (False, True, PLACED_BEFORE), (False, False, PLACED_LATE)):
             session = object.__new__(reference_session.ReferenceSession)
-            answer = {"end": "done", "us": 2, "waited_us": 0, "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "malformed": "",
+            answer = {"end": "done", "us": 2, "waited_us": 0, "judge_waited_us": 0, "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "malformed": "",
                       "report": {"status": OK, "text": ""}}
             session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answer),
                                                                     kbd_present=lambda _, __, placing: placings.append(placing))
             host = reference_session.Operations()
             host.beside, host.inputs, host.rng_seed, host.problem = session, [], 1, types.SimpleNamespace(keeps_inputs=keeps)
-            host.reference_outputs = lambda: ["expected"]
+            host.reference_outputs, host.gpu_clocks = lambda: ["expected"], GpuClocks("cpu")
             host.baseline_beside(ops.Baseline(events=False, alone=alone, beside=True, timeout_us=1e6))
             self.assertEqual((placings.pop(), host.expected), (expected, [] if alone else ["expected"]))
 

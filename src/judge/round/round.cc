@@ -127,7 +127,7 @@ Result<std::variant<Rounds::Answer, Ending>> Rounds::Ring(CallKind kind,
                   "others have the device whenever the candidate is called; end what else uses it");
     }
     if (auto ending = EndingOf(called, kind, allowed.limit)) return *ending;
-    return Answer{{called.us, called.launched_us, called.elapsed_us, gap_us, called.waited_us},
+    return Answer{{called.us, called.launched_us, called.elapsed_us, gap_us, called.waited_us, called.judge_waited_us},
                   std::move(called.report).value_or(ops::Said())};
   }
 }
@@ -146,7 +146,8 @@ Result<CallTimes> Rounds::Baseline(const char* step, bool alone) {
   const int calls = beside_ && !alone ? 2 : 1;  // the device process makes the expected output itself then
   KB_ASSIGN_OR_RETURN(const auto told, Step(step, request, calls * protocol_.reference_timeout_s));
   if (beside_) KB_RETURN_IF_ERROR(ReferenceAnswered(told.end, told.report));
-  return CallTimes{told.us, told.launch_us, told.event_us, told.gap_us, told.waited_us};
+  return CallTimes{told.us,        told.launch_us,       told.event_us, told.gap_us,
+                   told.waited_us, told.judge_waited_us, told.clock_mhz};
 }
 
 Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {

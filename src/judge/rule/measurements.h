@@ -32,12 +32,15 @@ struct TrialSetting {
 };
 
 struct CallTimes {
-  double us = 0;         // by the judge's clock
-  double launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
-  double event_us = 0;   // by the device's own events, of a candidate's call its word; 0: there are none
-  double gap_us = 0;     // the device was taken away so long just before go
-  double waited_us = 0;  // threads that took part could run and did not
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us)
+  double us = 0;               // by the judge's clock
+  double launch_us = 0;        // of it, until the host had launched everything; 0 on the CPU, where nothing is
+  double event_us = 0;         // by the device's own events, of a candidate's call its word; 0: there are none
+  double gap_us = 0;           // the device was taken away so long just before go
+  double waited_us = 0;        // threads of the process that was called were runnable and did not run
+  double judge_waited_us = 0;  // the thread that holds the clock, where it is none of those
+  double clock_mhz = 0;        // of a GPU's cores, right behind a call of the baseline; 0: not known
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us, judge_waited_us,
+                                              clock_mhz)
 };
 
 // One call of the baseline while no candidate is loaded.
@@ -71,8 +74,7 @@ struct Round {
   CallTimes candidate, baseline;
   double worst = 0;         // error over allowed error
   bool own_anchor = false;  // it took fp64 on its own inputs to say so
-  double clock_mhz = 0;     // of the device's cores, right behind the baseline; 0: not known
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Round, plan, candidate, baseline, worst, own_anchor, clock_mhz)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Round, plan, candidate, baseline, worst, own_anchor)
 };
 
 struct Measurements {
