@@ -1,13 +1,11 @@
-// Who did the work: candidates of each kind, and what a protocol makes of it.
+// Who did the work: candidates of each kind.
 
-#include "base/file.h"
 #include "harness.h"
 #include "schema.h"
 
 namespace kb::e2e {
 namespace {
 
-using ::testing::Contains;
 using ::testing::HasSubstr;
 
 const char* const kLibrary = R"(
@@ -60,46 +58,6 @@ TEST_F(AuthorshipTest, WhatALibraryDoesIsNoKernelForAKernelBesideIt) {
   const std::string hostile = std::string(KB_SOURCE_DIR) + "/tests/hostile/module/";
   ExpectClass(Judge("1/23", {hostile + "50_decoy_kernel.py"}).Of("50_decoy_kernel.py"), "library", "libtorch");
   ExpectClass(Judge("1/1", {hostile + "49_fallback.py"}).Of("49_fallback.py"), "library", "libtorch");
-}
-
-TEST_F(AuthorshipTest, AProtocolMayAcceptOnlySome) {
-  const Ended ended = Judge("1/1", {Example("1_1_matmul/tiled.cpp"), Write("library.py", kLibrary)},
-                            {"--accept-authorship=custom,mixed"});
-  EXPECT_EQ(ended.code, 0) << ended;
-  EXPECT_TRUE(ended.Of("tiled.cpp")["speedup"].is_number());
-  const json refused = ended.Of("library.py");
-  EXPECT_TRUE(refused["speedup"].is_null());
-  EXPECT_THAT(refused["reason"].get<std::string>(), HasSubstr("library is not accepted"));
-  EXPECT_THAT(refused["notes"].get<std::vector<std::string>>(),
-              Contains("authorship: library is not accepted under this protocol"));
-
-  const Ended blind =
-      Run({"eval", "1/1", Write("library.py", kLibrary), "--profile=false", "--accept-authorship=custom"});
-  EXPECT_EQ(blind.code, 2) << blind;
-  EXPECT_THAT(blind.err, HasSubstr("needs profile"));
-}
-
-TEST_F(AuthorshipTest, WhereOnlyCustomWorkCountsNoLibraryIsLinked) {
-  const std::string calls = "#include <cublas_v2.h>\n" + *ReadFile(Example("1_1_matmul/naive.cpp"));
-  const std::string file = Write("calls.cpp", calls);
-  const Arguments judged = {"eval", "1/1", file, "--size=small", "--protocol=quick", "--json"};
-  const auto judge = [&](Arguments more) {
-    more.insert(more.begin(), judged.begin(), judged.end());
-    return Run(more).Of("calls.cpp");
-  };
-  const json refused = judge({"--accept-authorship=custom"});
-  EXPECT_EQ(refused["verdict"], "build_failed");
-  EXPECT_THAT(refused["evidence"]["compiler_output"].get<std::string>(), HasSubstr("cublas is not linked"));
-  const json tried = judge({});
-  EXPECT_EQ(tried["verdict"], "build_failed");
-  EXPECT_THAT(tried["evidence"]["compiler_output"].get<std::string>(), HasSubstr("cublas_v2.h: No such file"));
-}
-
-TEST_F(AuthorshipTest, NobodyAsksWhereItIsSwitchedOff) {
-  const Ended ended = Judge("1/1", {Example("1_1_matmul/tiled.cpp")}, {"--profile=false", "--measure=false"});
-  const json evaluation = ended.Of("tiled.cpp");
-  EXPECT_TRUE(evaluation["authorship"].is_null());
-  EXPECT_FALSE(evaluation["engine_us"].contains("profile"));
 }
 
 }  // namespace

@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
 
 #include "harness.h"
-#include "schema.h"
 
 namespace kb::e2e {
 namespace {
@@ -125,63 +123,6 @@ TEST_F(CommandTest, AStoreThatIsNotThere) {
   EXPECT_FALSE(fs::exists(store())) << "reading made a store";
 }
 
-TEST_F(CommandTest, ShowListAndReportWhatWasStored) {
-  const std::string problem = Write("relu.py", kReluProblem);
-  const Ended judged = Run({"eval", problem, Write("right.cpp", kReluNative),
-                            Write("wrong.cpp",
-                                  "#include <kernelbench/kernel.h>\nint "
-                                  "kb_forward(const kb_call*) { return 0; }\n"),
-                            "--protocol", "quick", "--json"});
-  ASSERT_EQ(judged.code, 1) << judged;
-  const json right = judged.Of("right.cpp"), wrong = judged.Of("wrong.cpp");
-  const std::string id = right.at("id"), other = wrong.at("id");
-  ASSERT_NE(id, other);
-
-  for (const std::string& known : {id, id.substr(0, id.size() - 2)}) {
-    const Ended shown = Run({"show", known, "--json"});
-    ASSERT_EQ(shown.code, 0) << shown;
-    ASSERT_EQ(shown.Lines().size(), 1u);
-    EXPECT_EQ(shown.Lines()[0], right) << "show prints what eval printed";
-  }
-  const Ended described = Run({"show", id});
-  EXPECT_THAT(described.out, AllOf(HasSubstr("correct"), HasSubstr("right.cpp")));
-  const Ended ambiguous = Run({"show", "20"});
-  EXPECT_EQ(ambiguous.code, 2) << ambiguous;
-  EXPECT_THAT(ambiguous.err, AllOf(HasSubstr("ambiguous"), HasSubstr(id), HasSubstr(other)));
-  const Ended unknown = Run({"show", "19991231"});
-  EXPECT_EQ(unknown.code, 2) << unknown;
-  EXPECT_THAT(unknown.err, HasSubstr("19991231"));
-
-  const auto listed = [&](Arguments arguments) {
-    arguments.insert(arguments.begin(), {"list", "--json"});
-    const Ended list = Run(arguments);
-    EXPECT_EQ(list.code, 0) << list;
-    std::vector<std::string> ids;
-    for (const json& line : list.Lines()) ids.push_back(line.value("id", ""));
-    return ids;
-  };
-  EXPECT_THAT(listed({}), ::testing::ElementsAre(other, id)) << "newest first";
-  EXPECT_THAT(listed({"--limit", "1"}), ::testing::ElementsAre(other));
-  EXPECT_THAT(listed({"--verdict", "correct"}), ::testing::ElementsAre(id));
-  EXPECT_THAT(listed({"--problem", "1/19"}), IsEmpty());
-  EXPECT_THAT(Run({"list"}).out,
-              AllOf(HasSubstr("right.cpp"), HasSubstr("wrong.cpp"), HasSubstr(id + "  "), HasSubstr(other + "  ")));
-
-  const fs::path page = root() / "page.html";
-  const Ended report = Run({"report", "-o", page.string()});
-  EXPECT_EQ(report.code, 0) << report;
-  EXPECT_THAT(report.out, HasSubstr("2 evaluations"));
-  EXPECT_THAT(Contents(page), AllOf(HasSubstr(id), HasSubstr(other), HasSubstr("right.cpp"), HasSubstr("</html>")));
-  const Ended nowhere = Run({"report", "-o", "/dev/null/page.html"});
-  EXPECT_EQ(nowhere.code, 3) << nowhere;
-  EXPECT_THAT(nowhere.err, HasSubstr("/dev/null/page.html"));
-
-  const Ended unstored =
-      Run({"eval", problem, Write("more.cpp", kReluNative), "--protocol", "quick", "--measure", "false", "--no-store"});
-  EXPECT_EQ(unstored.code, 0) << unstored;
-  EXPECT_EQ(StoredEvaluations(), 2);
-}
-
 TEST_F(CommandTest, NumbersOutOfRangeAreRefusedInFewWords) {
   const std::pair<Arguments, const char*> cases[] = {
       {{"rejudge", "r", "--count", "0"}, "--count: \"0\" is no whole number of at least 1\n"},
@@ -226,39 +167,6 @@ TEST_F(CommandTest, ProblemsAndProtocols) {
     EXPECT_EQ(one.code, 0) << one;
     EXPECT_THAT(one.out, AllOf(HasSubstr("half_width"), HasSubstr("memory_gb")));
   }
-}
-
-TEST_F(CommandTest, EveryKeyOfAProtocolIsAFlag) {
-  const Ended keys = Run({"protocols", "quick"});
-  ASSERT_EQ(keys.code, 0) << keys;
-  Arguments arguments = {
-      "eval", Write("relu.py", kReluProblem), Write("right.cpp", kReluNative), "--protocol", "quick", "--json"};
-  std::vector<std::string> names;
-  std::istringstream lines(keys.out);
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line);
-    std::string name, value;
-    words >> name >> value;
-    json parsed = json::parse(value, nullptr, false);
-    ASSERT_FALSE(parsed.is_discarded()) << line;
-    if (name == "measure") parsed = false;
-    std::string text = parsed.is_string() ? parsed.get<std::string>() : parsed.dump();
-    if (parsed.is_array()) {
-      text = text.substr(1, text.size() - 2);
-      std::erase(text, '"');
-    }
-    names.push_back(name);
-    std::replace(name.begin(), name.end(), '_', '-');
-    arguments.insert(arguments.end(), {"--" + name, text});
-  }
-  EXPECT_GE(names.size(), 30u);
-  const Ended ended = Run(arguments);
-  EXPECT_EQ(ended.code, 0) << ended;
-  const json evaluation = ended.Of("right.cpp");
-  ExpectDocumented(evaluation);
-  EXPECT_THAT(evaluation.value("protocol_changed", std::vector<std::string>()),
-              ::testing::UnorderedElementsAreArray(names));
-  EXPECT_EQ(evaluation["protocol_keys"].size(), names.size());
 }
 
 TEST_F(CommandTest, BadValuesOfKeysAreRefusedByName) {

@@ -110,19 +110,5 @@ TEST_F(DeckTest, TheAuditFindsWhatIsNotFitToBeScored) {
   }
 }
 
-TEST_F(DeckTest, AnAuditGoesOnWhereItWasCutOff) {
-  const std::string first = Write("first.py", Problem("x * y")), second = Write("second.py", Problem("x - y"));
-  const auto audit = [&](const Arguments& more) {
-    Arguments arguments = {"problems", "audit", "--size", "standard", "--store", store()};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return Run(arguments);
-  };
-  EXPECT_THAT(audit({first}).out, HasSubstr("1 pass, 0 fail, 0 could not be audited; 0 of them were known"));
-  EXPECT_THAT(audit({first, second}).out, HasSubstr("2 pass, 0 fail, 0 could not be audited; 1 of them were known"));
-  EXPECT_THAT(audit({first, "--again"}).out, HasSubstr("0 of them were known"));
-  Write("first.py", Problem("x * y + x"));
-  EXPECT_THAT(audit({first}).out, HasSubstr("0 of them were known")) << "the text is another one";
-}
-
 }  // namespace
 }  // namespace kb::e2e

@@ -12,10 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
-using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 
 using VerdictTest = EngineTest;
 
@@ -79,19 +77,6 @@ class ModelNew(nn.Module):
   EXPECT_EQ(StoredEvaluations(), static_cast<int>(std::size(cases)));
   ExpectNoProcessLeft();
   ExpectNoFilesLeft();
-}
-
-TEST_F(VerdictTest, ExitCodes) {
-  const std::string problem = Write("relu.py", kReluProblem), right = Write("right.cpp", kReluNative);
-  const Ended correct = Run({"eval", problem, right, "--protocol", "quick", "--measure", "false", "--json"});
-  EXPECT_EQ(correct.code, 0) << correct;
-  ExpectDocumented(correct.Of("right.cpp"));
-  const Ended usage = Run({"eval", problem, (root() / "absent.cpp").string()});
-  EXPECT_EQ(usage.code, 2) << usage;
-  EXPECT_THAT(usage.err, HasSubstr("absent.cpp"));
-  EXPECT_THAT(usage.out, IsEmpty());
-  const Ended engine = Run({"eval", problem, right, "--store", "/dev/null/store.sqlite"});
-  EXPECT_EQ(engine.code, 3) << engine;
 }
 
 TEST_F(VerdictTest, InlineExtensionsAreBuiltOnceAndErrorsShown) {

@@ -125,6 +125,28 @@ TEST_F(CallTest, WhatTheProblemTellsIsNoted) {
   EXPECT_THAT(notes("unprofiled.cpp"), Contains("authorship: unknown: a profiled call did not end well"));
 }
 
+TEST_F(CallTest, WhereOnlyCustomWorkCountsNoLibraryIsLinked) {
+  const std::string calls = Write("calls.cpp", "#include <cublas_v2.h>\n" + std::string(kReluNative));
+  const auto said = [&](const Arguments& flags) {
+    const json evaluation = Run(Eval({calls}, flags)).Of("calls.cpp");
+    EXPECT_EQ(evaluation["verdict"], "build_failed");
+    return evaluation["evidence"]["compiler_output"].get<std::string>();
+  };
+  EXPECT_THAT(said({"--accept-authorship=custom"}), HasSubstr("cublas is not linked"));
+  EXPECT_THAT(said({}), HasSubstr("cublas_v2.h: No such file"));
+}
+
+TEST_F(CallTest, NobodyAsksForAuthorshipWhereItIsSwitchedOff) {
+  Play({});
+  const json evaluation = Run(Eval({Right()}, {"--profile=false"})).Of("right.cpp");
+  EXPECT_EQ(evaluation["verdict"], "correct");
+  EXPECT_TRUE(evaluation["authorship"].is_null());
+  EXPECT_THAT(Asked(), testing::Not(Contains(ops::Profile::kOp)));
+  const Ended blind = Run(Eval({Right()}, {"--profile=false", "--accept-authorship=custom"}));
+  EXPECT_EQ(blind.code, 2) << blind;
+  EXPECT_THAT(blind.err, HasSubstr("needs profile"));
+}
+
 TEST_F(CallTest, AFixedToleranceSaysWhatElseItTakes) {
   Play({Answers<ops::Impostors>({.passing = {"a copy of an input", "zeros"}})});
   const Ended ended = Run(Eval({Right()}, {"--comparison", "allclose"}));

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <set>
 
@@ -267,6 +269,85 @@ TEST_F(RunTest, ItGoesOnWhateverEndedIt) {
   }
   EXPECT_EQ(samples.size(), size_t{kAll});
   EXPECT_EQ(std::set<int>(samples.begin(), samples.end()).size(), size_t{kAll}) << "each once";
+}
+
+// The engine fails in every attempt at one candidate, and lives: beside others that are judged that is the candidate's
+// doing, by itself the engine's.
+TEST_F(RunTest, WhoMakesTheEngineFailAlwaysIsCharged) {
+  const std::string bad = Write("bad.py", kReluProblem), good = Write("relu.py", kReluProblem);
+  const auto row = [](const std::string& problem, int sample) {
+    return json{{"problem", problem}, {"path", "right.cpp"}, {"sample", sample}}.dump() + "\n";
+  };
+  const std::string directory = MakeRun({{"right.cpp", kReluNative}});
+  Play({{.op = ops::CheckInputs::kOp, .problem = "bad.py", .whole = true}});
+  Write("run/manifest.jsonl", row(bad, 0));
+  const Ended alone = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(alone.code, 3) << alone;
+  EXPECT_EQ(StoredEvaluations(), 0);
+  Write("run/manifest.jsonl", row(bad, 0) + row(good, 1));
+  const Ended beside = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(beside.code, 0) << beside;
+  std::map<int, std::string> verdicts;
+  for (const json& line : beside.Lines()) {
+    verdicts[line.at("sample")] = line.at("verdict");
+    EXPECT_EQ(line.at("reason").get<std::string>().find("in every attempt") != std::string::npos,
+              line.at("sample") == 0);
+  }
+  EXPECT_EQ(verdicts, (std::map<int, std::string>{{0, "crashed"}, {1, "correct"}}));
+}
+
+// A reference that hangs, raises or dies costs the jobs of its problem and no other's.
+TEST_F(RunTest, ABadReferenceCostsItsOwnJobs) {
+  std::string manifest;
+  int sample = 0;
+  for (const char* name : {"a.py", "hangs.py", "b.py", "raises.py", "c.py", "dies.py", "d.py"}) {
+    for (int i = 0; i < 2; ++i) {
+      const json row = {{"problem", Write(name, kReluProblem)}, {"path", "right.cpp"}, {"sample", sample++}};
+      manifest += row.dump() + "\n";
+    }
+  }
+  const std::string directory = MakeRun({{"right.cpp", kReluNative}});
+  Write("run/manifest.jsonl", manifest);
+  Play({{.op = ops::Draw::kOp, .problem = "hangs.py", .act = Act::kSilence},
+        Refuses<ops::Baseline>("the reference raised KeyError", false, {.problem = "raises.py"}),
+        {.op = ops::Anchor::kOp, .problem = "dies.py", .act = Act::kExit, .number = 3}});
+  const Ended ended = Run(Command(directory, {"--json", "--reference-timeout-s", "0.3"}));
+  EXPECT_EQ(ended.code, 3) << ended;
+  int judged = 0;
+  for (const json& line : ended.Lines()) judged += line.value("verdict", "") == "correct";
+  EXPECT_EQ(judged, 8) << ended;
+  EXPECT_EQ(StoredEvaluations(), 8);
+  ExpectNoProcessLeft();
+}
+
+// Speedups that are known by problem, from the first call to the score.
+TEST_F(RunTest, ScoresAreOfTheSpeedupsThatWereMeasured) {
+  std::string manifest;
+  Script script;
+  const std::pair<std::string, double> problems[] = {{"1/19", 25}, {"1/20", 50}, {"1/21", 200}};
+  const auto all_problems = Run({"problems", "list", "--json"}).Lines();
+  for (const auto& [name, us] : problems) {
+    manifest += json{{"problem", name}, {"path", "right.cpp"}, {"model", "m"}}.dump() + "\n";
+    const auto found = std::find_if(all_problems.begin(), all_problems.end(),
+                                    [&](const json& each) { return each.at("name") == name; });
+    ASSERT_NE(found, all_problems.end());
+    const std::string file = fs::path(found->at("file").get<std::string>()).filename();
+    script.push_back(Answers<ops::Call>({.us = us}, {.request = OfKind(CallKind::kForward), .problem = file}));
+  }
+  const std::string directory = MakeRun({{"right.cpp", kReluNative}});
+  Write("run/manifest.jsonl", manifest);
+  Play(script);
+  const Ended ended = Run({"run", directory, "--protocol", "quick", "--size", "small", "--name", "test"});
+  EXPECT_EQ(ended.code, 0) << ended;
+  const json all = Run({"score", "test", "--json"}).Lines().at(0).at("models").at(0).at("all");
+  EXPECT_EQ(all.at("measured"), 3);
+  EXPECT_NEAR(all.at("geometric_mean"), std::cbrt(4 * 2 * 0.5), 1e-9);
+  for (const json& point : all.at("fast_p")) {
+    const double p = point.at("p");
+    EXPECT_EQ(point.at("count"), (p < 0.5) + (p < 2) + (p < 4)) << p;
+  }
+  const json capped = Run({"score", "test", "--cap", "3", "--json"}).Lines().at(0).at("models").at(0).at("all");
+  EXPECT_NEAR(capped.at("geometric_mean"), std::cbrt(3 * 2 * 0.5), 1e-9);
 }
 
 TEST_F(RunTest, ADeviceThatIsNotThereLeavesNoJob) {

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """What a machine may lack while the real binary judges.
 
-    tests/robustness/faults.py [--few] [BINARY]     --few: fewer limits on file descriptors
+    tests/robustness/faults.py [--few] [--python PYTHON] [BINARY]
+
+--few: fewer limits on file descriptors. --python: the engine's, PYTHON in place of one with PyTorch.
 
 A machine's failure is an error with a message and exit status 3, or does not matter; it is never a verdict against the
 candidate. Exit status 0 if all held, 1 if not.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -85,15 +88,18 @@ class Faults:
 
 
 def main():
-    os.environ.setdefault("KERNELBENCH_PYTHON", sys.executable)
-    given = [argument for argument in sys.argv[1:] if argument != "--few"]
-    binary = given[0] if given else str(ROOT / "build" / "dev" / "bin" / "kernelbench")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--few", action="store_true")
+    parser.add_argument("--python", default=os.environ.get("KERNELBENCH_PYTHON", sys.executable))
+    parser.add_argument("binary", nargs="?", default=str(ROOT / "build" / "dev" / "bin" / "kernelbench"))
+    options = parser.parse_args()
+    os.environ["KERNELBENCH_PYTHON"] = options.python
     with tempfile.TemporaryDirectory(prefix="kernelbench-faults.") as directory:
-        faults = Faults(binary, pathlib.Path(directory))
+        faults = Faults(options.binary, pathlib.Path(directory))
         faults.clock()
         faults.cache()
         faults.full_disks()
-        faults.descriptors((6, 17, 20, 22) if "--few" in sys.argv else (6, 12, 14, 17, 18, 19, 20, 21, 22))
+        faults.descriptors((6, 17, 20, 22) if options.few else (6, 12, 14, 17, 18, 19, 20, 21, 22))
     print(f"{len(faults.failed)} failures")
     sys.exit(1 if faults.failed else 0)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Kills (-9) engines and `kernelbench cache clear` while they fill and empty one build cache, and looks at what is left.
 
-    tests/robustness/kill_cache.py [--count 40] [--entries 300] [--binary build/dev/bin/kernelbench] [--seed N]
+    tests/robustness/kill_cache.py [--count 40] [--entries 300] [--binary build/dev/bin/kernelbench] [--seed N] [--python PYTHON]
 
 The cache has real builds and copies of one under other names, so that emptying it takes a while; its quota is small, so
 that engines empty it, too. After each kill every entry is whole, the next evaluation is right, and in the end the cache
@@ -118,8 +118,9 @@ def main():
     parser.add_argument("--entries", type=int, default=300)
     parser.add_argument("--binary", default=str(ROOT / "build" / "dev" / "bin" / "kernelbench"))
     parser.add_argument("--seed", type=int, default=random.SystemRandom().getrandbits(32))
+    parser.add_argument("--python", default=os.environ.get("KERNELBENCH_PYTHON", sys.executable), help="the engine's")
     options = parser.parse_args()
-    os.environ.setdefault("KERNELBENCH_PYTHON", sys.executable)
+    os.environ["KERNELBENCH_PYTHON"] = options.python
     with tempfile.TemporaryDirectory(prefix="kernelbench-cache.") as directory:
         root = pathlib.Path(directory)
         for name in ("tmp", "home"):
