@@ -111,6 +111,43 @@ TEST_F(CommandTest, EveryKeyOfAProtocolIsAFlag) {
   EXPECT_EQ(evaluation["protocol_keys"].size(), names.size());
 }
 
+TEST_F(CommandTest, AnErrorOfStaticAnalysisRejectsAndWarningsAreNoted) {
+  std::string text = kReluNative;
+  text.insert(text.find("  const float* x"), "  if (call == nullptr) fopen(\"/tmp/x\", \"r\");\n");
+  const std::string opens = Write("opens.cpp", "#include <cstdio>\n" + text);
+  const Ended rejected = Run(Eval({opens}, {"--static", "file_access=error"}));
+  EXPECT_EQ(rejected.code, 1) << rejected;
+  const json refused = rejected.Of("opens.cpp");
+  EXPECT_EQ(refused["verdict"], "static_rejected");
+  EXPECT_THAT(refused["reason"].get<std::string>(), HasSubstr("file_access, line 6"));
+  EXPECT_EQ(refused["evidence"]["static_findings"].at(0)["rule"], "file_access");
+
+  const Ended judged = Run(Eval({opens}));
+  EXPECT_EQ(judged.code, 0) << judged;
+  EXPECT_THAT(judged.Of("opens.cpp")["notes"].dump(), HasSubstr("static: file_access, line 6: "));
+  const Ended off = Run(Eval({opens}, {"--static-check", "false"}));
+  EXPECT_FALSE(off.Of("opens.cpp")["evidence"].contains("static_findings"));
+}
+
+// Problems that pass an audit, and what is wrong with one that does not.
+TEST_F(CommandTest, AnAuditSaysWhatItsProblemsLack) {
+  Play({Answers<ops::Anchor>({.judgeable = true}, {.problem = "sound.py"}),
+        AnswersOnly<ops::Anchor>({.judgeable = false, .notes = {}}, {.problem = "wild.py"}),
+        {.op = ops::Audit::kOp, .problem = "zero.py", .answer = {{"failures", {"an answer of zeros passes"}}}}});
+  Arguments audit = {"problems", "audit", "--size", "standard", "--json"};
+  for (const char* name : {"sound.py", "wild.py", "zero.py"}) audit.push_back(Write(name, kReluProblem));
+  const Ended ended = Run(audit);
+  EXPECT_EQ(ended.code, 1) << ended;
+  std::map<std::string, std::string> failures;
+  for (const json& line : ended.Lines()) {
+    failures[fs::path(line.at("problem").get<std::string>()).filename()] = line.at("failures").dump();
+    EXPECT_EQ(line.at("passes"), line.at("failures").empty());
+  }
+  EXPECT_EQ(failures["sound.py"], "[]");
+  EXPECT_THAT(failures["wild.py"], HasSubstr("on natural inputs the reference is further from fp64"));
+  EXPECT_THAT(failures["zero.py"], HasSubstr("an answer of zeros passes"));
+}
+
 TEST_F(CommandTest, ExitCodes) {
   const std::string problem = Write("relu.py", kReluProblem), right = Write("right.cpp", kReluNative);
   const Ended correct = Run({"eval", problem, right, "--protocol", "quick", "--measure", "false", "--json"});
