@@ -386,8 +386,8 @@ struct Baseline {
     std::string end = "done";    // of the call in the reference's own process,
     std::optional<Said> report;  // and what that said
     std::string malformed;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, us, launch_us, event_us, gap_us, waited_us, judge_waited_us,
-                                                clock_mhz, end, report, malformed)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us, launch_us, event_us, gap_us, waited_us, judge_waited_us, clock_mhz, end,
+                                   report, malformed)
   };
   bool events = false, alone = false;
   bool beside = false;  // in the reference's own process
@@ -409,7 +409,7 @@ struct Compare {
   struct Reply {
     std::vector<Json> outputs;  // one mismatch each (docs/evaluation.md), "ok" besides
     bool late = false, own_anchor = false;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, outputs, late, own_anchor)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, outputs, late, own_anchor)
   };
   std::string distribution;
   Json tolerance;

@@ -82,8 +82,8 @@ std::vector<Bad> CandidateTest::WrongNatives() const {
       {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
       {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
       {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
-      {Write("early_loop.cpp", Native(loops, "")), time, "2 s"},
-      {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "2 s"},
+      {Write("early_loop.cpp", Native(loops, "")), time, "1 s"},
+      {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "1 s"},
       {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
                                      "return 1ull << 62; }",
@@ -106,7 +106,7 @@ std::vector<Bad> CandidateTest::WrongNatives() const {
 }
 
 TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
-  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "2", "--load-timeout-s", "2", "--memory-gb", "1"});
+  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "1", "--load-timeout-s", "1", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
   EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
 }

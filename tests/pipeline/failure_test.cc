@@ -182,10 +182,16 @@ TEST_F(FailureTest, WhatIsNoMessageIsADeath) {
   ExpectNoProcessLeft();
 }
 
-// The process lives and makes no sense: that is our failure, whatever is loaded.
+// The process lives and makes no sense: that is our failure, whatever is loaded. What says nothing of an operation's
+// outcome, of a comparison least of all, must not pass for the best that it can be.
 TEST_F(FailureTest, AnswersWithoutTheirFieldsAreNeverTheCandidates) {
-  Play({{.op = ops::CheckInputs::kOp, .whole = true}});
-  ExpectNoVerdict(Eval({Right()}), 3, "the device process answered \"check_inputs\"");
+  using namespace ops;
+  for (const char* op : {Anchor::kOp, MakeBaseline::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp, SetWeights::kOp,
+                         Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Profile::kOp}) {
+    SCOPED_TRACE(op);
+    Play({{.op = op, .whole = true}});
+    ExpectNoVerdict(Measure({Right()}), 3, "the device process answered \"" + std::string(op) + "\"");
+  }
 }
 
 TEST_F(FailureTest, AReferenceThatDoesNotEndIsTheProblems) {
