@@ -304,7 +304,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   evaluation.Conclude(calibration_);
   KeepFor(evaluation);
   if (!runner->Output().empty()) evaluation.evidence["output"] = runner->Output();
-  ending_ = std::move(runner);
+  dying_ = std::move(runner);
   times["finish"] += static_cast<double>(NowNs() - step) / 1e3;
   times["other"] += std::max(0.0, static_cast<double>(NowNs() - start) / 1e3 - Total(times));
   return evaluation;
@@ -312,9 +312,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
 
 void Evaluator::AwaitDeath(StepTimes* times) {
   const int64_t start = NowNs();
-  if (ending_) gone_ = ending_->Finish().status.has_value();
-  lost_ |= ending_ && !gone_;
-  ending_.reset();
+  if (dying_) gone_ = dying_->Finish().status.has_value();
+  lost_ |= dying_ && !gone_;
+  dying_.reset();
   (*times)["finish"] += static_cast<double>(NowNs() - start) / 1e3;
 }
 

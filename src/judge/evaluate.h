@@ -240,7 +240,7 @@ class Evaluator {
   };
   std::optional<Reference> reference_;
   std::string loaded_problem_;             // as the device process was asked for it
-  std::unique_ptr<RunnerProcess> ending_;  // killed, of the evaluation before
+  std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
   bool gone_ = false;                      // it was seen to be, so nobody shares its memory
   bool lost_ = false;                      // it was not, though it should be
   bool candidate_loaded_ = false;

@@ -130,7 +130,10 @@ Status Evaluator::EnsureServices(bool needs_zygote) {
                         Zygote::Start(installation_, sandbox_, *python_, options_.device, gpu_, options_.threads));
     zygote_.emplace(std::move(zygote));
   }
-  return needs_device ? device_->AwaitReady() : Status();
+  if (!needs_device) return {};
+  const Status ready = device_->AwaitReady();
+  if (!ready && device_->alive()) device_.reset();  // what it answers is not understood
+  return ready;
 }
 
 Result<ops::Problem> Evaluator::LoadProblem(const ProblemFile& problem, const std::string& size,
@@ -160,9 +163,9 @@ Result<ops::Problem> Evaluator::LoadProblem(const ProblemFile& problem, const st
     loaded_problem_ = text;
   }
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
-  if (!answer && options_.device != "cpu" && (ending_ || !waiting_.empty()) && device_->alive()) {
+  if (!answer && options_.device != "cpu" && (dying_ || !waiting_.empty()) && device_->alive()) {
     EndReference();
-    ending_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
+    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
     waiting_.clear();
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }

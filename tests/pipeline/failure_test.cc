@@ -186,19 +186,22 @@ TEST_F(FailureTest, WhatIsNoMessageIsADeath) {
 // outcome, of a comparison least of all, must not pass for the best that it can be.
 TEST_F(FailureTest, AnswersWithoutTheirFieldsAreNeverTheCandidates) {
   using namespace ops;
-  for (const char* op : {Anchor::kOp, MakeBaseline::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp, SetWeights::kOp,
-                         Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Profile::kOp}) {
+  for (const char* op :
+       {Hello::kOp, ops::LoadProblem::kOp, Anchor::kOp, MakeBaseline::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp,
+        SetWeights::kOp, Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Profile::kOp}) {
     SCOPED_TRACE(op);
     Play({{.op = op, .whole = true}});
     ExpectNoVerdict(Measure({Right()}), 3, "the device process answered \"" + std::string(op) + "\"");
   }
+  Play({AnswersOnly<ops::Compare>({})});
+  ExpectNoVerdict(Measure({Right()}), 3, "it compared no output");
 }
 
 TEST_F(FailureTest, AReferenceThatDoesNotEndIsTheProblems) {
   for (const char* op : {ops::LoadProblem::kOp, ops::Draw::kOp, ops::Baseline::kOp}) {
     Play({{.op = op, .act = Act::kSilence}});
     ExpectNoVerdict(Eval({Right()}, {"--reference-timeout-s", "0.2"}), 2,
-                    "the reference did not finish within 0 s (in step \"" + std::string(op) + "\")");
+                    "the reference did not finish within 0.2 s (in step \"" + std::string(op) + "\")");
   }
 }
 

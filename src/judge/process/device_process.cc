@@ -186,7 +186,7 @@ Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, millisecond
     if (reply.error() == ReceiveFailure::kTimedOut) {
       process_.Kill();
       return Fail(ErrorCode::kUsage,
-                  fmt::format("the reference did not finish within {:.0f} s (in step \"{}\"); use a smaller "
+                  fmt::format("the reference did not finish within {} s (in step \"{}\"); use a smaller "
                               "--size or a larger --reference-timeout-s",
                               static_cast<double>(timeout.count()) / 1e3, op));
     }

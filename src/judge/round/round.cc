@@ -193,6 +193,7 @@ Result<std::variant<Round, Ending>> Rounds::Run(const RoundPlan& plan) {
       Step("compare", ops::Compare{.distribution = plan.distribution, .tolerance = protocol_.ToleranceJson()},
            kStepTimeout + 4 * protocol_.reference_timeout_s));  // it may run the reference in fp64
   if (checked.late || compared.late) return EndingAt("late", plan);
+  if (compared.outputs.empty()) return Fail(ErrorCode::kEngine, "the device process says that it compared no output");
   round.own_anchor = compared.own_anchor;
   json* wrong = nullptr;
   json error = 0.0;
