@@ -45,7 +45,8 @@ class Teller {
     if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
     std::optional<Protocol> protocol = protocol_;
     if (protocol) {
-      protocol->precision = evaluation.at("protocol_keys").value("precision", protocol->precision);
+      const json keys = evaluation.value("protocol_keys", json::object());
+      if (keys.contains("precision") && keys["precision"].is_string()) protocol->precision = keys["precision"];
       protocol->ApplyPrecision();
     }
     const ConcludedAgain again = ConcludeAgain(evaluation, protocol ? &*protocol : nullptr);

@@ -13,11 +13,14 @@ namespace {
 using nlohmann::json;
 
 // In these two protocols must agree: they say what was run, and what was found right.
-constexpr const char* kDecidedBefore[] = {"precision", "baseline",   "comparison", "atol", "rtol",
-                                          "rtol_rms",  "rms_factor", "max_factor", "cap",  "anchor_rounds"};
+constexpr const char* kDecidedBefore[] = {"precision", "baseline",       "comparison", "atol", "rtol",
+                                          "rtol_rms",  "rms_factor",     "max_factor", "cap",  "anchor_rounds",
+                                          "profile",   "repeat_bitwise", "input_seeds"};
 constexpr const char* kDecidedByRule[] = {"verdict",      "reason",    "no_speedup", "speedup", "speedup_interval",
                                           "headline",     "rounds",    "floor",      "notes",   "baseline_us",
                                           "candidate_us", "confidence"};
+
+constexpr const char* kDamaged = "its record is damaged";
 
 ConcludedAgain TooLittle(std::string why) { return {"too_little", std::move(why), nullptr}; }
 
@@ -56,18 +59,17 @@ std::vector<std::string> ChangedKeys(const json& before, const json& after) {
   return keys;
 }
 
-ConcludedAgain ConcludeAgain(const json& evaluation, const Protocol* protocol) {
+namespace {
+
+ConcludedAgain Again(const json& evaluation, const Protocol* protocol) {
   if (!evaluation.contains("measurements")) return TooLittle("it was judged before measurements were stored");
   if (evaluation.at("measurements").is_null()) return {"no_trial", "", nullptr};
   const Protocol own = Protocol::FromJson(evaluation.at("protocol"), evaluation.at("protocol_keys"));
   const Protocol& wanted = protocol == nullptr ? own : *protocol;
+  if (const Status valid = own.Validate(); !valid) return TooLittle(valid.error().message);
   if (const std::string why = WhyNot(own, wanted); !why.empty()) return TooLittle(why);
-  Measurements measured;
-  try {
-    measured = evaluation.at("measurements").get<Measurements>();
-  } catch (const json::exception& error) {
-    return TooLittle(fmt::format("its measurements are damaged: {}", error.what()));
-  }
+  const auto measured = evaluation.at("measurements").get<Measurements>();
+  if (measured.setting.weight_sets < 1) return TooLittle(kDamaged);
   const Calibration calibration = CalibrationOf(measured.setting.device);
   for (const Stage stage : kStages) {
     if (Next(stage, measured, wanted, calibration)) {
@@ -79,6 +81,17 @@ ConcludedAgain ConcludeAgain(const json& evaluation, const Protocol* protocol) {
                               evaluation.value("figures", json::object()));
   const bool same = ChangedKeys(evaluation, after).empty();
   return {same ? "same" : "changed", "", std::move(after)};
+}
+
+}  // namespace
+
+// A store from elsewhere may hold anything.
+ConcludedAgain ConcludeAgain(const json& evaluation, const Protocol* protocol) {
+  try {
+    return Again(evaluation, protocol);
+  } catch (const json::exception&) {
+    return TooLittle(kDamaged);
+  }
 }
 
 }  // namespace kb

@@ -251,6 +251,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   BeginTrial(request, problem, own_process, &evaluation);
   if (own_process) KB_RETURN_IF_ERROR(MeasureReference(&rounds, &evaluation));
   KB_RETURN_IF_ERROR(Measure(Stage::kBaseline, &rounds, &evaluation));
+  KeepFor(evaluation);
   AwaitDeath(&times);
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
@@ -273,8 +274,8 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
   KB_RETURN_IF_ERROR(CompareElsewhere(&rounds, &evaluation));
 
   // Who did the work of a correct candidate: asked last, so that no call that counts is any different.
-  evaluation.Conclude(calibration_);
-  if (evaluation.verdict == Verdict::kCorrect && request.protocol.profile) {
+  const bool right = Conclude(evaluation.measured, request.protocol, calibration_).verdict == Verdict::kCorrect;
+  if (right && request.protocol.profile) {
     KB_RETURN_IF_ERROR(FindAuthorship(request, built, &rounds, &evaluation));
   }
   evaluation.spent_s = rounds.spent_s();
@@ -290,14 +291,13 @@ Result<Evaluation> Evaluator::EvaluateOnce(const Request& request, const std::ve
     step = NowNs();
   }
   KB_RETURN_IF_ERROR(session.End());
-  if (ending) {
+  if (!right) {
     const RunnerProcess::End end = runner->Finish();
-    AddEnd(end, &*ending);
-    const Finding finding = FindingOf(*ending, request.protocol.memory_gb);
     // A runner ends with its supervisor, the sandbox and the zygote it came from, and no candidate can end those.
-    if (finding.verdict == Verdict::kCrashed && !finding.evidence.contains("traceback") && !end.status) {
+    if (ending && ending->by == EndedBy::kCall && ending->end == "died" && !end.status) {
       return Fail(ErrorCode::kEngine, "the supervisor of the runner died");
     }
+    if (ending) AddEnd(end, &*ending);
   }
 
   // The verdict, and the times of a candidate that is right.
@@ -363,7 +363,7 @@ Result<Ending> Evaluator::LeftNoMemory(const Error& error) {
   KB_ASSIGN_OR_RETURN(const auto held, device_->Ask(ops::MemoryTaken(), std::chrono::seconds(60)));
   if (held.taken <= held.planned) return tl::make_unexpected(error);
   Ending ending;
-  ending.what = "no_memory";
+  ending.by = EndedBy::kNoMemory;
   ending.taken = held.taken;
   ending.planned = held.planned;
   return ending;

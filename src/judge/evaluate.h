@@ -176,7 +176,7 @@ class Evaluator {
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
   Status TellRunner(const Request& request, const ops::Problem& problem, const Built& built, const SessionFds& session,
                     bool own_process, RunnerProcess* runner) const;
-  // Steps of EvaluateOnce(): each adds to the evaluation; a finding ends it.
+  // Steps of EvaluateOnce(): each adds to the evaluation.
   //
   // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
   Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
@@ -239,10 +239,10 @@ class Evaluator {
     std::vector<double> empty;  // its first empty calls, once they told its offset
   };
   std::optional<Reference> reference_;
-  std::string loaded_problem_;             // as the device process was asked for it
+  std::string loaded_problem_;            // as the device process was asked for it
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
-  bool gone_ = false;                      // it was seen to be, so nobody shares its memory
-  bool lost_ = false;                      // it was not, though it should be
+  bool gone_ = false;                     // it was seen to be, so nobody shares its memory
+  bool lost_ = false;                     // it was not, though it should be
   bool candidate_loaded_ = false;
   struct KeptCalls {
     std::string baseline;  // which, and how it is called

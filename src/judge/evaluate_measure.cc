@@ -57,6 +57,7 @@ void Evaluator::BeginTrial(const Request& request, const ops::Problem& problem, 
   measured.setting = SettingOf(request, problem, own_process);
   measured.state_copied = request.copy_state;
   if (own_process) measured.reference_empty = reference_->empty;
+  if (!request.protocol.measure) return;
   const std::string baseline = BaselineKey(request, problem, own_process);
   if (baseline != kept_.baseline) kept_ = {.baseline = baseline};
   for (const CallTimes& call : kept_.alone) measured.alone.push_back({.call = call, .quiet = true, .kept = true});
@@ -64,6 +65,7 @@ void Evaluator::BeginTrial(const Request& request, const ops::Problem& problem, 
 }
 
 void Evaluator::KeepFor(const Evaluation& evaluation) {
+  if (!evaluation.protocol.measure) return;
   Kept kept = KeptOf(evaluation.measured, evaluation.protocol, calibration_);
   if (!kept.alone.empty()) kept_.alone = std::move(kept.alone);
   slower_inputs_[kept_.baseline] = std::move(kept.slower);
@@ -112,7 +114,7 @@ Status Evaluator::MeasureOnce(Stage stage, const Wanted& wanted, Rounds* rounds,
       return MeasureRound(PlanRound(wanted.round, RandomBits), rounds, evaluation);
     case Wanted::Call::kRepeat: {
       KB_ASSIGN_OR_RETURN(measured.ending, rounds->Repeat());
-      ++measured.repeats;
+      measured.repeats += !measured.ending;
       return {};
     }
   }

@@ -144,9 +144,9 @@ void InsertMeasurements(SQLite::Database& database, const std::string& id, const
 }
 
 // What has a table of its own is taken out; null if it is not there.
-json TakeOut(const char* key, json* evaluation) {
+json TakeOut(const char* key, json::value_t type, json* evaluation) {
   const auto found = evaluation->find(key);
-  if (found == evaluation->end() || !found->is_structured()) return nullptr;
+  if (found == evaluation->end() || found->type() != type) return nullptr;
   json part = std::move(*found);
   evaluation->erase(found);
   return part;
@@ -224,7 +224,8 @@ Status AddEvaluation(SQLite::Database& database, const json& evaluation) {
       candidate->erase(found);
     }
   }
-  const json samples = TakeOut("samples", &remainder), measurements = TakeOut("measurements", &remainder);
+  const json samples = TakeOut("samples", json::value_t::array, &remainder),
+             measurements = TakeOut("measurements", json::value_t::object, &remainder);
   const std::string id = Text(evaluation, "id");
   if (Stored(database, id)) {
     return Fail(ErrorCode::kStore,

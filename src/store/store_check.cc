@@ -17,8 +17,8 @@ class Checker {
   StoreHealth Run() {
     const SQLite::Transaction snapshot(database_);  // one state of the store, whoever writes meanwhile
     for (const auto step :
-         {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples, &Checker::Sources,
-          &Checker::Texts, &Checker::Jobs, &Checker::Requests, &Checker::Answers, &Checker::Count}) {
+         {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples, &Checker::Measurements,
+          &Checker::Sources, &Checker::Texts, &Checker::Jobs, &Checker::Requests, &Checker::Answers, &Checker::Count}) {
       try {
         (this->*step)();
       } catch (const SQLite::Exception& exception) {

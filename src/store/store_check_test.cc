@@ -40,6 +40,7 @@ json OldEvaluation(const std::string& id, const std::string& created = "2020-01-
           {"candidate", {{"path", "a.py"}, {"sha256", Sha256(source)}, {"source", source}}},
           {"verdict", "correct"},
           {"samples", {{{"index", 0}}}},
+          {"measurements", {{"rounds", json::array()}}},
           {"engine_us", {{"build", 1.0}}}};
 }
 
@@ -101,6 +102,7 @@ TEST_F(MaintenanceTest, ASoundStoreIsCounted) {
   EXPECT_THAT(health.stranded, IsEmpty());
   EXPECT_EQ(health.rows.at("evaluations"), 3);
   EXPECT_EQ(health.rows.at("samples"), 3);
+  EXPECT_EQ(health.rows.at("measurements"), 3);
   EXPECT_EQ(health.rows.at("audits"), 0);
   EXPECT_THAT(health.states, ElementsAre(Pair("done", 1), Pair("queued", 1)));
 }
@@ -112,8 +114,10 @@ TEST_F(MaintenanceTest, DamagedBlobsAreNamed) {
   DamageBlob("UPDATE evaluations SET json = ? WHERE id = 'a'", frame);
   DamageBlob("UPDATE samples SET data = ? WHERE evaluation_id = 'b'", Compress("[{}, {}]"));
   DamageBlob("UPDATE evaluations SET json = ? WHERE id = 'c'", Compress("no JSON"));
+  DamageBlob("UPDATE measurements SET data = ? WHERE evaluation_id = 'c'", Compress("no JSON"));
   EXPECT_THAT(Wrong(), ElementsAre(HasSubstr("the evaluation a cannot be decompressed"),
-                                   HasSubstr("the evaluation c is no JSON"), HasSubstr("the samples of b are not 1")));
+                                   HasSubstr("the evaluation c is no JSON"), HasSubstr("the samples of b are not 1"),
+                                   HasSubstr("what was measured for c is no JSON")));
 }
 
 TEST_F(MaintenanceTest, SourcesMustHaveTheirHash) {

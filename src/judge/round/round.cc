@@ -21,9 +21,9 @@ constexpr double kStepTimeout = 120;  // of the engine's own steps, which take m
 bool IsLoading(CallKind kind) { return kind == CallKind::kLoad || kind == CallKind::kPrepare; }
 
 // What ended a round when its outputs were looked at.
-Ending EndingAt(const char* what, const RoundPlan& plan) {
+Ending EndingAt(EndedBy by, const RoundPlan& plan) {
   Ending ending;
-  ending.what = what;
+  ending.by = by;
   ending.distribution = plan.distribution;
   ending.round = plan.index;
   return ending;
@@ -42,7 +42,6 @@ std::optional<Ending> EndingOf(const ops::Called& called, CallKind kind, const s
   const ops::Said said = called.report.value_or(ops::Said());
   if (called.end == "done" && said.status == static_cast<int>(ReportStatus::kOk)) return std::nullopt;
   Ending ending;
-  ending.what = "call";
   ending.loading = IsLoading(kind);
   ending.end = called.end;
   ending.malformed = called.malformed;
@@ -179,7 +178,7 @@ Result<std::variant<Round, Ending>> Rounds::Run(const RoundPlan& plan) {
   round.candidate = std::get<Answer>(answered).times;
   KB_ASSIGN_OR_RETURN(const auto checked, Step("check", ops::CheckInputs(), kStepTimeout));
   if (!checked.inputs_changed.empty()) {
-    Ending ending = EndingAt("changed_input", plan);
+    Ending ending = EndingAt(EndedBy::kChangedInput, plan);
     ending.input = checked.inputs_changed[0];
     return ending;
   }
@@ -192,7 +191,7 @@ Result<std::variant<Round, Ending>> Rounds::Run(const RoundPlan& plan) {
       auto compared,
       Step("compare", ops::Compare{.distribution = plan.distribution, .tolerance = protocol_.ToleranceJson()},
            kStepTimeout + 4 * protocol_.reference_timeout_s));  // it may run the reference in fp64
-  if (checked.late || compared.late) return EndingAt("late", plan);
+  if (checked.late || compared.late) return EndingAt(EndedBy::kLate, plan);
   if (compared.outputs.empty()) return Fail(ErrorCode::kEngine, "the device process says that it compared no output");
   round.own_anchor = compared.own_anchor;
   json* wrong = nullptr;
@@ -202,7 +201,7 @@ Result<std::variant<Round, Ending>> Rounds::Run(const RoundPlan& plan) {
     error = LargerError(error, output.at("worst"));
   }
   if (wrong != nullptr) {
-    Ending ending = EndingAt("wrong", plan);
+    Ending ending = EndingAt(EndedBy::kWrong, plan);
     ending.mismatch = std::move(*wrong);
     ending.mismatch.erase("ok");
     ending.mismatch["distribution"] = plan.distribution;
@@ -224,7 +223,7 @@ Result<std::optional<Ending>> Rounds::Repeat() {
   if (auto* ending = std::get_if<Ending>(&answered)) return std::optional(std::move(*ending));
   KB_ASSIGN_OR_RETURN(const auto same, Step("repeat", ops::OutputsEqualKept(), kStepTimeout));
   if (same.equal) return std::optional<Ending>();
-  return std::optional(EndingAt("not_repeated", {}));
+  return std::optional(EndingAt(EndedBy::kNotRepeated, {}));
 }
 
 Status Rounds::DrawForProfile() {

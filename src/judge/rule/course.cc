@@ -17,6 +17,12 @@ constexpr const char* kOwnAnchor =
 constexpr int kSlowerInARow = 5;
 constexpr size_t kLotsOfUnmet = 3;
 
+constexpr const char* kForeign = "the protocol has no such round";
+
+bool Has(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 // So many rounds on natural inputs a trial scores at least.
 int LeastScored(const Protocol& protocol) {
   return std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
@@ -44,6 +50,12 @@ Course::Course(const Measurements& measured, Timings* timings)
 
 void Course::Follow(const Round& round) {
   TimedCalls times = timings_->Read(round);
+  // Of trials that are concluded under another rule.
+  if (early_.rounds > 0 || !Has(distributions_, round.plan.distribution)) {
+    times.void_reason = kForeign;
+    timings_->rounds.push_back(std::move(times));
+    return;
+  }
   if (round.own_anchor) timings_->AddNote(kOwnAnchor);
   if (timings_->Timed()) times.void_reason = VoidReason(times, *timings_);
   if (round.plan.scored) return Count(std::move(times));
@@ -97,7 +109,7 @@ bool Course::AllMet() const {
   std::set<std::string> met = {"natural"};
   int weights = 0;
   for (const Round& round : measured_.rounds) {
-    met.insert(round.plan.distribution);
+    if (Has(distributions_, round.plan.distribution)) met.insert(round.plan.distribution);
     weights = std::max(weights, round.plan.weights + 1);
   }
   return met.size() == distributions_.size() && weights == measured_.setting.weight_sets;

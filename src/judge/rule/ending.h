@@ -11,11 +11,23 @@
 
 namespace kb {
 
+enum class EndedBy {
+  kCall,          // a call did not end well, or the candidate said so
+  kChangedInput,  // the candidate changed an input
+  kLate,          // outputs were written after the candidate had said that it was done
+  kWrong,         // an output is wrong
+  kNotRepeated,   // other outputs on equal inputs
+  kNoMemory,      // the candidate took so much of the device's memory that the reference found too little
+};
+NLOHMANN_JSON_SERIALIZE_ENUM(EndedBy, {{EndedBy::kCall, "call"},
+                                       {EndedBy::kChangedInput, "changed_input"},
+                                       {EndedBy::kLate, "late"},
+                                       {EndedBy::kWrong, "wrong"},
+                                       {EndedBy::kNotRepeated, "not_repeated"},
+                                       {EndedBy::kNoMemory, "no_memory"}})
+
 struct Ending {
-  // "call": it did not end well, or the candidate said so. "changed_input", "late" (outputs were written after it had
-  // said that it was done), "wrong", "not_repeated" (other outputs on equal inputs). "no_memory": it took so much of
-  // the device's that the reference found too little.
-  std::string what;
+  EndedBy by = EndedBy::kCall;
 
   // Of a call.
   bool loading = false;  // it loaded or constructed the candidate
@@ -38,7 +50,7 @@ struct Ending {
   std::optional<int> signal, exit_code;
   bool out_of_memory = false;  // its control group's limit ended it
 
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Ending, what, loading, end, malformed, said, limit, distribution, round,
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Ending, by, loading, end, malformed, said, limit, distribution, round,
                                               input, mismatch, error, taken, planned, signal, exit_code, out_of_memory)
 };
 

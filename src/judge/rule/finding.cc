@@ -95,18 +95,20 @@ Finding OfOutputs(const Ending& ending) {
 
 Finding FindingOf(const Ending& ending, double memory_gb) {
   constexpr double kGib = 1 << 30;
-  if (ending.what == "call") return WithCause(OfCall(ending), ending, memory_gb);
-  if (ending.what == "wrong") return OfOutputs(ending);
-  if (ending.what == "changed_input") {
-    return {Verdict::kWrongForm, fmt::format("the candidate changed its input {}", ending.input)};
+  switch (ending.by) {
+    case EndedBy::kCall:
+      return WithCause(OfCall(ending), ending, memory_gb);
+    case EndedBy::kWrong:
+      return OfOutputs(ending);
+    case EndedBy::kChangedInput:
+      return {Verdict::kWrongForm, fmt::format("the candidate changed its input {}", ending.input)};
+    case EndedBy::kLate:
+      return {Verdict::kTampered, "outputs were still written after the candidate had said that it was done"};
+    case EndedBy::kNotRepeated:
+      return {Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit"};
+    case EndedBy::kNoMemory:
+      break;
   }
-  if (ending.what == "late") {
-    return {Verdict::kTampered, "outputs were still written after the candidate had said that it was done"};
-  }
-  if (ending.what == "not_repeated") {
-    return {Verdict::kIncorrect, "two calls on equal inputs do not agree bit for bit"};
-  }
-  KB_CHECK(ending.what == "no_memory");
   return {Verdict::kOutOfMemory,
           fmt::format("it holds {:.1f} GiB of the device's memory, where {:.1f} were planned for it, and the reference "
                       "found too little left",

@@ -87,7 +87,6 @@ TEST(Rule, AnEndingIsTheVerdictWhateverTheRoundsBeforeItWere) {
   Machine machine(500);
   for (const Stage stage : {Stage::kBaseline, Stage::kRunner}) machine.Run(stage);
   Ending ending;
-  ending.what = "call";
   ending.end = "timed_out";
   ending.limit = "30 s (call_timeout_s)";
   machine.measured.ending = ending;

@@ -63,7 +63,7 @@ Asked<Duration> AskPairs(std::span<const CallTimes> calls, const Timings& timing
   std::vector<double> ratios;
   double other_us = std::numeric_limits<double>::infinity(), natural_us = other_us;  // the least of each
   size_t pairs = 0;
-  for (size_t i = 0; i < calls.size(); i += 2, ++pairs) {
+  for (size_t i = 0; i < calls.size() && ratios.size() < kPairs; i += 2, ++pairs) {
     const TimedCalls other = timings.Read("natural", calls[i]);  // held against what those take
     if (!disturbed(other) && !IsSlower(other, timings, Slack(timings) / 2)) return {.answer = Duration{}};
     if (i + 1 == calls.size()) break;

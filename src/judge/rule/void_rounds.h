@@ -2,11 +2,9 @@
 #ifndef JUDGE_RULE_VOID_ROUNDS_H_
 #define JUDGE_RULE_VOID_ROUNDS_H_
 
-#include <functional>
-#include <optional>
+#include <span>
 #include <string>
 
-#include "base/result.h"
 #include "judge/rule/timings.h"
 
 namespace kb {
