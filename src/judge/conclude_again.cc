@@ -64,6 +64,7 @@ namespace {
 ConcludedAgain Again(const json& evaluation, const Protocol* protocol) {
   if (!evaluation.contains("measurements")) return TooLittle("it was judged before measurements were stored");
   if (evaluation.at("measurements").is_null()) return {"no_trial", "", nullptr};
+  if (!evaluation.at("protocol_keys").is_object()) return TooLittle(kDamaged);
   const Protocol own = Protocol::FromJson(evaluation.at("protocol"), evaluation.at("protocol_keys"));
   const Protocol& wanted = protocol == nullptr ? own : *protocol;
   if (const Status valid = own.Validate(); !valid) return TooLittle(valid.error().message);

@@ -30,7 +30,7 @@ Result<TimedCalls> CallOnce(const Timings& figures, Rounds* rounds) {
 }
 
 bool Disturbed(const TimedCalls& call, const Protocol& protocol) {
-  return call.baseline_gap_us > 0 || LostToOtherLoad(call.baseline_waited_us, call.baseline_us, protocol);
+  return call.baseline.gap_us > 0 || LostToOtherLoad(call.baseline.waited_us, call.baseline_us, protocol);
 }
 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
@@ -50,7 +50,7 @@ Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
           continue;
         }
       }
-      calls.us.push_back(protocol.TimedByEvents() ? call.baseline_event_us : call.baseline_us);
+      calls.us.push_back(protocol.TimedByEvents() ? call.baseline.event_us : call.baseline_us);
     }
     calls.interval = MedianInterval(calls.us, confidence);
     if (calls.HalfWidth() <= protocol.half_width) break;

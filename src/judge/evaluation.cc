@@ -25,7 +25,7 @@ json SampleJson(const TimedCalls& round, double worst, const Timings& timings) {
           {"candidate_clock_us", timings.ClockUs(round)},
           {"baseline_clock_us", round.baseline_clock_us},
           {"candidate_event_us", Positive(round.candidate_event_us)},
-          {"baseline_event_us", Positive(round.baseline_event_us)},
+          {"baseline_event_us", Positive(round.baseline.event_us)},
           {"ratio", candidate > 0 ? json(baseline / candidate) : json(nullptr)},
           {"worst", worst}};
 }

@@ -32,9 +32,9 @@ int PauseBetween(int disturbed) {
   return disturbed % kSeries == 0 ? PauseAfter(disturbed / kSeries) : 0;
 }
 
-double MedianUs(std::span<const TimedCalls> calls, double TimedCalls::*figure) {
+double MedianUs(std::span<const TimedCalls> calls) {
   std::vector<double> values;
-  for (const TimedCalls& call : calls) values.push_back(call.*figure);
+  for (const TimedCalls& call : calls) values.push_back(call.baseline_us);
   return Median(values);
 }
 
@@ -51,7 +51,7 @@ class Series {
     lost_ = false;
     if ((alone.call.gap_us > 0 && !alone.quiet) || warms_up) return;
     const TimedCalls read = timings_.Read("natural", alone.call);
-    lost_ = LostToOtherLoad(read.baseline_waited_us, read.baseline_us, timings_.protocol);
+    lost_ = LostToOtherLoad(read.baseline.waited_us, read.baseline_us, timings_.protocol);
     if (lost_) {
       ++disturbed_;
       return;
@@ -67,10 +67,13 @@ class Series {
                        .draw = calls_ == 0,
                        .pause_ms = lost_ ? PauseBetween(disturbed_) : 0};
     if (asked.busy || counting_.size() < kCalls) return asked;
-    const double us = MedianUs(counting_, &TimedCalls::baseline_us);
-    std::vector<double> all;
-    for (const TimedCalls& call : counting_) all.push_back(call.baseline_us);
-    asked.answer = Alone{{us, MedianUs(counting_, &TimedCalls::baseline_launch_us), ScatterUs(all) / us},
+    const double us = MedianUs(counting_);
+    std::vector<double> all, launch;
+    for (const TimedCalls& call : counting_) {
+      all.push_back(call.baseline_us);
+      launch.push_back(call.baseline.launch_us);
+    }
+    asked.answer = Alone{{us, Median(launch), ScatterUs(all) / us},
                          {raw_.end() - kKept, raw_.end()},
                          counting_.size() > static_cast<size_t>(new_)};
     return asked;
@@ -91,8 +94,8 @@ class Series {
   }
   bool Agree() const {
     const std::span<const TimedCalls> all(counting_);
-    const double before = MedianUs(all.first(all.size() - kNew), &TimedCalls::baseline_us);
-    const double now = MedianUs(all.last(kNew), &TimedCalls::baseline_us);
+    const double before = MedianUs(all.first(all.size() - kNew));
+    const double now = MedianUs(all.last(kNew));
     return std::abs(now / before - 1) <= timings_.calibration.agreement;
   }
 
@@ -128,7 +131,7 @@ Asked<Alone> AskAgain(std::span<const AloneCall> calls, const Timings& timings) 
   for (; next < calls.size() && alone < kNew && !TooMany(disturbed); ++next) {
     const TimedCalls read = timings.Read("natural", calls[next].call);
     least_us = std::min(least_us, read.baseline_us);
-    lost = LostToOtherLoad(read.baseline_waited_us, read.baseline_us, timings.protocol);
+    lost = LostToOtherLoad(read.baseline.waited_us, read.baseline_us, timings.protocol);
     lost ? ++disturbed : static_cast<int>(++alone);
   }
   if (alone < kNew) {

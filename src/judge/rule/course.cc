@@ -50,22 +50,19 @@ Course::Course(const Measurements& measured, Timings* timings)
 
 void Course::Follow(const Round& round) {
   TimedCalls times = timings_->Read(round);
-  // Of trials that are concluded under another rule.
-  if (early_.rounds > 0 || !Has(distributions_, round.plan.distribution)) {
-    times.void_reason = kForeign;
-    timings_->rounds.push_back(std::move(times));
-    return;
-  }
   if (round.own_anchor) timings_->AddNote(kOwnAnchor);
   if (timings_->Timed()) times.void_reason = VoidReason(times, *timings_);
-  if (round.plan.scored) return Count(std::move(times));
+  // Of a trial that is concluded under another rule.
+  const bool foreign = early_.rounds > 0 || !Has(distributions_, round.plan.distribution);
+  if (foreign) times.void_reason = kForeign;
+  if (round.plan.scored && !foreign) return Count(std::move(times));
   timings_->rounds.push_back(std::move(times));
   if (round.plan.input_seed) {
     ++seeded_;
-    return;
+  } else if (!round.plan.scored) {
+    ++warm_;
+    planned_natural_ += !timings_->Timed() && round.plan.distribution == "natural";
   }
-  ++warm_;
-  planned_natural_ += !timings_->Timed() && round.plan.distribution == "natural";
 }
 
 // In place of void rounds come others; if disturbances do not go away, they count.

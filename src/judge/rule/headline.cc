@@ -48,7 +48,7 @@ double LaunchFloor(const Timings& timings, const std::string& distribution) {
   std::vector<double> launch_us, baseline_us;
   for (const TimedCalls& round : timings.rounds) {
     if (!round.plan.scored || !round.void_reason.empty() || !IsOf(round, distribution)) continue;
-    launch_us.push_back(round.baseline_launch_us);
+    launch_us.push_back(round.baseline.launch_us);
     baseline_us.push_back(round.baseline_us);
   }
   const double time_us = baseline_us.empty() ? timings.undisturbed.us : Median(baseline_us);
@@ -130,9 +130,9 @@ void TimeByEvents(Timings* timings) {
   std::vector<TimedRound> timed;
   for (const TimedCalls& round : timings->rounds) {
     const bool natural = round.plan.distribution == "natural";
-    if (!natural || !round.void_reason.empty() || !(round.candidate_event_us > 0) || !(round.baseline_event_us > 0))
+    if (!natural || !round.void_reason.empty() || !(round.candidate_event_us > 0) || !(round.baseline.event_us > 0))
       continue;
-    timed.push_back({round.plan.index, round.candidate_event_us, round.baseline_event_us, round.plan.scored});
+    timed.push_back({round.plan.index, round.candidate_event_us, round.baseline.event_us, round.plan.scored});
   }
   if (timed.empty()) return;
   timings->notes.push_back(

@@ -146,13 +146,13 @@ TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
   timings.undisturbed.launch_us = 500;
   AddRounds(10, "natural", 450, 450, &timings);
   AddRounds(10, "centred", 900, 900, &timings);
-  for (TimedCalls& round : timings.rounds) round.baseline_launch_us = 1'300;
+  for (TimedCalls& round : timings.rounds) round.baseline.launch_us = 1'300;
   EXPECT_DOUBLE_EQ(FloorOf(timings, "natural"), 0.005) << "launches that hide";
   timings.undisturbed.launch_us = 1'300;
   EXPECT_DOUBLE_EQ(FloorOf(timings, "natural"), 0.05 * 1'300 / 450);
   EXPECT_DOUBLE_EQ(FloorOf(timings, "centred"), 0.05 * 1'300 / 900);
   timings.setting.own_process = false;
-  for (TimedCalls& round : timings.rounds) round.baseline_launch_us = 100;
+  for (TimedCalls& round : timings.rounds) round.baseline.launch_us = 100;
   EXPECT_DOUBLE_EQ(FloorOf(timings, "natural"), 0.02) << "what the device bounds in the device process";
 }
 

@@ -47,13 +47,8 @@ double Timings::UndisturbedUs(const TimedCalls& round) const {
 }
 
 TimedCalls Timings::Read(const std::string& distribution, const CallTimes& baseline) const {
-  TimedCalls times;
-  times.plan.distribution = distribution;
+  TimedCalls times{.plan = {.distribution = distribution}, .baseline = baseline};
   times.baseline_us = times.baseline_clock_us = baseline.us;
-  times.baseline_launch_us = baseline.launch_us;
-  times.baseline_event_us = baseline.event_us;
-  times.baseline_gap_us = baseline.gap_us;
-  times.baseline_waited_us = baseline.waited_us;
   if (!setting.own_process) return times;
   times.baseline_clock_us = WithoutOffset(baseline.us, reference_offset_us, calibration.offset_share);
   // Nobody else is in that process.
@@ -64,9 +59,9 @@ TimedCalls Timings::Read(const std::string& distribution, const CallTimes& basel
 TimedCalls Timings::Read(const Round& round) const {
   TimedCalls times = Read(round.plan.distribution, round.baseline);
   times.plan = round.plan;
+  times.candidate = round.candidate;
   times.candidate_us = round.candidate.us;
-  times.candidate_gap_us = round.candidate.gap_us;
-  if (round.baseline.event_us > 0) times.candidate_event_us = round.candidate.event_us;  // else it has no events
+  if (round.baseline.event_us > 0) times.candidate_event_us = round.candidate.event_us;
   return times;
 }
 

@@ -18,11 +18,12 @@ namespace kb {
 // A round as far as its times matter, and whether it counts.
 struct TimedCalls {
   RoundPlan plan;
-  double candidate_us = 0;  // by the judge's clock; the offset is not yet subtracted
-  double candidate_event_us = 0, candidate_gap_us = 0;
-  double baseline_us = 0;        // by its own events where it has a process of its own, else by the judge's clock
-  double baseline_clock_us = 0;  // by the judge's clock, without the offset of a process of its own
-  double baseline_launch_us = 0, baseline_event_us = 0, baseline_gap_us = 0, baseline_waited_us = 0;
+  CallTimes candidate, baseline;  // as they were measured
+
+  double candidate_us = 0;        // by the judge's clock; the offset is not yet subtracted
+  double candidate_event_us = 0;  // 0 where the baseline has none
+  double baseline_us = 0;         // by its own events where it has a process of its own, else by the judge's clock
+  double baseline_clock_us = 0;   // by the judge's clock, without the offset of a process of its own
 
   std::string void_reason;  // empty: it counts
   bool admitted = false;    // it was void, but the disturbance stayed

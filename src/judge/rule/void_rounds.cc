@@ -39,16 +39,16 @@ double LaunchedLaterUs(const TimedCalls& round, const Timings& timings) {
   constexpr double kRestUs = 100;  // of a call on the host, after the last launch
   const double undisturbed_us = timings.UndisturbedUs(round);
   const double hidden_us = std::max(0.0, undisturbed_us - timings.undisturbed.launch_us - kRestUs);
-  const double later_us = round.baseline_launch_us - timings.undisturbed.launch_us - hidden_us;
+  const double later_us = round.baseline.launch_us - timings.undisturbed.launch_us - hidden_us;
   return later_us > undisturbed_us ? 0 : std::max(0.0, later_us);
 }
 
 std::string VoidReason(const TimedCalls& round, const Timings& timings) {
   const Protocol& protocol = timings.protocol;
-  if (round.candidate_gap_us > 0) return kDeviceTaken;
-  if (round.baseline_gap_us > 0) return kBaselineTaken;
+  if (round.candidate.gap_us > 0) return kDeviceTaken;
+  if (round.baseline.gap_us > 0) return kBaselineTaken;
   // That the candidate's threads waited for a core says nothing: they may have waited for each other.
-  if (LostToOtherLoad(round.baseline_waited_us, round.baseline_us, protocol)) return "other load during the baseline";
+  if (LostToOtherLoad(round.baseline.waited_us, round.baseline_us, protocol)) return "other load during the baseline";
   if (timings.undisturbed.us <= 0) return "";
   if (IsSlower(round, timings, MostSlower(timings))) return kBaselineSlower;
   return "";
@@ -80,7 +80,7 @@ Asked<Duration> AskPairs(std::span<const CallTimes> calls, const Timings& timing
 
 bool LaunchedSlowly(const TimedCalls& round, const Timings& timings) {
   TimedCalls at_once = round;
-  at_once.baseline_launch_us = 0;
+  at_once.baseline.launch_us = 0;
   return round.plan.scored && round.void_reason.empty() && !VoidReason(at_once, timings).empty();
 }
 
@@ -89,7 +89,7 @@ Early StartedEarly(const Timings& timings) {
   Early early;
   for (const TimedCalls& round : timings.rounds) {
     early.of += round.plan.scored;
-    early.rounds += round.plan.scored && round.candidate_gap_us > 0;
+    early.rounds += round.plan.scored && round.candidate.gap_us > 0;
   }
   return timings.device_shared || early.rounds * 2 < early.of ? Early{} : early;
 }
@@ -101,7 +101,7 @@ bool SlowThroughout(const Timings& timings) {
   bool one_not_void = false, beyond_doubt = true;
   for (const TimedCalls& round : timings.rounds) {
     if (!round.plan.scored) continue;
-    if (round.candidate_gap_us > 0 || round.baseline_gap_us > 0) return false;
+    if (round.candidate.gap_us > 0 || round.baseline.gap_us > 0) return false;
     if (round.plan.distribution != "natural") continue;
     const double baseline_us = std::max(round.baseline_us, timings.undisturbed.us);
     if (baseline_us >= limit * timings.CandidateUs(round)) return false;

@@ -27,7 +27,7 @@ TimedCalls RoundOf(double baseline_us, double launch_us) {
   TimedCalls round;
   round.plan.scored = true;
   round.candidate_us = round.baseline_us = baseline_us;
-  round.baseline_launch_us = launch_us;
+  round.baseline.launch_us = launch_us;
   return round;
 }
 
@@ -162,19 +162,19 @@ TEST(VoidRounds, WhoStartsEarlyInHalfOfTheRoundsHasTampered) {
   Timings timings = Measured(1'000, 10);
   for (int i = 0; i < 10; ++i) {
     timings.rounds.push_back(RoundOf(1'000, 10));
-    timings.rounds.back().candidate_gap_us = i < 5 ? 300 : 0;
+    timings.rounds.back().candidate.gap_us = i < 5 ? 300 : 0;
     timings.rounds.back().void_reason = VoidReason(timings.rounds.back(), timings);
   }
   AdmitVoidRounds(false, &timings);
   EXPECT_EQ(StartedEarly(timings).rounds, 5);
   EXPECT_EQ(StartedEarly(timings).of, 10);
   timings.rounds.pop_back();
-  timings.rounds.front().candidate_gap_us = 0;
+  timings.rounds.front().candidate.gap_us = 0;
   EXPECT_EQ(StartedEarly(timings).rounds, 0);
   for (int i = 0; i < 10; ++i) {
     timings.rounds.push_back(RoundOf(1'000, 10));
     timings.rounds.back().plan.scored = false;
-    timings.rounds.back().candidate_gap_us = 300;
+    timings.rounds.back().candidate.gap_us = 300;
   }
   EXPECT_EQ(StartedEarly(timings).rounds, 0) << "during warm-up other runners start";
 }
@@ -205,7 +205,7 @@ TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
   timings.rounds[4].baseline_us = 2'500;
   EXPECT_FALSE(SlowThroughout(timings)) << "a slower baseline speaks for it";
   timings = FarTooSlow();
-  timings.rounds[0].candidate_gap_us = 300;
+  timings.rounds[0].candidate.gap_us = 300;
   EXPECT_FALSE(SlowThroughout(timings)) << "who uses the device before its call is asked why";
   timings = FarTooSlow();
   timings.rounds[3].plan.scored = false;
@@ -228,7 +228,7 @@ TEST(VoidRounds, DoNotMatterToACandidateThatIsFarTooSlow) {
 TEST(VoidRounds, BaselinesThatStaySlowLetNothingElseIn) {
   Timings timings = Measured(1'000, 10);
   timings.rounds = {RoundOf(1'300, 10), RoundOf(1'000, 10)};
-  timings.rounds[1].candidate_gap_us = 300;
+  timings.rounds[1].candidate.gap_us = 300;
   for (TimedCalls& round : timings.rounds) round.void_reason = VoidReason(round, timings);
   AdmitVoidRounds(true, &timings);
   EXPECT_THAT(timings.rounds[0].void_reason, IsEmpty());
