@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "device/c_api.h"
 #include "judge/round/round.h"
+#include "judge/rule/finding.h"
 #include "runner/mailbox.h"
 
 namespace kb {
@@ -69,7 +70,8 @@ class HostileRunner {
     return json::parse(kbd_call(session_, static_cast<int>(CallKind::kForward), 1, timeout_ns, 1));
   }
   std::optional<Finding> Call(int64_t timeout_ns = kPatience) {
-    return FindingOf(Answer(timeout_ns).get<ops::Called>(), CallKind::kForward, std::to_string(timeout_ns) + " ns");
+    const auto ending = EndingOf(Answer(timeout_ns).get<ops::Called>(), CallKind::kForward, "1 s");
+    return ending ? std::optional(FindingOf(*ending, 8)) : std::nullopt;
   }
 
  private:
@@ -182,7 +184,7 @@ TEST(HostileRunner, AnExtentTooLargeToBeIsOnlyANumber) {
   });
   const json answer = runner.Answer();
   EXPECT_EQ(answer["end"], "done");
-  EXPECT_FALSE(FindingOf(answer.get<ops::Called>(), CallKind::kForward, "1 s"));
+  EXPECT_FALSE(EndingOf(answer.get<ops::Called>(), CallKind::kForward, "1 s"));
 }
 
 TEST(HostileRunner, ItsKernelsAreWhatItSaysTheyAre) {
