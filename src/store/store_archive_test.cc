@@ -295,7 +295,8 @@ TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
 
 TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations) {
   WriteGood();
-  const fs::path changed = Changed("ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
+  const fs::path changed =
+      Changed("DROP TABLE measurements; ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
   Store store = Open("to");
   const auto imported = store.ImportRun(changed);
   ASSERT_TRUE(imported) << imported.error().message;
