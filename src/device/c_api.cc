@@ -15,18 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-Tolerance ReadTolerance(const char* text) {
-  const json keys = json::parse(text);
-  Tolerance tolerance{};
-  tolerance.mode = keys.at("mode") == "anchored" ? Tolerance::Mode::kAnchored : Tolerance::Mode::kAllclose;
-  tolerance.atol = keys.at("atol");
-  tolerance.rtol = keys.at("rtol");
-  tolerance.rtol_rms = keys.at("rtol_rms");
-  tolerance.rms_factor = keys.at("rms_factor");
-  tolerance.max_factor = keys.at("max_factor");
-  tolerance.cap = keys.at("cap");
-  return tolerance;
-}
+Tolerance ReadTolerance(const char* text) { return ToleranceOf(json::parse(text)); }
 
 struct DeviceHandle {
   std::unique_ptr<Device> device;

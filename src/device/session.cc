@@ -93,6 +93,18 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
           {"histogram", histogram}};
 }
 
+Tolerance ToleranceOf(const json& keys) {
+  Tolerance tolerance{};
+  tolerance.mode = keys.at("mode") == "anchored" ? Tolerance::Mode::kAnchored : Tolerance::Mode::kAllclose;
+  tolerance.atol = keys.at("atol");
+  tolerance.rtol = keys.at("rtol");
+  tolerance.rtol_rms = keys.at("rtol_rms");
+  tolerance.rms_factor = keys.at("rms_factor");
+  tolerance.max_factor = keys.at("max_factor");
+  tolerance.cap = keys.at("cap");
+  return tolerance;
+}
+
 Result<std::unique_ptr<DeviceSession>> DeviceSession::Create(Device* device, const ops::Layout& layout) {
   KB_ASSIGN_OR_RETURN(auto doorbell, SharedMemory::Create("kb-doorbell", kDoorbellBytes));
   return std::unique_ptr<DeviceSession>(new DeviceSession(device, layout, std::move(doorbell)));

@@ -27,6 +27,9 @@ enum class Placing {
   kThere,  // as kLate, but large ones are there already
 };
 
+// Of the keys that a protocol decides by (Protocol::ToleranceJson()).
+Tolerance ToleranceOf(const nlohmann::json& keys);
+
 // What c_api.h says of the functions with these names. Texts live until the next call.
 //
 // Outputs lie at fixed places, or, in an arena, wherever the runner's allocator has put them: then each report says

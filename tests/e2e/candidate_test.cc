@@ -7,47 +7,31 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "harness.h"
+#include "bad_candidates.h"
 #include "schema.h"
 
 namespace kb::e2e {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::Contains;
 using ::testing::HasSubstr;
 
 using Verdicts = std::vector<std::string>;
 const Verdicts kTooMuch = {"out_of_memory", "crashed"};
 
-struct Case {
-  std::string candidate;
-  Verdicts verdicts;
-  std::string said;  // part of the reason or of the evidence
-};
-
 class CandidateTest : public EngineTest {
  protected:
-  std::vector<Case> WrongModules() const;
-  std::vector<Case> LeaverAndFinder() const;
+  std::vector<BadCandidate> WrongModules() const;
+  std::vector<BadCandidate> LeaverAndFinder() const;
 
-  Ended Judge(const std::vector<Case>& cases, const Arguments& flags) {
+  Ended Judge(const std::vector<BadCandidate>& cases, const Arguments& flags) {
     Arguments arguments = {"eval",  Write("relu.py", kReluProblem), "--protocol", "quick", "--measure", "false",
                            "--json"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    for (const Case& each : cases) arguments.push_back(each.candidate);
+    for (const BadCandidate& each : cases) arguments.push_back(each.candidate);
     Ended ended = Run(arguments);
     EXPECT_EQ(ended.code, 1) << ended;
-    for (const Case& each : cases) {
-      SCOPED_TRACE(each.candidate);
-      const json evaluation = ended.Of(fs::path(each.candidate).filename());
-      if (evaluation.is_null()) continue;
-      ExpectDocumented(evaluation);
-      EXPECT_THAT(each.verdicts, Contains(evaluation["verdict"])) << evaluation["reason"] << evaluation["evidence"];
-      const std::string told = evaluation["reason"].get<std::string>() +
-                               evaluation["evidence"].dump(-1, ' ', false, json::error_handler_t::replace);
-      EXPECT_THAT(told, HasSubstr(each.said));
-    }
+    ExpectVerdicts(ended, cases);
     EXPECT_EQ(StoredEvaluations(), static_cast<int>(cases.size()));
     ExpectNoProcessLeft();
     ExpectNoFilesLeft();
@@ -62,19 +46,6 @@ std::string Module(const std::string& at_import, const std::string& forward = "r
   return "import os\nimport sys\nimport torch\nimport torch.nn as nn\n\n" + at_import +
          "\n\n\nclass ModelNew(nn.Module):\n    def __init__(" + signature + "):\n        " + constructor +
          "\n\n    def forward(" + arguments + "):\n        " + forward + "\n";
-}
-
-// A native candidate that does `first` at the start of each call.
-std::string Native(const std::string& globals, const std::string& first) {
-  std::string text = kReluNative;
-  text.insert(text.find("  const float* x"), first + "\n");
-  text.insert(text.find("int kb_forward"), globals + "\n");
-  return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
-         "<new>\n#include <stdexcept>\n"
-         "#include <unistd.h>\n#include <sys/socket.h>\n#include "
-         "<sys/wait.h>\n#include <netinet/in.h>\n"
-         "#include <dirent.h>\n#include <fcntl.h>\n" +
-         text;
 }
 
 TEST_F(CandidateTest, WhatIsNoCandidate) {
@@ -114,7 +85,7 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
         {});
 }
 
-std::vector<Case> CandidateTest::WrongModules() const {
+std::vector<BadCandidate> CandidateTest::WrongModules() const {
   const Verdicts load = {"load_failed"}, crash = {"crashed"}, form = {"wrong_form"}, time = {"timed_out"};
   const std::string bomb = "sys.stdout.write('x' * 1000 + '\\n')";
   return {
@@ -186,7 +157,7 @@ class Listener {
 };
 
 // Runners are forked from one zygote. What the first of these writes anywhere must not be there for the second.
-std::vector<Case> CandidateTest::LeaverAndFinder() const {
+std::vector<BadCandidate> CandidateTest::LeaverAndFinder() const {
   const std::string places = R"(
 places = ["/", "/etc", "/dev", "/dev/shm", "/dev/mqueue", "/run", "/sys", "/proc", "/tmp", "/var/tmp", "/root", "/home"]
 )";
@@ -291,7 +262,7 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
   }
 )";
   const std::string flood = "for _ in range(100_000): sys.stdout.write('x' * 999 + '\\n')";
-  std::vector<Case> cases = LeaverAndFinder();
+  std::vector<BadCandidate> cases = LeaverAndFinder();
   cases.insert(cases.end(), {{Write("processes.py", Module(processes)), {"correct"}, ""},
                              {Write("sockets.py", Module(filled(sockets))), {"correct"}, ""},
                              {Write("files.py", Module(filled(files))), {"correct"}, ""},

@@ -1,58 +1,31 @@
-// Bad native candidates, and what of them is judged again. Each gets a verdict of its own, and none keeps the engine
-// from judging the next.
+// BadCandidate native candidates, and what of them is judged again. Each gets a verdict of its own, and none keeps the
+// engine from judging the next.
 
 #include <algorithm>
 
+#include "bad_candidates.h"
 #include "fixture.h"
 
 namespace kb::pipeline {
 namespace {
 
-namespace fs = std::filesystem;
-using ::testing::Contains;
+using e2e::BadCandidate;
+using e2e::Native;
 using ::testing::HasSubstr;
 
 using Verdicts = std::vector<std::string>;
 const Verdicts kTooMuch = {"out_of_memory", "crashed"};
 
-struct Bad {
-  std::string candidate;
-  Verdicts verdicts;
-  std::string said;  // part of the reason or of the evidence
-};
-
-// A native candidate that does `first` at the start of each call.
-std::string Native(const std::string& globals, const std::string& first) {
-  std::string text = kReluNative;
-  text.insert(text.find("  const float* x"), first + "\n");
-  text.insert(text.find("int kb_forward"), globals + "\n");
-  return "#include <cstdio>\n#include <cstdlib>\n#include <cstring>\n#include "
-         "<new>\n#include <stdexcept>\n"
-         "#include <unistd.h>\n#include <sys/socket.h>\n#include "
-         "<sys/wait.h>\n#include <netinet/in.h>\n"
-         "#include <dirent.h>\n#include <fcntl.h>\n" +
-         text;
-}
-
 class CandidateTest : public PipelineTest {
  protected:
-  std::vector<Bad> WrongNatives() const;
+  std::vector<BadCandidate> WrongNatives() const;
 
-  Ended Judge(const std::vector<Bad>& cases, const Arguments& flags) {
+  Ended Judge(const std::vector<BadCandidate>& cases, const Arguments& flags) {
     std::vector<std::string> candidates;
-    for (const Bad& each : cases) candidates.push_back(each.candidate);
+    for (const BadCandidate& each : cases) candidates.push_back(each.candidate);
     Ended ended = Run(Eval(candidates, flags));
     EXPECT_EQ(ended.code, 1) << ended;
-    for (const Bad& each : cases) {
-      SCOPED_TRACE(each.candidate);
-      const json evaluation = ended.Of(fs::path(each.candidate).filename());
-      if (evaluation.is_null()) continue;
-      ExpectDocumented(evaluation);
-      EXPECT_THAT(each.verdicts, Contains(evaluation["verdict"])) << evaluation["reason"] << evaluation["evidence"];
-      const std::string told = evaluation["reason"].get<std::string>() +
-                               evaluation["evidence"].dump(-1, ' ', false, json::error_handler_t::replace);
-      EXPECT_THAT(told, HasSubstr(each.said));
-    }
+    ExpectVerdicts(ended, cases);
     EXPECT_EQ(StoredEvaluations(), static_cast<int>(cases.size()));
     ExpectNoProcessLeft();
     ExpectNoFilesLeft();
@@ -60,7 +33,7 @@ class CandidateTest : public PipelineTest {
   }
 };
 
-std::vector<Bad> CandidateTest::WrongNatives() const {
+std::vector<BadCandidate> CandidateTest::WrongNatives() const {
   const Verdicts load = {"load_failed"}, crash = {"crashed"}, time = {"timed_out"};
   const std::string aborts = "struct Early { Early() { std::abort(); } } early;";
   const std::string exits = "struct Early { Early() { _exit(0); } } early;";

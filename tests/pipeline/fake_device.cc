@@ -22,18 +22,6 @@ constexpr int64_t kBytes = kElements * sizeof(float);
 
 Json Parsed(const char* text) { return Json::parse(text); }
 
-Tolerance ReadTolerance(const Json& keys) {
-  Tolerance tolerance{};
-  tolerance.mode = keys.at("mode") == "anchored" ? Tolerance::Mode::kAnchored : Tolerance::Mode::kAllclose;
-  tolerance.atol = keys.at("atol");
-  tolerance.rtol = keys.at("rtol");
-  tolerance.rtol_rms = keys.at("rtol_rms");
-  tolerance.rms_factor = keys.at("rms_factor");
-  tolerance.max_factor = keys.at("max_factor");
-  tolerance.cap = keys.at("cap");
-  return tolerance;
-}
-
 using Operation = std::function<Json(FakeDevice*, const Json&)>;
 
 template <typename Op>
@@ -208,7 +196,7 @@ ops::EmptyBaseline::Reply FakeDevice::Do(const ops::EmptyBaseline&) { return {.u
 ops::Compare::Reply FakeDevice::Do(const ops::Compare& request) {
   const void* expected = expected_.data();
   void* budget = nullptr;
-  Json compared = Parsed(session_->CompareOutputs(&expected, &budget, ReadTolerance(request.tolerance)));
+  Json compared = Parsed(session_->CompareOutputs(&expected, &budget, ToleranceOf(request.tolerance)));
   compared.at(0)["dtype"] = "float32";
   return {.outputs = compared, .late = !session_->SecretsHold()};
 }
