@@ -28,7 +28,7 @@ from .channel import Channel
 from .clocks import GpuClocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
-from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, load_module, settle_math, synchronize
+from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
 
 
@@ -120,14 +120,6 @@ class Host(reference_session.Operations, error_budgets.Operations):
         """Whether a second runner may wait on the device, or die there: on a GPU that takes half a gigabyte, or more with what it loads."""
         plan = self.problem.plan
         return self.kind == "cpu" or available_bytes(self.kind) > max(torch.cuda.mem_get_info()[1] // 2, plan.least() + plan.allowance())
-
-    def init_values(self, request):
-        """The arguments of a problem's constructor, flattened. What is loaded stays as it is."""
-        module = load_module(request.path, request.size)
-        try:
-            return ops.InitValues.Reply(init=trees.flatten(trees.arguments(module.Model, module.get_init_inputs()), [], "get_init_inputs()"))
-        except Exception as error:
-            raise ProblemError(f"{request.path}: get_init_inputs() raised {type(error).__name__}: {error}") from error
 
     def impostors(self, request):
         """What would be judged correct, on all of `distributions`, though it is an answer without the work; once for a problem."""

@@ -14,7 +14,7 @@ import types
 
 from torch.utils import cpp_extension
 
-from . import module_runner, runner_library, trees
+from . import module_runner, problem, runner_library, trees
 
 
 class NotBuilt(RuntimeError):
@@ -57,9 +57,9 @@ class _Unfinished(types.ModuleType):
 
 def capture(library, request, result_fd):
     """In a worker: imports the candidate, writes the extensions it asks for as JSON. Hostile from the import on."""
-    problem = runner_library.confine(library, request.confinement)
-    if problem:
-        sys.stderr.write(f"builder: {problem}\n")
+    refused = runner_library.confine(library, request.confinement)
+    if refused:
+        sys.stderr.write(f"builder: {refused}\n")
         return 125
     wanted, error = {}, ""
 
@@ -77,7 +77,8 @@ def capture(library, request, result_fd):
     module = module_runner.new_module(request.source)
     try:
         module_runner.run_module(module, request.source)
-        trees.call(module.ModelNew, request.init, [])  # some candidates build in their constructor
+        theirs = problem.module_of(request.problem, request.path, request.size)
+        trees.call(module.ModelNew, problem.constructor_arguments(theirs), [])  # some candidates build in their constructor
     except NotBuilt:
         pass
     except BaseException:  # the runner will meet it again and report it as a verdict

@@ -141,16 +141,6 @@ class LoadProblem:
     Reply = Problem
 
 
-@operation("init_values")
-class InitValues:
-    path: str
-    size: str
-
-    @dataclass
-    class Reply:
-        init: object
-
-
 @operation("clocks")
 class Clocks:
     @dataclass

@@ -33,7 +33,11 @@ class ProblemError(Exception):
 
 def load_module(path, size):
     """Executes a problem file and applies one of its SIZES. Returns the module."""
-    source = pathlib.Path(path).read_bytes()  # compile() heeds the file's own declaration of its encoding
+    return module_of(pathlib.Path(path).read_bytes(), path, size)  # compile() heeds the file's own declaration of its encoding
+
+
+def module_of(source, path, size):
+    """The same from the text of the file."""
     module = types.ModuleType("kernelbench_problem")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
@@ -193,6 +197,11 @@ class Arrival:
     def elapsed_us(self):
         """After synchronizing."""
         return 1e3 * self._start.elapsed_time(self._end)
+
+
+def constructor_arguments(module):
+    """The arguments of a problem's constructor, flattened."""
+    return trees.flatten(trees.arguments(module.Model, module.get_init_inputs()), [], "get_init_inputs()")
 
 
 class Problem:

@@ -73,7 +73,9 @@ class Probe:
 @dataclass
 class Capture:
     source: str
-    init: dict
+    problem: str
+    path: str
+    size: str
     confinement: Confinement
     keep: str
 

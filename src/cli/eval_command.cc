@@ -74,14 +74,16 @@ int Eval(const EvalFlags& flags) {
   options.progress = [&](const std::string& line) { progress.Say(line); };
   auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
-  (*evaluator)->Prebuild(*requests);
+  std::vector<Result<Prepared>> prepared = (*evaluator)->PrepareAll(*requests);
 
   std::vector<json> finished;
   int exit_code = kAllCorrect;
   for (size_t i = 0; i < requests->size(); ++i) {
     const Request& request = (*requests)[i];
     progress.Say(fmt::format("judging {}", request.candidate.path.filename().string()));
-    const auto evaluation = (*evaluator)->Evaluate(request, NeedsAhead(*requests, i + 1, options.device));
+    const auto evaluation =
+        prepared[i] ? (*evaluator)->Evaluate(std::move(*prepared[i]), NeedsAhead(*requests, i + 1, options.device))
+                    : tl::make_unexpected(prepared[i].error());
     progress.Done();
     if (!evaluation) {
       progress.Clear();

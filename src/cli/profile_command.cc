@@ -69,7 +69,9 @@ int Profile(const ProfileFlags& flags) {
   options.progress = [&](const std::string& line) { progress.Say(line); };
   const auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
-  const auto evaluated = (*evaluator)->Evaluate(*request);
+  auto prepared = (*evaluator)->Prepare(*request);
+  if (!prepared) return progress.Clear(), Report(prepared.error());
+  const auto evaluated = (*evaluator)->Evaluate(std::move(*prepared));
   if (!evaluated) return progress.Clear(), Report(evaluated.error());
   const json evaluation = evaluated->ToJson();
   json kernels =

@@ -93,19 +93,15 @@ void Scheduler::Serve(Device* device) {
       continue;
     }
     if (!overlaps) {
-      for (const Prepared& prepared : device->window) pool_.Await(prepared.builds);
+      for (const Begun& begun : device->window) pool_.Await({begun.ticket});
     }
-    if (const auto prepared = TakeReady(device)) Judge(device, *prepared);
+    if (const auto begun = TakeReady(device)) Judge(device, *begun);
   }
-  for (const Prepared& prepared : device->window) {
-    End({prepared.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
+  for (const Begun& begun : device->window) {
+    End({begun.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
   }
   device->window.clear();
   EndFailed(device);
-}
-
-Request Scheduler::RequestOf(const Prepared& prepared) {
-  return {prepared.task.problem, prepared.task.size, prepared.candidate, *prepared.task.protocol};
 }
 
 // Takes tasks until enough are being built. True if there was any.
@@ -129,47 +125,47 @@ bool Scheduler::Refill(Device* device) {
       End({task->id, device->name, 1, tl::make_unexpected(candidate.error())});
       continue;
     }
-    Prepared prepared{std::move(*task), std::move(*candidate), {}};
-    const Request request = RequestOf(prepared);
-    for (Evaluator::Compilation& compilation : device->evaluator->Compilations(request)) {
-      prepared.builds.push_back(pool_.Submit(compilation.key, std::move(compilation.run)));
-    }
-    device->window.push_back(std::move(prepared));
+    Begun begun{std::move(*task), {}, {}, {}};
+    begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
+    begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
+    begun.ticket =
+        pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator.get(), request = begun.request,
+                                                     to = begun.prepared] { *to = evaluator->Prepare(request); });
+    device->window.push_back(std::move(begun));
   }
   return any;
 }
 
 // The first whose builds are done, so that a slow compilation holds nobody up.
-std::optional<Scheduler::Prepared> Scheduler::TakeReady(Device* device) {
-  const auto built = [&](const Prepared& prepared) {
-    return std::all_of(prepared.builds.begin(), prepared.builds.end(),
-                       [&](const BuildPool::TicketPtr& ticket) { return pool_.Done(ticket); });
-  };
-  const auto ready = std::find_if(device->window.begin(), device->window.end(), built);
+std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
+  const auto ready = std::find_if(device->window.begin(), device->window.end(),
+                                  [&](const Begun& begun) { return pool_.Done(begun.ticket); });
   if (ready == device->window.end()) {
-    pool_.AwaitAny(device->window.front().builds, kPoll);
+    pool_.AwaitAny({device->window.front().ticket}, kPoll);
     return std::nullopt;
   }
-  Prepared prepared = std::move(*ready);
+  Begun begun = std::move(*ready);
   device->window.erase(ready);
-  return prepared;
+  return begun;
 }
 
-void Scheduler::Judge(Device* device, const Prepared& prepared) {
-  const Request request = RequestOf(prepared);
+void Scheduler::Judge(Device* device, const Begun& begun) {
   std::vector<RunnerNeeds> ahead;
-  for (const Prepared& later : device->window) {
-    if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(RequestOf(later)));
+  for (const Begun& later : device->window) {
+    if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(later.request));
   }
-  TaskEnd end{prepared.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
+  TaskEnd end{begun.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
   const int64_t start = NowNs();
   while (end.attempts < options_.attempts && !Ending()) {
     ++end.attempts;
-    end.evaluation = device->evaluator->Evaluate(request, ahead);
+    Result<Prepared> prepared =
+        end.attempts == 1 ? std::move(*begun.prepared) : device->evaluator->Prepare(begun.request);
+    end.evaluation =
+        prepared ? device->evaluator->Evaluate(std::move(*prepared), ahead) : tl::make_unexpected(prepared.error());
     if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
   }
   if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
-  Span span{device->name, prepared.task.problem.name, start, NowNs(), 0};
+  Span span{device->name, begun.task.problem.name, start, NowNs(), 0};
   if (end.evaluation) {
     const auto calls = end.evaluation->engine_us.find("calls");
     if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;
@@ -181,7 +177,7 @@ void Scheduler::Judge(Device* device, const Prepared& prepared) {
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
   device->judged |= end.evaluation.has_value();
   if (failed) {
-    device->failed.emplace_back(request, std::move(end));
+    device->failed.emplace_back(begun.request, std::move(end));
   } else {
     End(std::move(end));
   }

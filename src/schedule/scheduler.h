@@ -60,27 +60,27 @@ class Scheduler {
   void Stop();
 
  private:
-  struct Prepared {
+  struct Begun {
     Task task;
-    Candidate candidate;
-    std::vector<BuildPool::TicketPtr> builds;
+    Request request;
+    std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
+    BuildPool::TicketPtr ticket;
   };
   struct Device {
     int index = 0;
     std::string name;
     std::unique_ptr<Evaluator> evaluator;
-    std::deque<Prepared> window;                      // begun, being built, next to be judged
+    std::deque<Begun> window;                         // begun, being built, next to be judged
     bool judged = false;                              // some task, without an error
     std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed in every attempt, while none was
     std::thread thread;
   };
 
   explicit Scheduler(SchedulerOptions options);
-  static Request RequestOf(const Prepared& prepared);
   void Serve(Device* device);
   bool Refill(Device* device);
-  std::optional<Prepared> TakeReady(Device* device);
-  void Judge(Device* device, const Prepared& prepared);
+  std::optional<Begun> TakeReady(Device* device);
+  void Judge(Device* device, const Begun& begun);
   // One under which an engine failed again and again that judges others is itself the cause.
   void EndFailed(Device* device);
   void End(TaskEnd end);

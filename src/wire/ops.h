@@ -139,16 +139,6 @@ struct LoadProblem {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, figures)
 };
 
-struct InitValues {
-  static constexpr const char* kOp = "init_values";
-  struct Reply {
-    Json init;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, init)
-  };
-  std::string path, size;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(InitValues, path, size)
-};
-
 struct Clocks {
   static constexpr const char* kOp = "clocks";
   struct Reply {

@@ -96,14 +96,16 @@ struct Probe {
                                  threads, confinement, keep)
 };
 
-// Imports a module to learn which extensions it wants.
+// Imports a module, and constructs it with the problem's arguments, to learn which extensions it wants.
 struct Capture {
   static constexpr const char* kOp = "capture";
   std::string source;
-  nlohmann::json init;  // the arguments of its constructor
+  std::string problem;  // the text of its file,
+  std::string path;     // which the worker does not see
+  std::string size;
   Confinement confinement;
   std::string keep;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, init, confinement, keep)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, confinement, keep)
 };
 
 }  // namespace worker

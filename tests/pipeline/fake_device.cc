@@ -32,15 +32,12 @@ std::pair<const std::string, Operation> Performs() {
 const std::map<std::string, Operation>& Operations() {
   using namespace ops;
   static const std::map<std::string, Operation> operations = {
-      Performs<Hello>(),           Performs<LoadProblem>(), Performs<InitValues>(),
-      Performs<Clocks>(),          Performs<MemoryTaken>(), Performs<Anchor>(),
-      Performs<Impostors>(),       Performs<Audit>(),       Performs<MakeBaseline>(),
-      Performs<BeginSession>(),    Performs<EndSession>(),  Performs<Share>(),
-      Performs<Attach>(),          Performs<Call>(),        Performs<ops::Profile>(),
-      Performs<SetWeights>(),      Performs<Draw>(),        Performs<Present>(),
-      Performs<CheckInputs>(),     Performs<Baseline>(),    Performs<ops::Compare>(),
-      Performs<EmptyBaseline>(),   Performs<Flush>(),       Performs<KeepOutputs>(),
-      Performs<OutputsEqualKept>()};
+      Performs<Hello>(),         Performs<LoadProblem>(),  Performs<Clocks>(),      Performs<MemoryTaken>(),
+      Performs<Anchor>(),        Performs<Impostors>(),    Performs<Audit>(),       Performs<MakeBaseline>(),
+      Performs<BeginSession>(),  Performs<EndSession>(),   Performs<Share>(),       Performs<Attach>(),
+      Performs<Call>(),          Performs<ops::Profile>(), Performs<SetWeights>(),  Performs<Draw>(),
+      Performs<Present>(),       Performs<CheckInputs>(),  Performs<Baseline>(),    Performs<ops::Compare>(),
+      Performs<EmptyBaseline>(), Performs<Flush>(),        Performs<KeepOutputs>(), Performs<OutputsEqualKept>()};
   return operations;
 }
 
@@ -102,7 +99,6 @@ ops::LoadProblem::Reply FakeDevice::Do(const ops::LoadProblem& request) {
   return reply;
 }
 
-ops::InitValues::Reply FakeDevice::Do(const ops::InitValues&) { return {ProblemReply({}).form.init}; }
 ops::Clocks::Reply FakeDevice::Do(const ops::Clocks&) { return {}; }
 ops::MemoryTaken::Reply FakeDevice::Do(const ops::MemoryTaken&) { return {}; }
 ops::Anchor::Reply FakeDevice::Do(const ops::Anchor&) { return {.judgeable = true, .notes = {}}; }

@@ -32,7 +32,6 @@ class FakeDevice {
 
   ops::Hello::Reply Do(const ops::Hello&);
   ops::LoadProblem::Reply Do(const ops::LoadProblem& request);
-  ops::InitValues::Reply Do(const ops::InitValues&);
   ops::Clocks::Reply Do(const ops::Clocks&);
   ops::MemoryTaken::Reply Do(const ops::MemoryTaken&);
   ops::Anchor::Reply Do(const ops::Anchor&);

@@ -176,9 +176,15 @@ Result<BuildCache::Published> BuildCache::Publish(const std::string& name, const
   return CannotWrite(directory_, fmt::format("entry {}: {}", name, strerror(failure)));
 }
 
+void BuildCache::MakeRoomAgain() const {
+  const std::lock_guard lock(growth_->mutex);
+  if (growth_->ever) MakeRoom(directory_, quota_bytes_);
+}
+
 void BuildCache::Grew(uint64_t bytes) const {
   const std::lock_guard lock(growth_->mutex);
   growth_->bytes += bytes;
+  growth_->ever = true;
   if (growth_->bytes < growth_->look_at) return;
   const uint64_t left = MakeRoom(directory_, quota_bytes_);
   growth_->bytes = 0;

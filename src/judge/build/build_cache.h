@@ -66,6 +66,8 @@ class BuildCache {
   // Any other entry: found if it has `file`, or made of `files`. Where another process has made it meanwhile, that one.
   std::optional<CacheEntry> Hold(const std::string& name, const std::string& file) const;
   Result<CacheEntry> Keep(const std::string& name, const std::vector<CacheFile>& files) const;
+  // Makes room if this engine has stored anything: what was in use then may not be any more.
+  void MakeRoomAgain() const;
 
   const std::filesystem::path& directory() const { return directory_; }
 
@@ -74,6 +76,7 @@ class BuildCache {
   struct Growth {
     std::mutex mutex;
     uint64_t bytes = 0;
+    bool ever = false;
     uint64_t look_at = 0;  // so many bytes are a reason to look again
   };
 

@@ -36,11 +36,12 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
 }
 
 Status Zygote::AwaitReady() {
-  if (ready_) return {};
+  const std::lock_guard lock(state_->channel);
+  if (state_->ready) return {};
   const auto ready = channel_.Receive(std::chrono::seconds(120));
   if (!ready && ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
   if (!ready) return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
-  ready_ = true;
+  state_->ready = true;
   return {};
 }
 
@@ -54,8 +55,9 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(Op op, std::optional<int> re
   return RunnerProcess::Start(
       std::move(scratch), [&](const RunnerProcess::Ends& ends) -> Result<std::optional<Subprocess>> {
         const int last = result ? *result : ends.control.get();
+        const std::lock_guard lock(state_->channel);
         const Status sent = channel_.Send(request, {ends.hello.get(), ends.status.get(), ends.output, last});
-        gone_ = gone_ || !sent;
+        if (!sent) state_->gone = true;
         KB_RETURN_IF_ERROR(sent);
         return std::optional<Subprocess>();
       });

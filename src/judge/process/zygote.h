@@ -2,8 +2,10 @@
 #ifndef JUDGE_PROCESS_ZYGOTE_H_
 #define JUDGE_PROCESS_ZYGOTE_H_
 
+#include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -18,7 +20,8 @@
 
 namespace kb {
 
-// A process in the sandbox with torch imported, from which module runners are forked.
+// A process in the sandbox with torch imported, from which module runners are forked. Several threads may ask it for
+// workers.
 class Zygote {
  public:
   // Starts it; importing torch goes on in the background until the first use.
@@ -36,11 +39,11 @@ class Zygote {
   Result<std::string> Probe(const worker::Probe& probe);
 
   // Whether it is known to have imported torch.
-  bool ready() const { return ready_; }
+  bool ready() const { return state_->ready; }
   Status AwaitReady();
   // False once it has ended, for which `patience` is given, or could not be told something: its sandbox ends a moment
-  // later than it does. Start another one then.
-  bool alive(std::chrono::milliseconds patience = {}) { return !gone_ && !process_.Wait(patience); }
+  // later than it does. Start another one then. One thread alone may ask.
+  bool alive(std::chrono::milliseconds patience = {}) { return !state_->gone && !process_.Wait(patience); }
 
  private:
   Zygote(Subprocess process, Channel channel, Sandbox sandbox, std::vector<std::filesystem::path> shown,
@@ -53,12 +56,17 @@ class Zygote {
   // `result`: a file for what the worker finds out, if it is no runner.
   template <typename Op>
   Result<std::unique_ptr<RunnerProcess>> Fork(Op op, std::optional<int> result = {});
+
   Subprocess process_;
   Channel channel_;
   Sandbox sandbox_;
   std::vector<std::filesystem::path> shown_;  // beside the system
   std::string keep_;                          // of that, what lies under /tmp
-  bool ready_ = false, gone_ = false;
+  struct State {
+    std::mutex channel;  // held while something is sent or received
+    std::atomic<bool> ready = false, gone = false;
+  };
+  std::unique_ptr<State> state_ = std::make_unique<State>();
 };
 
 }  // namespace kb

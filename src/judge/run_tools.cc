@@ -62,27 +62,29 @@ std::chrono::milliseconds Patience(const Protocol& protocol) {
 
 }  // namespace
 
-Result<std::optional<Evaluator::Built>> Evaluator::FillIn(const Request& request, ToolRun* run) {
+Result<std::optional<Prepared>> Evaluator::FillIn(const Request& request, ToolRun* run) {
   StepTimes times;
-  KB_RETURN_IF_ERROR(EnsureServices(request.candidate.kind == CandidateKind::kModule));
-  KB_ASSIGN_OR_RETURN(const ops::Problem problem, LoadProblem(request.problem, request.size, request.protocol, &times));
-  KB_ASSIGN_OR_RETURN(Built built, Build(request, problem));
+  KB_ASSIGN_OR_RETURN(Prepared built, Prepare(request));
   if (!built.failure.empty()) return std::optional(std::move(built));
-  run->spec = SpecOf(request, problem);
-  run->confinement = sandbox_.ConfinementFor(Gigabytes(request.protocol.memory_gb));
+  KB_RETURN_IF_ERROR(services_.Ensure(request.module()));
+  KB_ASSIGN_OR_RETURN(const ops::Problem problem,
+                      services_.LoadProblem(request.problem, request.size, request.protocol, &times));
+  KB_RETURN_IF_ERROR(preparer_->AddFirstCall(problem, &built));
+  run->spec = services_.SpecOf(request, problem);
+  run->confinement = setup_.sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb));
   for (const auto& [key, name, file] : built.extensions) {
     run->spec.extensions.emplace_back(key, name);
     run->extensions.push_back(file);
   }
-  run->folders = FoldersOf(device_->facts().build.libraries);
+  run->folders = FoldersOf(services_.device().facts().build.libraries);
   run->kernel = built.kernel;
   run->first_call = built.first_call;
   run->holds = std::move(built.holds);
-  return std::optional<Built>();
+  return std::optional<Prepared>();
 }
 
 Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool) {
-  if (options_.device != "cuda") {
+  if (setup_.options.device != "cuda") {
     return Fail(ErrorCode::kUsage,
                 "--sanitize checks code of an NVIDIA GPU: add --device cuda, on a machine that has one");
   }
@@ -105,9 +107,9 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
     out["output"] = End(unbuilt->log);
     return out;
   }
-  Say(fmt::format("{}: {}", request.candidate.path.filename().string(), tool));
-  KB_ASSIGN_OR_RETURN(const Completed completed,
-                      RunUnderTool(installation_, sandbox_, *python_, std::move(run), Patience(request.protocol)));
+  setup_.Say(fmt::format("{}: {}", request.candidate.path.filename().string(), tool));
+  KB_ASSIGN_OR_RETURN(const Completed completed, RunUnderTool(setup_.installation, setup_.sandbox, services_.python(),
+                                                              std::move(run), Patience(request.protocol)));
   out.update(Described(completed));
   return out;
 }
@@ -116,15 +118,16 @@ Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels
   const auto nothing = [](const std::string& why) { return json{{"kernels", json::array()}, {"why", why}}; };
   const auto profiler = FindProfiler();
   if (!profiler) return nothing(profiler.error().message);
-  if (sandbox_.isolation() != Isolation::kNamespaces) return nothing("counters are read with --isolation namespaces");
+  if (setup_.sandbox.isolation() != Isolation::kNamespaces)
+    return nothing("counters are read with --isolation namespaces");
   const std::vector<std::string> functions = FunctionsOf(kernels);
   if (functions.empty()) return nothing("no kernel of note has a name to ask for");
   ToolRun run{.tool = *profiler, .options = CounterOptions(functions), .profiled = true};
   KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
   if (unbuilt) return nothing("it could not be built again");
-  Say(fmt::format("{}: counters", request.candidate.path.filename().string()));
-  KB_ASSIGN_OR_RETURN(const Completed completed,
-                      RunUnderTool(installation_, sandbox_, *python_, std::move(run), Patience(request.protocol)));
+  setup_.Say(fmt::format("{}: counters", request.candidate.path.filename().string()));
+  KB_ASSIGN_OR_RETURN(const Completed completed, RunUnderTool(setup_.installation, setup_.sandbox, services_.python(),
+                                                              std::move(run), Patience(request.protocol)));
   Counters counters = CountersIn(completed.output);
   if (counters.kernels.empty()) {
     if (completed.timed_out) return nothing("ncu did not end in time; use a smaller --size");
@@ -134,7 +137,7 @@ Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels
   }
   std::vector<std::string> names;
   for (const json& kernel : counters.kernels) names.push_back(kernel.at("name"));
-  KB_ASSIGN_OR_RETURN(names, ReadableNames(installation_, sandbox_, std::move(names)));
+  KB_ASSIGN_OR_RETURN(names, ReadableNames(setup_.installation, setup_.sandbox, std::move(names)));
   for (size_t i = 0; i < names.size(); ++i) counters.kernels[i]["name"] = names[i];
   return json{{"kernels", std::move(counters.kernels)}, {"why", ""}};
 }

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "base/clock.h"
-#include "judge/evaluate.h"
 #include "judge/rule/hedges.h"
+#include "judge/trial/trial.h"
 
 namespace kb {
 namespace {
@@ -47,41 +47,39 @@ const char* AnonymousCode(const Candidate& candidate) {
 
 }  // namespace
 
-Status Evaluator::FindAuthorship(const Request& request, const Built& built, Rounds* rounds, Evaluation* evaluation) {
-  Measurements& measured = evaluation->measured;
-  if (options_.device == "cpu" && options_.without.contains("freeze")) {
-    measured.no_authorship = "a runner that is not stopped cannot be looked at";
+Status Trial::FindAuthorship() {
+  if (!right_ || !protocol().profile) return {};
+  if (setup_.cpu() && setup_.options.without.contains("freeze")) {
+    measured().no_authorship = "a runner that is not stopped cannot be looked at";
     return {};
   }
-  KB_ASSIGN_OR_RETURN(measured.no_authorship, options_.device == "cpu" ? SampleCalls(request, built, rounds, evaluation)
-                                                                       : TraceCall(request, rounds, evaluation));
-  if (measured.authorship.is_object() && measured.authorship.contains("why")) {
-    if (measured.no_authorship.empty()) measured.no_authorship = measured.authorship["why"];
-    measured.authorship.erase("why");
+  KB_ASSIGN_OR_RETURN(measured().no_authorship, setup_.cpu() ? SampleCalls() : TraceCall());
+  if (measured().authorship.is_object() && measured().authorship.contains("why")) {
+    if (measured().no_authorship.empty()) measured().no_authorship = measured().authorship["why"];
+    measured().authorship.erase("why");
   }
   return {};
 }
 
-Result<std::string> Evaluator::SampleCalls(const Request& request, const Built& built, Rounds* rounds,
-                                           Evaluation* evaluation) {
-  json& authorship = evaluation->measured.authorship;
+Result<std::string> Trial::SampleCalls() {
+  json& authorship = measured().authorship;
   json settings = {{"custom", json::object()},
-                   {"anonymous", AnonymousCode(request.candidate)},
-                   {"interval_us", IntervalUs(evaluation->measured.rounds)},
+                   {"anonymous", AnonymousCode(request_.candidate)},
+                   {"interval_us", IntervalUs(measured().rounds)},
                    {"copy_us", 0.0}};
-  if (request.candidate.kind == CandidateKind::kNative) {
-    settings["custom"][built.kernel.filename().string()] = "kernel.so";
+  if (!request_.module()) {
+    settings["custom"][prepared_->kernel.filename().string()] = "kernel.so";
   } else {
-    settings["copy_us"] = kCopySlack * CopyUs(evaluation->measured.setting, calibration_);
+    settings["copy_us"] = kCopySlack * CopyUs(measured().setting, setup_.calibration);
   }
-  for (const auto& [key, name, file] : built.extensions) {  // under the file names that extensions.py gives them
+  for (const auto& [key, name, file] : prepared_->extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";
   }
   std::string why;
   int64_t stops = 0;
   const int64_t start = NowNs();
   for (int call = 0; call < kMostCalls; ++call) {
-    KB_ASSIGN_OR_RETURN(const auto answer, rounds->ProfileCall(call % kCallsPerDraw == 0, settings));
+    KB_ASSIGN_OR_RETURN(const auto answer, rounds_.ProfileCall(call % kCallsPerDraw == 0, settings));
     if (answer.end != "done") {
       why = fmt::format("a profiled call {}", answer.end == "timed_out" ? "took too long" : "did not end well");
       authorship = nullptr;
@@ -93,7 +91,7 @@ Result<std::string> Evaluator::SampleCalls(const Request& request, const Built& 
     if (!why.empty()) break;
     const int64_t samples = authorship.at("samples");
     const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
-    if (spent_ms >= request.protocol.profile_ms || (samples >= EnoughSamples(authorship) && stops >= kEnoughStops))
+    if (spent_ms >= request_.protocol.profile_ms || (samples >= EnoughSamples(authorship) && stops >= kEnoughStops))
       break;
   }
   return why;

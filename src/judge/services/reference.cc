@@ -1,24 +1,18 @@
 // The reference in a process of its own: on a GPU both sides are called alike, so that what surrounds a call is the
 // same for both. There it takes as long as many kernels.
 
-#include <chrono>
-
 #include "base/clock.h"
-#include "judge/evaluate.h"
+#include "judge/round/round.h"
+#include "judge/services/services.h"
 
 namespace kb {
-namespace {
 
-constexpr auto kStepTime = std::chrono::seconds(60);
-
-}  // namespace
-
-bool Evaluator::WantsReference(const Protocol& protocol) const {
+bool Services::WantsReference(const Protocol& protocol) const {
   const bool plain = protocol.baseline == "eager" || protocol.baseline == "eager-fp32";
-  return options_.device != "cpu" && protocol.measure && !protocol.TimedByEvents() && plain;
+  return !setup_->cpu() && protocol.measure && !protocol.TimedByEvents() && plain;
 }
 
-Result<bool> Evaluator::StartReference(const Request& request, const ops::Problem& problem, StepTimes* times) {
+Result<bool> Services::StartReference(const Request& request, const ops::Problem& problem, StepTimes* times) {
   const Protocol& protocol = request.protocol;
   if (!WantsReference(protocol)) return false;
   // Without offsets it was started on a busy machine: they are of a process that has not called forward.
@@ -56,20 +50,7 @@ Result<bool> Evaluator::StartReference(const Request& request, const ops::Proble
   return true;
 }
 
-// Before its first forward, and with nothing else at work: a runner that starts or dies meanwhile makes single calls up
-// to 2 ms longer.
-Status Evaluator::MeasureReference(Rounds* rounds, Evaluation* evaluation) {
-  const int64_t start = NowNs();
-  KB_RETURN_IF_ERROR(Measure(Stage::kReference, rounds, evaluation));
-  if (TimingsOf(evaluation->measured, evaluation->protocol, calibration_).Timed()) {
-    reference_->empty = evaluation->measured.reference_empty;
-  }
-  rounds->UseReference();
-  evaluation->engine_us["reference"] += static_cast<double>(NowNs() - start) / 1e3;
-  return {};
-}
-
-void Evaluator::EndReference() {
+void Services::EndReference() {
   if (!reference_) return;
   reference_->process->Kill();
   reference_->process->Finish();

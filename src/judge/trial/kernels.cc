@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "judge/authorship/kernel_authorship.h"
-#include "judge/evaluate.h"
 #include "judge/static/candidate_check.h"
 #include "judge/static/kernel_names.h"
+#include "judge/trial/trial.h"
 
 namespace kb {
 namespace {
@@ -22,16 +22,16 @@ std::string Beginning(std::string text) {
 
 }  // namespace
 
-Result<std::string> Evaluator::TraceCall(const Request& request, Rounds* rounds, Evaluation* evaluation) {
-  KB_ASSIGN_OR_RETURN(const auto answered, rounds->TraceCall());
+Result<std::string> Trial::TraceCall() {
+  KB_ASSIGN_OR_RETURN(const auto answered, rounds_.TraceCall());
   if (const auto* ending = std::get_if<Ending>(&answered)) {
-    const Finding finding = FindingOf(*ending, request.protocol.memory_gb);
+    const Finding finding = FindingOf(*ending, protocol().memory_gb);
     return fmt::format("the traced call did not end well: {}", Beginning(finding.reason));
   }
   const ops::Said& said = std::get<Rounds::Answer>(answered).said;
   if (!said.text.empty()) return Beginning(said.text);
-  const std::set<std::string> own = KernelNames(request.candidate.source, SourceKindOf(request.candidate));
-  evaluation->measured.authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
+  const std::set<std::string> own = KernelNames(request_.candidate.source, SourceKindOf(request_.candidate));
+  measured().authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
   return std::string();
 }
 

@@ -9,23 +9,23 @@ namespace kb {
 using nlohmann::json;
 
 Result<json> Evaluator::DeviceInfo() {
-  KB_RETURN_IF_ERROR(EnsureServices(false));
-  return device_->facts().Info();
+  KB_RETURN_IF_ERROR(services_.Ensure(false));
+  return services_.device().facts().Info();
 }
 
 Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   StepTimes times;
   const int64_t start = NowNs();
-  KB_RETURN_IF_ERROR(EnsureServices(false));
-  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, LoadProblem(problem, size, protocol, &times));
+  KB_RETURN_IF_ERROR(services_.Ensure(false));
+  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
   const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(8e3 * protocol.reference_timeout_s));
   std::vector<std::string> distributions = {"natural"}, failures;
   distributions.insert(distributions.end(), loaded.distributions.begin(), loaded.distributions.end());
   for (const std::string& name : distributions) {
-    KB_ASSIGN_OR_RETURN(const auto reply, device_->Ask(ops::Anchor{.distribution = name,
-                                                                   .rounds = protocol.anchor_rounds,
-                                                                   .tolerance = protocol.ToleranceJson()},
-                                                       timeout));
+    KB_ASSIGN_OR_RETURN(const auto reply, services_.device().Ask(ops::Anchor{.distribution = name,
+                                                                             .rounds = protocol.anchor_rounds,
+                                                                             .tolerance = protocol.ToleranceJson()},
+                                                                 timeout));
     if (!reply.judgeable) {
       failures.push_back(
           fmt::format("on {} inputs the reference is further from fp64 than a tenth of its output's "
@@ -33,7 +33,8 @@ Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::stri
                       name));
     }
   }
-  KB_ASSIGN_OR_RETURN(const auto report, device_->Ask(ops::Audit{.tolerance = protocol.ToleranceJson()}, timeout));
+  KB_ASSIGN_OR_RETURN(const auto report,
+                      services_.device().Ask(ops::Audit{.tolerance = protocol.ToleranceJson()}, timeout));
   failures.insert(failures.end(), report.failures.begin(), report.failures.end());
   json audit = report;
   audit["failures"] = failures;
@@ -42,8 +43,8 @@ Result<json> Evaluator::AuditProblem(const ProblemFile& problem, const std::stri
   audit["sha256"] = loaded.sha256;
   audit["size"] = size;
   audit["precision"] = protocol.precision;
-  audit["device"] = device_->facts().name;
-  audit["torch"] = device_->facts().torch;
+  audit["device"] = services_.device().facts().name;
+  audit["torch"] = services_.device().facts().torch;
   audit["seconds"] = static_cast<double>(NowNs() - start) / 1e9;
   return audit;
 }

@@ -93,31 +93,31 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
 Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   KB_RETURN_IF_ERROR(CanTime(protocol));
   StepTimes times;
-  KB_RETURN_IF_ERROR(EnsureServices(WantsReference(protocol)));
-  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, LoadProblem(problem, size, protocol, &times));
+  KB_RETURN_IF_ERROR(services_.Ensure(services_.WantsReference(protocol)));
+  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
   // Nothing is shared with anybody: outputs stay where the reference puts them, as beside a native candidate.
-  KB_ASSIGN_OR_RETURN(const bool made, OpenSession(false, protocol, &times));
-  Rounds rounds(&*device_, protocol, &times);
+  KB_ASSIGN_OR_RETURN(const bool made, services_.OpenSession(false, protocol, &times));
+  Rounds rounds(&services_.device(), protocol, &times);
   const Request request{problem, size, {}, protocol};
-  KB_ASSIGN_OR_RETURN(const bool own_process, StartReference(request, loaded, &times));
+  KB_ASSIGN_OR_RETURN(const bool own_process, services_.StartReference(request, loaded, &times));
   Evaluation offset{.protocol = protocol};
-  offset.measured.setting = SettingOf(request, loaded, own_process);
+  offset.measured.setting = SettingOf(&services_, request, loaded, own_process);
   if (own_process) {
-    offset.measured.reference_empty = reference_->empty;
-    KB_RETURN_IF_ERROR(MeasureReference(&rounds, &offset));
+    offset.measured.reference_empty = services_.reference_empty();
+    KB_RETURN_IF_ERROR(Measurer(&services_, &rounds, &offset).MeasureReference());
   }
-  const Timings figures = TimingsOf(offset.measured, protocol, calibration_);
+  const Timings figures = TimingsOf(offset.measured, protocol, setup_.calibration);
   const auto calls = figures.no_speedup.empty()
                          ? TimeCalls(figures, &rounds)
                          : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
   if (!calls) {
-    if (device_->alive()) (void)device_->Ask(ops::EndSession(), std::chrono::seconds(60));  // for the next problem
+    if (services_.device().alive()) (void)services_.device().Ask(ops::EndSession(), kStepTime);  // for the next problem
     return tl::make_unexpected(calls.error());
   }
-  KB_ASSIGN_OR_RETURN(const auto read, device_->Ask(ops::Clocks(), std::chrono::seconds(60)));
-  KB_RETURN_IF_ERROR(device_->Ask(ops::EndSession(), std::chrono::seconds(60)));
+  KB_ASSIGN_OR_RETURN(const auto read, services_.device().Ask(ops::Clocks(), kStepTime));
+  KB_RETURN_IF_ERROR(services_.device().Ask(ops::EndSession(), kStepTime));
 
-  const ops::DeviceFacts& facts = device_->facts();
+  const ops::DeviceFacts& facts = services_.device().facts();
   json baseline = {
       {"origin", "measured"},
       {"problem", problem.name},
@@ -125,7 +125,7 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
       {"size", size},
       {"precision", protocol.precision},
       {"kind", protocol.baseline},
-      {"device", options_.device},
+      {"device", setup_.options.device},
       {"device_info", {{"name", facts.name}, {"cores", facts.cores}, {"torch", facts.torch}, {"clocks", read.clocks}}},
       {"protocol", protocol.name},
       {"compile_s", made ? json(times["baselines"] / 1e6) : json()},

@@ -1,0 +1,205 @@
+#include "judge/prepare/prepare.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "judge/static/candidate_check.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t kMostCompiledBytes = size_t{256} << 20;
+
+// Only a module that names the machinery can use it: importing it a second time is not free.
+bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
+
+// Whether "compile" is among the names of a "from ... import", one line or in parentheses.
+bool ImportsCompile(std::string_view source) {
+  constexpr std::string_view kImport = " import ";
+  for (size_t at = source.find(kImport); at != std::string_view::npos; at = source.find(kImport, at + 1)) {
+    const std::string_view names = source.substr(at + kImport.size());
+    if (names.substr(0, names.find(names.starts_with('(') ? ')' : '\n')).find("compile") != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+// Backends that build at the first call, in programs that a runner may not start. A module that says one of
+// these words and compiles nothing has made three calls more.
+bool CompilesWhenCalled(const Candidate& candidate) {
+  const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
+  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") || says("triton");
+}
+
+TorchBuildFacts TorchFactsOf(const ops::DeviceFacts& device) {
+  const ops::BuildFacts& build = device.build;
+  return {build.version,      build.include_paths, build.python_include,
+          build.library_path, build.standard,      device.compute_capability};
+}
+
+GpuBuildFacts GpuFactsOf(const ops::DeviceFacts& device) {
+  return {device.compute_capability, device.build.nvrtc, device.build.libraries};
+}
+
+// What a library does is not a candidate's own, and some protocols count nothing else. Empty: nothing to object to.
+std::string RefusedLibraries(const Request& request) {
+  const std::vector<std::string>& accepted = request.protocol.accept_authorship;
+  const bool own_alone = accepted == std::vector<std::string>{"custom"};
+  const std::vector<std::string> included = LibrariesIncludedBy(request.candidate.source);
+  if (!own_alone || included.empty() || included == std::vector<std::string>{"cutlass"}) return "";
+  return fmt::format("{} is not linked: the protocol accepts custom work alone (accept_authorship)\n",
+                     fmt::join(included, " and "));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Preparer>> Preparer::Create(const Setup* setup, Services* services) {
+  KB_ASSIGN_OR_RETURN(Builder builder,
+                      Builder::Create(setup->installation, &setup->sandbox, Gigabytes(setup->options.cache_gb)));
+  return std::unique_ptr<Preparer>(new Preparer(setup, services, std::move(builder)));
+}
+
+Result<Prepared> Preparer::Prepare(const Request& request) const {
+  Prepared prepared{.request = request, .rejection = request.candidate.rejection};
+  if (prepared.rejection.empty()) CheckText(&prepared);
+  if (!prepared.rejection.empty()) return prepared;
+  const int64_t start = NowNs();
+  prepared.limits.left_ms = std::make_shared<std::atomic<int64_t>>(Seconds(request.protocol.build_timeout_s).count());
+  prepared.limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
+  KB_RETURN_IF_ERROR(request.module() ? BuildExtensions(&prepared) : BuildNative(&prepared));
+  prepared.us = static_cast<double>(NowNs() - start) / 1e3;
+  return prepared;
+}
+
+// Static analysis: warnings become notes, the first error refuses the candidate.
+void Preparer::CheckText(Prepared* prepared) const {
+  const Request& request = prepared->request;
+  if (!request.protocol.static_check) return;
+  const auto findings = StaticCheckCandidate(request.candidate, request.protocol);
+  if (!findings.empty()) prepared->static_findings = StaticFindingsJson(findings);
+  prepared->notes = StaticNotes(findings);
+  if (const StaticFinding* error = FirstError(findings)) {
+    prepared->rejection = fmt::format("static: {}, line {}: {}", error->rule, error->line, error->reason);
+  }
+}
+
+// The verdict is the same where a build was found in the cache.
+void Preparer::Add(BuildResult result, Prepared* prepared) const {
+  std::atomic<int64_t>& left_ms = *prepared->limits.left_ms;
+  if (result.cached) left_ms -= static_cast<int64_t>(result.seconds * 1e3);
+  result.timed_out |= result.ok && left_ms < 0;
+  result.ok &= !result.timed_out;
+  prepared->failure = WhyNotBuilt(result, prepared->request.protocol);
+  prepared->log += result.log;
+  prepared->compiler = result.compiler;
+  prepared->holds.push_back(result.hold);
+}
+
+std::string Preparer::WhyNotBuilt(const BuildResult& result, const Protocol& protocol) const {
+  if (result.ok) return "";
+  if (result.timed_out)
+    return fmt::format("what it has built did not end within {} s (build_timeout_s)", protocol.build_timeout_s);
+  if (result.out_of_memory) {
+    return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
+                       setup_->options.build_memory_gb);
+  }
+  if (result.killed) return "a signal ended the compiler twice; evidence.compiler_output holds what it said";
+  return "the compiler refused it; evidence.compiler_output holds what it said";
+}
+
+// A .cu file is built for the GPU that there is, so the device process must have said which.
+Status Preparer::BuildNative(Prepared* prepared) const {
+  const Request& request = prepared->request;
+  BuildResult result{.log = RefusedLibraries(request)};
+  if (result.log.empty()) {
+    GpuBuildFacts gpu;
+    if (request.candidate.path.extension() == ".cu") {
+      KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
+      gpu = GpuFactsOf(facts);
+    }
+    KB_ASSIGN_OR_RETURN(result, builder_.BuildNative(request.candidate, gpu, prepared->limits));
+  }
+  prepared->kernel = result.artifact;
+  Add(std::move(result), prepared);
+  return {};
+}
+
+Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request& request) const {
+  KB_ASSIGN_OR_RETURN(std::string problem, ReadFile(request.problem.path, 16 << 20));
+  const worker::Capture capture{.source = request.candidate.source,
+                                .problem = std::move(problem),
+                                .path = request.problem.path.string(),
+                                .size = request.size,
+                                .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb))};
+  const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
+  KB_ASSIGN_OR_RETURN(const std::shared_ptr<Zygote> zygote, services_->SharedZygote());
+  KB_ASSIGN_OR_RETURN(const std::string captured, zygote->Capture(capture, Seconds(timeout_s)));
+  return ReadCapture(captured);
+}
+
+Status Preparer::BuildExtensions(Prepared* prepared) const {
+  const Request& request = prepared->request;
+  if (!UsesExtensions(request.candidate)) return {};
+  KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request));
+  if (wanted.empty()) return {};
+  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
+  for (const ExtensionRequest& extension : wanted) {
+    setup_->Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
+                            extension.description.at("name").get<std::string>()));
+    KB_ASSIGN_OR_RETURN(BuildResult result, builder_.BuildExtension(extension, TorchFactsOf(facts), prepared->limits));
+    const std::filesystem::path artifact = result.artifact;
+    Add(std::move(result), prepared);
+    if (!prepared->failure.empty()) break;
+    prepared->extensions.emplace_back(extension.key, extension.description.at("name"), artifact);
+  }
+  return {};
+}
+
+Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) const {
+  const Request& request = prepared->request;
+  if (!request.module() || !prepared->failure.empty() || !CompilesWhenCalled(request.candidate)) return {};
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(problem, *prepared));
+  prepared->first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
+  if (!result.ok) prepared->log += result.log;
+  if (!result.conclusive()) prepared->log += WhyNotBuilt(result, request.protocol) + "\n";
+  prepared->holds.push_back(result.hold);
+  prepared->us += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+// A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
+Result<BuildResult> Preparer::FirstCall(const ops::Problem& problem, const Prepared& prepared) const {
+  const Installation& installation = setup_->installation;
+  const PythonIdentity& python = services_->python();
+  SpecFile told{.spec = services_->SpecOf(prepared.request, problem)};
+  CompileJob job;
+  KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / "first_call.py"));
+  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
+  std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name};
+  for (const auto& [key, name, file] : prepared.extensions) {
+    const std::string copy = fmt::format("extension{}.so", told.extensions.size());
+    told.spec.extensions.emplace_back(key, name);
+    told.extensions.push_back(copy);
+    KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
+    job.sources.emplace_back(copy, std::move(contents));
+  }
+  job.sources.emplace_back("spec.json", Dump(json(told)));
+  identity.push_back(job.sources.back().second);
+  job.argv = {python.executable, "-m", "kernelbench_torch.first_call", "spec.json",
+              installation.libexec / "libkernelbench_runner.so"};
+  job.replaces_shell = true;
+  job.environment = TensorEnvironment(installation, setup_->options.device, setup_->gpu, setup_->options.threads);
+  job.read_only = python.paths;
+  job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});
+  job.limits = prepared.limits;
+  job.limits.output_bytes = kMostCompiledBytes;
+  setup_->Say(fmt::format("{}: first call, which may compile", prepared.request.candidate.path.filename().string()));
+  return builder_.FirstCall(job, identity);
+}
+
+}  // namespace kb

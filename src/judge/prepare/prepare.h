@@ -1,0 +1,72 @@
+// What comes before a candidate is judged: its text is checked, what it wants built is found out, and that is built.
+// None of it holds a device, so candidates are prepared on any thread, several at a time.
+#ifndef JUDGE_PREPARE_PREPARE_H_
+#define JUDGE_PREPARE_PREPARE_H_
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/build/builder.h"
+#include "judge/request.h"
+#include "judge/services/services.h"
+#include "judge/setup.h"
+
+namespace kb {
+
+// A candidate that was prepared; what its runner loads, or why there is nothing to load.
+struct Prepared {
+  Request request;
+  std::string rejection;  // by its text; empty: it is built
+  std::vector<std::string> notes;
+  nlohmann::json static_findings;  // null: none
+
+  std::string failure;           // why there is nothing to load; empty: there is
+  std::string log;               // of the compilers
+  std::filesystem::path kernel;  // native
+  std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
+  std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
+  std::vector<CacheHold> holds;      // of all these files
+  std::string compiler;              // what built it; empty: nothing was built
+  CompileLimits limits;              // what is left of them
+  double us = 0;                     // that building took, or finding it in the cache
+};
+
+class Preparer {
+ public:
+  static Result<std::unique_ptr<Preparer>> Create(const Setup* setup, Services* services);
+  Preparer(const Preparer&) = delete;  // makes room in the cache once
+  Preparer& operator=(const Preparer&) = delete;
+  // Candidates that were prepared hold their entries of the cache until they are judged.
+  ~Preparer() { builder_.cache().MakeRoomAgain(); }
+
+  // On any thread. An error is one of the engine or of the request, and no verdict on the candidate.
+  Result<Prepared> Prepare(const Request& request) const;
+  // The last build: what a module compiles at its first call (Triton, torch.compile). It needs the problem's form, so
+  // it waits until the device has loaded the problem. Does nothing for candidates that compile nothing then.
+  Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
+
+  const Builder& builder() const { return builder_; }
+
+ private:
+  Preparer(const Setup* setup, Services* services, Builder builder)
+      : setup_(setup), services_(services), builder_(std::move(builder)) {}
+  void CheckText(Prepared* prepared) const;
+  Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request) const;
+  Status BuildNative(Prepared* prepared) const;
+  Status BuildExtensions(Prepared* prepared) const;
+  Result<BuildResult> FirstCall(const ops::Problem& problem, const Prepared& prepared) const;
+  void Add(BuildResult result, Prepared* prepared) const;
+  std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol) const;
+
+  const Setup* setup_;
+  Services* services_;
+  Builder builder_;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_PREPARE_PREPARE_H_

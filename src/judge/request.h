@@ -1,0 +1,34 @@
+// What is asked of an evaluator.
+#ifndef JUDGE_REQUEST_H_
+#define JUDGE_REQUEST_H_
+
+#include <string>
+
+#include "judge/candidate/candidate.h"
+#include "judge/problem/problem_catalog.h"
+#include "judge/protocol/protocol.h"
+
+namespace kb {
+
+struct Request {
+  ProblemFile problem;
+  std::string size = "standard";
+  Candidate candidate;
+  Protocol protocol;
+
+  bool module() const { return candidate.kind == CandidateKind::kModule; }
+};
+
+// What a runner must be before it is told what to run.
+struct RunnerNeeds {
+  CandidateKind kind = CandidateKind::kNative;
+  double memory_gb = 0;
+  bool operator==(const RunnerNeeds&) const = default;
+};
+RunnerNeeds NeedsOf(const Request& request);
+// So many runners are worth starting ahead on a device of this name.
+size_t RunnersAhead(const std::string& device);
+
+}  // namespace kb
+
+#endif  // JUDGE_REQUEST_H_

@@ -1,0 +1,175 @@
+#include "judge/services/services.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "judge/problem/problem_index.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
+
+}  // namespace
+
+Status Services::FindThePython() {
+  if (python_) return {};
+  setup_->Say("looking for a Python with PyTorch");
+  KB_ASSIGN_OR_RETURN(python_, FindPython(setup_->installation));
+  return {};
+}
+
+Status Services::StartDevice() {
+  KB_RETURN_IF_ERROR(FindThePython());
+  setup_->Say("starting the device process");
+  device_.reset();
+  KB_ASSIGN_OR_RETURN(DeviceProcess device, DeviceProcess::Start(setup_->installation, *python_, setup_->options.device,
+                                                                 setup_->gpu, setup_->options.threads));
+  device_.emplace(std::move(device));
+  return {};
+}
+
+Status Services::StartZygote() {
+  KB_RETURN_IF_ERROR(FindThePython());
+  setup_->Say("starting the zygote of module runners");
+  zygote_.reset();
+  KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(setup_->installation, setup_->sandbox, *python_,
+                                                   setup_->options.device, setup_->gpu, setup_->options.threads));
+  zygote_ = std::make_shared<Zygote>(std::move(zygote));
+  return {};
+}
+
+// Both import torch, which takes seconds: they do so at the same time.
+Status Services::Ensure(bool needs_zygote) {
+  const std::lock_guard lock(starting_);
+  const bool needs_device = !device_ || !device_->alive() || !facts_;
+  if (!device_ || !device_->alive()) {
+    EndReference();  // it serves the one that is gone
+    KB_RETURN_IF_ERROR(StartDevice());
+  }
+  if (needs_zygote && (!zygote_ || !zygote_->alive())) {
+    std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
+    KB_RETURN_IF_ERROR(StartZygote());
+  }
+  if (!needs_device) return {};
+  const Status ready = device_->AwaitReady();
+  if (ready) facts_ = device_->facts();
+  if (!ready && device_->alive()) device_.reset();  // what it answers is not understood
+  return ready;
+}
+
+Result<ops::DeviceFacts> Services::Facts() {
+  {
+    const std::lock_guard lock(starting_);
+    if (facts_) return *facts_;
+  }
+  KB_RETURN_IF_ERROR(Ensure(false));
+  const std::lock_guard lock(starting_);
+  return *facts_;
+}
+
+Result<std::shared_ptr<Zygote>> Services::SharedZygote() {
+  const std::lock_guard lock(starting_);
+  if (!zygote_) KB_RETURN_IF_ERROR(StartZygote());
+  return zygote_;
+}
+
+Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std::string& size,
+                                           const Protocol& protocol, StepTimes* times) {
+  const int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
+  std::vector<uint64_t> seeds;
+  const bool known = setup_->options.without.contains("weight-seeds");
+  if (known) seeds.push_back(42);
+  for (int i = 0; i < protocol.weight_seeds && !known; ++i) {
+    const bool fixed = i == 0 && protocol.weight_seed >= 0;
+    seeds.push_back(fixed ? static_cast<uint64_t>(protocol.weight_seed) : setup_->weight_seeds[static_cast<size_t>(i)]);
+  }
+  const std::string sha256 = Sha256(source);
+  // What inputs and weights take need not be found out again.
+  const json entry = IndexEntry(problem.path, problem.name);
+  const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
+  const ops::LoadProblem request{.path = problem.path.string(),
+                                 .sha256 = sha256,
+                                 .size = size,
+                                 .precision = protocol.precision,
+                                 .weight_seeds = seeds,
+                                 .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
+                                 .figures = sizes.value(size, json::object())};
+  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
+    EndReference();
+    loaded_problem_ = text;
+  }
+  auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  if (!answer && !setup_->cpu() && (dying_ || !waiting_.empty()) && device_->alive()) {
+    EndReference();
+    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
+    waiting_.clear();
+    answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  }
+  KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
+  if (loaded.fresh) kept_.alone.clear();
+  // Without namespaces a candidate could reach those of its user that wait for others.
+  roomy_ = loaded.roomy && setup_->sandbox.isolation() == Isolation::kNamespaces;
+  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
+  return loaded;
+}
+
+Result<ops::Problem> Services::DescribeProblem(const ProblemFile& problem, const std::string& size,
+                                               const Protocol& protocol) {
+  StepTimes times;
+  KB_RETURN_IF_ERROR(Ensure(false));
+  return LoadProblem(problem, size, protocol, &times);
+}
+
+void Services::AwaitDeath(StepTimes* times) {
+  const int64_t start = NowNs();
+  if (dying_) gone_ = dying_->Finish().status.has_value();
+  lost_ |= dying_ && !gone_;
+  dying_.reset();
+  (*times)["finish"] += static_cast<double>(NowNs() - start) / 1e3;
+}
+
+Result<bool> Services::OpenSession(bool module, const Protocol& protocol, StepTimes* times) {
+  int64_t start = NowNs();
+  KB_ASSIGN_OR_RETURN(const auto baseline,
+                      device_->Ask(ops::MakeBaseline{.kind = protocol.baseline}, kBaselineTimeout));
+  (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
+  start = NowNs();
+  KB_RETURN_IF_ERROR(device_->Ask(ops::BeginSession{.module = module, .without = setup_->options.without}, kStepTime));
+  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
+  return baseline.made;
+}
+
+Result<SessionFds> Services::ShareMemory(bool beside, StepTimes* times) {
+  const int64_t start = NowNs();
+  const bool reuse = std::exchange(gone_, false);
+  if (beside && std::exchange(lost_, false)) {
+    return Fail(ErrorCode::kEngine, "the supervisor of the last runner died, and the runner may still be there");
+  }
+  KB_ASSIGN_OR_RETURN(auto shared, device_->AskForMemory(ops::Share{.reuse = reuse, .beside = beside}, kStepTime));
+  KB_ASSIGN_OR_RETURN(SessionFds session,
+                      SessionOf(std::move(shared.second), shared.first.arena_bytes, shared.first.output_turns));
+  // Pages and weights come while the runner starts.
+  KB_RETURN_IF_ERROR(device_->Post(ops::SetWeights{.index = 0}, kStepTime));
+  (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
+  return session;
+}
+
+void Services::Recall(const std::string& baseline, Measurements* measured) {
+  if (baseline != kept_.baseline) kept_ = {.baseline = baseline, .alone = {}};
+  for (const CallTimes& call : kept_.alone) measured->alone.push_back({.call = call, .quiet = true, .kept = true});
+  measured->known_slower = slower_inputs_[baseline];
+}
+
+void Services::Keep(const std::string& baseline, Kept kept) {
+  if (!kept.alone.empty()) kept_.alone = std::move(kept.alone);
+  slower_inputs_[baseline] = std::move(kept.slower);
+}
+
+}  // namespace kb

@@ -1,0 +1,140 @@
+// What stays warm between the evaluations of one device: its device process, the zygote of module runners, runners that
+// were started ahead, the reference's own process, and what was measured of baselines.
+#ifndef JUDGE_SERVICES_SERVICES_H_
+#define JUDGE_SERVICES_SERVICES_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/evaluation.h"
+#include "judge/process/device_process.h"
+#include "judge/process/runner_process.h"
+#include "judge/process/zygote.h"
+#include "judge/request.h"
+#include "judge/setup.h"
+
+namespace kb {
+
+// What an operation of the device process may take where the protocol does not say.
+inline constexpr std::chrono::seconds kStepTime(60);
+
+// One thread judges and uses all of it; any thread may call Facts() and SharedZygote().
+class Services {
+ public:
+  explicit Services(const Setup* setup) : setup_(setup) {}
+  Services(const Services&) = delete;  // owns processes
+  Services& operator=(const Services&) = delete;
+
+  // Starts what does not run, and waits for the device process: for modules the zygote, too.
+  Status Ensure(bool needs_zygote);
+  // What the device process says of itself; it is started if it never was.
+  Result<ops::DeviceFacts> Facts();
+  // The zygote, which is started if there never was one.
+  Result<std::shared_ptr<Zygote>> SharedZygote();
+
+  // After Ensure().
+  DeviceProcess& device() { return *device_; }
+  bool device_alive() { return device_ && device_->alive(); }
+  bool device_killed() { return device_ && device_->killed(); }
+  const PythonIdentity& python() const { return *python_; }
+  const Setup& setup() const { return *setup_; }
+
+  Result<ops::Problem> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                   StepTimes* times);
+  // The same for one that nobody is judged by now; starts what it needs.
+  Result<ops::Problem> DescribeProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+
+  // Runners are started before they are needed, and waited for when there is nothing else to do. Has these wait and no
+  // others, or the first alone where the device has no room.
+  void ForeseeRunners(const std::vector<RunnerNeeds>& wanted);
+  Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
+  // What every process is told that is to run the candidate.
+  RunnerSpec SpecOf(const Request& request, const ops::Problem& problem) const;
+  // Nothing of ours runs beside what is measured: stops the runners that wait, for as long as it lives.
+  class Quiet {
+   public:
+    explicit Quiet(Services* services);
+    Quiet(const Quiet&) = delete;  // it stops them once
+    Quiet& operator=(const Quiet&) = delete;
+    ~Quiet();
+
+   private:
+    Services* services_;
+  };
+  // Whether the device has memory for runners that wait beside the problem that was loaded last.
+  bool roomy() const { return roomy_; }
+
+  // The runner of an evaluation that is over, killed. AwaitDeath() waits until it is gone, and its memory back.
+  void Bury(std::unique_ptr<RunnerProcess> runner) { dying_ = std::move(runner); }
+  void AwaitDeath(StepTimes* times);
+
+  // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
+  Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
+  // The memory of a session, which a runner shares; weights 0 are in it. `beside`: the reference's process shares the
+  // inputs.
+  Result<SessionFds> ShareMemory(bool beside, StepTimes* times);
+
+  // On a GPU: has the reference run in a process of its own, which serves every evaluation with this problem and
+  // baseline. False where it is timed in the device process: for protocols that believe events, for baselines that are
+  // compiled, and where the device has no room for both.
+  Result<bool> StartReference(const Request& request, const ops::Problem& problem, StepTimes* times);
+  bool WantsReference(const Protocol& protocol) const;
+  bool has_reference() const { return reference_.has_value(); }
+  bool reference_ended() { return reference_ && reference_->process->WaitForEnd({}); }
+  // Its first empty calls, once they told its offset.
+  const std::vector<double>& reference_empty() const { return reference_->empty; }
+  void KeepReferenceEmpty(const std::vector<double>& empty) { reference_->empty = empty; }
+  void EndReference();
+
+  // What evaluations before found out about a baseline (`baseline`: which, and how it is called) serves again.
+  void Recall(const std::string& baseline, Measurements* measured);
+  void Keep(const std::string& baseline, Kept kept);
+  void ForgetCalls() { kept_.alone.clear(); }
+
+ private:
+  struct WaitingRunner {
+    RunnerNeeds needs;
+    std::unique_ptr<RunnerProcess> process;
+  };
+  struct Reference {
+    std::string baseline;
+    std::unique_ptr<RunnerProcess> process;
+    std::vector<double> empty;
+  };
+  struct KeptCalls {
+    std::string baseline;
+    std::vector<CallTimes> alone;
+  };
+
+  // Under `starting_`.
+  Status FindThePython();
+  Status StartDevice();
+  Status StartZygote();
+  Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
+  Status AwaitRunner(WaitingRunner* waiting);
+
+  const Setup* setup_;
+  std::mutex starting_;  // held while processes are started; only the thread that judges replaces one that ended
+  std::optional<PythonIdentity> python_;
+  std::optional<DeviceProcess> device_;
+  std::optional<ops::DeviceFacts> facts_;
+  std::shared_ptr<Zygote> zygote_;  // shared with threads that prepare candidates
+  std::vector<WaitingRunner> waiting_;
+  bool roomy_ = false;
+  std::optional<Reference> reference_;
+  std::string loaded_problem_;            // as the device process was asked for it
+  std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
+  bool gone_ = false;                     // it was seen to be, so nobody shares its memory
+  bool lost_ = false;                     // it was not, though it should be
+  KeptCalls kept_;
+  std::map<std::string, std::map<std::string, double>> slower_inputs_;  // by baseline and distribution
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_SERVICES_SERVICES_H_

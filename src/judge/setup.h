@@ -1,0 +1,56 @@
+// What an evaluator is made of, and never changes: read on any thread.
+#ifndef JUDGE_SETUP_H_
+#define JUDGE_SETUP_H_
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/barriers.h"
+#include "base/file.h"
+#include "judge/rule/calibration.h"
+#include "judge/sandbox/sandbox.h"
+
+namespace kb {
+
+struct EvaluatorOptions {
+  std::string device = "cpu";  // or cuda, or cuda:N, the Nth GPU from 0
+  Isolation isolation = Isolation::kNamespaces;
+  Without without;              // barriers taken away, to prove what they hold
+  int threads = 0;              // cores for either side; 0: all that this process may use
+  int jobs = 0;                 // parallel builds; 0: as many as cores
+  double device_memory_gb = 0;  // plan with at most this much of the device's; 0: what is free
+  // What all programs of a build may take together. One compiler of PyTorch's or CUTLASS's headers takes 2 to 4 GB, and
+  // of an extension two run at the same time.
+  double build_memory_gb = 8;
+  // What the build cache may take: a hundred thousand native kernels, or twenty precompiled headers of PyTorch. 0: no
+  // limit.
+  double cache_gb = 10;
+  std::function<void(const std::string&)> progress;  // one line for people, or empty; called on any thread
+};
+
+// In bytes.
+inline uint64_t Gigabytes(double gigabytes) { return static_cast<uint64_t>(gigabytes * (uint64_t{1} << 30)); }
+
+inline std::chrono::milliseconds Seconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
+}
+
+struct Setup {
+  EvaluatorOptions options;  // device without its number; threads and jobs as they are
+  std::string gpu;           // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
+  Installation installation;
+  Sandbox sandbox;
+  Calibration calibration;
+  std::vector<uint64_t> weight_seeds;  // random ones, drawn once, so that the loaded problem serves every candidate
+
+  bool cpu() const { return options.device == "cpu"; }
+  void Say(const std::string& line) const {
+    if (options.progress) options.progress(line);
+  }
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_SETUP_H_

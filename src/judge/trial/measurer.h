@@ -1,0 +1,42 @@
+// Makes the calls that the rule asks for, one after the other, and decides nothing (rule/rule.h).
+#ifndef JUDGE_TRIAL_MEASURER_H_
+#define JUDGE_TRIAL_MEASURER_H_
+
+#include "judge/evaluation.h"
+#include "judge/request.h"
+#include "judge/round/round.h"
+#include "judge/rule/rule.h"
+#include "judge/services/services.h"
+
+namespace kb {
+
+// What a trial of this request is; `own_process`: the reference has one of its own.
+TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem, bool own_process);
+
+class Measurer {
+ public:
+  // `rounds` and `evaluation`, whose measurements it fills, outlive it.
+  Measurer(Services* services, Rounds* rounds, Evaluation* evaluation)
+      : services_(services), rounds_(rounds), evaluation_(evaluation), measured_(evaluation->measured) {}
+
+  // Makes all calls that the rule wants of a stage.
+  Status Measure(Stage stage);
+  // What the empty calls of the reference's own process take longer than their events say: once a process.
+  Status MeasureReference();
+  // How far off a wrong candidate is on inputs of the other distributions, too.
+  Status CompareElsewhere();
+
+ private:
+  Status MeasureOnce(Stage stage, const Wanted& wanted);
+  Result<EmptyCall> CallEmpty();
+  Status MeasureRound(const RoundPlan& plan);
+
+  Services* services_;
+  Rounds* rounds_;
+  Evaluation* evaluation_;
+  Measurements& measured_;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_TRIAL_MEASURER_H_
