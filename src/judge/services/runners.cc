@@ -10,7 +10,7 @@ namespace kb {
 
 Services::Quiet::Quiet(Services* services) : services_(services) {
   auto& waiting = services->waiting_;
-  if (services->zygote_) (void)services->zygote_->AwaitReady();  // it imports torch, on every core there is
+  if (const auto zygote = services->zygote()) (void)zygote->AwaitReady();  // it imports torch, on every core there is
   // One that did not start is missed, and that told, when it is needed.
   std::erase_if(waiting, [&](WaitingRunner& runner) { return !services->AwaitRunner(&runner); });
   for (const WaitingRunner& runner : waiting) runner.process->Pause();
@@ -26,6 +26,7 @@ RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, re
 size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 4; }
 
 void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
+  const std::shared_ptr<Zygote> zygote = this->zygote();
   std::vector<WaitingRunner> had = std::move(waiting_);
   waiting_.clear();
   std::erase_if(had, [](const auto& runner) { return runner.process->arrived() && runner.process->WaitForEnd({}); });
@@ -39,7 +40,7 @@ void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
     }
     // A zygote that still imports torch is not waited for: its runner starts when there is nothing else to do. One that
     // cannot be started now is missed, and that told, when it is needed.
-    if (needs.kind == CandidateKind::kModule && !(zygote_ && zygote_->ready() && zygote_->alive())) continue;
+    if (needs.kind == CandidateKind::kModule && !(zygote && zygote->ready() && zygote->alive())) continue;
     if (auto process = LaunchRunner(needs)) waiting_.push_back({needs, std::move(*process)});
   }
 }
@@ -54,7 +55,7 @@ Result<std::unique_ptr<RunnerProcess>> Services::LaunchRunner(const RunnerNeeds&
   if (!run.profiler.empty()) folders.push_back(std::filesystem::path(run.profiler).parent_path());
   std::vector<std::string>& readable = run.confinement.readable;
   if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
-  if (needs.kind == CandidateKind::kModule) return zygote_->StartRunner(run);
+  if (needs.kind == CandidateKind::kModule) return zygote()->StartRunner(run);
   return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->gpu, folders);
 }
 

@@ -111,6 +111,11 @@ class Services {
     std::vector<CallTimes> alone;
   };
 
+  // The zygote, if there is one.
+  std::shared_ptr<Zygote> zygote() {
+    const std::lock_guard lock(starting_);
+    return zygote_;
+  }
   // Under `starting_`.
   Status FindThePython();
   Status StartDevice();
