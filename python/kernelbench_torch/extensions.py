@@ -1,10 +1,12 @@
 """torch.utils.cpp_extension.load_inline for candidates, split in two: what it wants is found out in a sandbox before any
-device is held (capture), the engine compiles it, and the runner later finds the finished extension (serve_finished).
+device is held (capture), the engine compiles it, and the runner later finds the finished extension (serve_finished). What a
+runner is asked for and does not have it asks the engine for, until the candidate's first answer (module_runner.Runner.ask).
 """
 
 import hashlib
 import importlib.machinery
 import importlib.util
+import inspect
 import itertools
 import json
 import os
@@ -12,31 +14,69 @@ import sys
 import traceback
 import types
 
+import torch
 from torch.utils import cpp_extension
 
 from . import module_runner, problem, runner_library, trees
 
 
+_LOAD_INLINE = inspect.signature(cpp_extension.load_inline)
+_MOST_FLAG_BYTES = 32 << 10  # as src/judge/build/extension_request.h has it
+
+
 class NotBuilt(RuntimeError):
-    """load_inline was called with sources that were not seen when the candidate was built."""
+    """An extension is not there, and nobody has tried to build it."""
 
 
 def as_list(value):
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def describe(name, cpp_sources, cuda_sources=None, functions=None, extra_cflags=None, extra_cuda_cflags=None,
-             extra_ldflags=None, extra_include_paths=None, with_pytorch_error_handling=True, no_implicit_headers=False, **_):
+def given(signature, arguments, options):
+    """The arguments by name, as PyTorch's function takes them."""
+    bound = signature.bind(*arguments, **options)
+    bound.apply_defaults()
+    for name in ("sycl_sources", "extra_sycl_cflags", "with_sycl"):
+        if bound.arguments.get(name):
+            raise NotBuilt(f"{name} is not supported: there is no compiler for SYCL")
+    return bound.arguments
+
+
+def flags_of(said):
+    return {"cflags": [str(f) for f in as_list(said["extra_cflags"])], "cuda_cflags": [str(f) for f in as_list(said["extra_cuda_cflags"])],
+            "ldflags": [str(f) for f in as_list(said["extra_ldflags"])],
+            "include_paths": [str(f) for f in as_list(said["extra_include_paths"])]}
+
+
+def describe(said):
     """What load_inline was asked for, as plain data; the engine compiles from this alone."""
+    functions = said["functions"]
     if functions is None:
         functions = {}
     elif not isinstance(functions, dict):
         functions = {f: f for f in as_list(functions)}
-    return {"name": str(name), "cpp": as_list(cpp_sources), "cuda": as_list(cuda_sources), "functions": functions,
-            "cflags": [str(f) for f in as_list(extra_cflags)], "cuda_cflags": [str(f) for f in as_list(extra_cuda_cflags)],
-            "ldflags": [str(f) for f in as_list(extra_ldflags)],
-            "include_paths": [str(f) for f in as_list(extra_include_paths)],
-            "error_handling": bool(with_pytorch_error_handling), "implicit_headers": not no_implicit_headers}
+    return {"name": str(said["name"]), "cpp": as_list(said["cpp_sources"]), "cuda": as_list(said["cuda_sources"]), "functions": functions,
+            **flags_of(said), "error_handling": bool(said["with_pytorch_error_handling"]),
+            "implicit_headers": not said.get("no_implicit_headers")}
+
+
+def unusable(request):
+    """Why the engine takes no such description (src/judge/build/extension_request.h), or ""."""
+    if not (len(request["key"]) == 64 and set(request["key"]) <= set("0123456789abcdef")):
+        return "its key is none"
+    if not request["name"] or not all(c.isascii() and (c.isalnum() or c == "_") for c in request["name"]):
+        return "its name is no identifier"
+    texts = [request[part] for part in ("cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths")]
+    if not all(isinstance(text, str) and "\0" not in text for part in texts for text in part):
+        return "a source is no text, or holds a NUL"
+    if len(request["name"]) + sum(len(text.encode("utf-8", "replace")) + 3 for part in texts[2:] for text in part) > _MOST_FLAG_BYTES:
+        return f"its flags and paths have more than {_MOST_FLAG_BYTES} bytes"
+    return ""
+
+
+def free_name(name, taken):
+    """pybind11 gives a module that is initialised under a name once more to all others of that name."""
+    return next(each for each in itertools.chain([name], (f"{name}_v{i}" for i in itertools.count(1))) if each not in taken)
 
 
 def key(request):
@@ -64,14 +104,12 @@ def capture(library, request, result_fd):
     wanted, error = {}, ""
 
     def recording(*arguments, **options):
-        described = describe(*positional(arguments, options), **options)
+        said = given(_LOAD_INLINE, arguments, options)
+        described = describe(said)
         name, known = described["name"], key(described)
         if known not in wanted:
-            # pybind11 gives a module that is initialised under a name once more to all others of that name.
-            taken = {each["name"] for each in wanted.values()}
-            free = (f"{name}_v{i}" for i in itertools.count(1))
-            wanted[known] = {**described, "key": known, "name": name if name not in taken else next(n for n in free if n not in taken)}
-        return _Unfinished(name)
+            wanted[known] = {**described, "key": known, "name": free_name(name, {each["name"] for each in wanted.values()})}
+        return _Unfinished(name) if said["is_python_module"] else f"{name}.so"
 
     cpp_extension.load_inline = recording
     module = module_runner.new_module(request.source)
@@ -89,30 +127,40 @@ def capture(library, request, result_fd):
     return 0
 
 
-_POSITIONAL = ("name", "cpp_sources", "cuda_sources", "sycl_sources", "functions", "extra_cflags", "extra_cuda_cflags")
+def failed(name, why):
+    """What PyTorch raises when a build fails."""
+    return RuntimeError(f"Error building extension '{name}': {why}")
 
 
-def positional(arguments, options):
-    """Names positional arguments as load_inline's signature does (PyTorch inserted sycl_sources in 2.7)."""
-    options.update(zip(_POSITIONAL, arguments))
-    return ()
-
-
-def serve_finished(finished, fds):
-    """Makes load_inline hand out finished extensions. `finished`: [[key, name], ...], in the order of `fds`."""
-    ready, loaded = {}, {}
-    for (extension_key, name), fd in zip(finished, fds):
+def serve_finished(spec, fds, ask=None):
+    """Makes load_inline hand out the finished extensions of a RunnerSpec, which lie behind `fds`, and raise as PyTorch does where a
+    compiler refused one. `ask`: is called with the description of any other, and returns why it is not built, if it returns."""
+    ready, refused, loaded = {}, dict(spec.refused), {}
+    taken = {name for _, name in spec.extensions}
+    for (extension_key, name), fd in zip(spec.extensions, fds):
         path = f"{os.environ['TMPDIR']}/{extension_key[:16]}.so"
         with open(fd, "rb") as source, open(path, "wb") as target:
             target.write(source.read())
         ready[extension_key] = (name, path)
 
+    def missing(request, known):
+        if known in refused:
+            return refused[known]
+        asked = {**request, "key": known}
+        why = unusable(asked)
+        if why or ask is None:
+            return why or "it was not there when the candidate was imported for building; call it at import or in __init__"
+        return ask({**asked, "name": free_name(request["name"], taken)})
+
     def finding(*arguments, **options):
-        request = describe(*positional(arguments, options), **options)
+        said = given(_LOAD_INLINE, arguments, options)
+        request = describe(said)
         found = ready.get(key(request))
         if found is None:
-            raise NotBuilt(f"load_inline({request['name']!r}) was called with sources that were not there when the candidate "
-                           "was imported for building; call it at import or in __init__")
+            raise failed(request["name"], missing(request, key(request)))
+        if not said["is_python_module"]:
+            torch.ops.load_library(found[1])
+            return found[1]
         # By all that it is made of: several may have one name, or that of a module of somebody else's.
         if found not in loaded:
             loader = importlib.machinery.ExtensionFileLoader(*found)
@@ -120,7 +168,7 @@ def serve_finished(finished, fds):
             loader.exec_module(loaded[found])
         return loaded[found]
 
-    def refused(*_, **__):
+    def unsupported(*_, **__):
         raise NotBuilt("torch.utils.cpp_extension.load is not supported; use load_inline, which is built before the run")
 
-    cpp_extension.load_inline, cpp_extension.load = finding, refused
+    cpp_extension.load_inline, cpp_extension.load = finding, unsupported

@@ -123,7 +123,7 @@ def main():
             sys.exit(f"first call: {problem}")
     with open(sys.argv[4], "w") as file:
         file.write("begun")
-    extensions.serve_finished(spec.extensions, [os.open(path, os.O_RDONLY) for path in told.extensions])
+    extensions.serve_finished(spec, [os.open(path, os.O_RDONLY) for path in told.extensions])
     directory, answers = _use_caches(), {}
     _record_answers(answers)
     try:

@@ -2,8 +2,10 @@
 
 import contextlib
 import ctypes
+import json
 import linecache
 import sys
+import threading
 import time
 import traceback
 import types
@@ -12,8 +14,10 @@ import torch
 
 from . import extensions, first_call, ops, output_arena, runner_library, runner_spec, trees
 from .problem import Arrival, is_out_of_memory, message_of, seed_generators, synchronize, zeros_like_outputs
-from .runner_library import EMPTY, EXIT, FORWARD, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED, WRONG_FORM
+from .runner_library import (EMPTY, EXIT, FORWARD, LACKS_EXTENSION, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED,
+                             WRONG_FORM)
 
+_MOST_ASKED = 65_000  # bytes of a description: a report holds 64 KiB
 _PRECISIONS = {"fp16": torch.float16, "bf16": torch.bfloat16}
 
 
@@ -111,6 +115,7 @@ class Runner:
         self.model_class = self.model = None
         self.arrival, self.timed, self.waits = (Arrival(), spec.events, spec.waits) if arena else (None, False, True)
         self.kept = {} if spec.reference else None
+        self.answered, self.asking = False, threading.Lock()
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
@@ -118,11 +123,29 @@ class Runner:
 
     def load(self):
         """From here on the candidate's own: what was built of it, too, is not looked at before."""
-        wanted = self.spec.extensions
-        extensions.serve_finished(wanted, self.built[:len(wanted)])
+        extensions.serve_finished(self.spec, self.built[:len(self.spec.extensions)], self.ask)
         if self.spec.compiled:
             first_call.adopt(self.built[-1])
         self.model_class = load_class(self.spec.source)
+
+    def ask(self, request):
+        """Ends this call by telling which extension is lacking, and with the call all that this process does: the engine builds it and
+        starts another runner. Returns why it is not built, where it is not."""
+        if self.answered:
+            return "it was first asked for after the first answer; build it at import, in __init__ or in the first call"
+        if not self.spec.may_ask:
+            return "too many were first asked for in calls; build them at import or in __init__"
+        text = json.dumps(request, ensure_ascii=False)
+        size = len(text.encode("utf-8", "replace"))
+        if size > _MOST_ASKED:
+            raise extensions.NotBuilt(f"Error building extension '{request['name']}': what it is built of has {size} bytes, and what is first "
+                                      f"asked for in a call at most {_MOST_ASKED}; build it at import or in __init__")
+        self.asking.acquire()  # for good
+        sys.stdout.flush()
+        self.mailbox.write_lacking(text)
+        self.mailbox.answer()
+        while True:
+            time.sleep(60)
 
     def prepare(self, seed):
         """Constructs the model. Returns whether only the values of its state differ from the reference's, and how it differs, in words."""
@@ -277,6 +300,12 @@ class Mailbox:
         data = text.encode("utf-8", "replace")
         self._library.kbr_write_report(self._mailbox, status, differs, data, len(data), self._outputs, self._forms)
 
+    def write_lacking(self, text):
+        """`text` whole: no outputs take room from it."""
+        self._fine = None
+        data = text.encode("utf-8", "replace")
+        self._library.kbr_write_report(self._mailbox, LACKS_EXTENSION, False, data, len(data), 0, self._forms)
+
     def begin_copying(self):
         self._library.kbr_begin_copying(self._mailbox)
 
@@ -367,6 +396,7 @@ def obey(library, runner, kind, argument):
     except BaseException as error:  # SystemExit too, which would end this process
         status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
         mailbox.write(status, text=told(error))
+    runner.answered |= kind == FORWARD
     if kind != FORWARD:
         sys.stdout.flush()
     if not answered:

@@ -27,7 +27,7 @@ _SIGNATURES = {
 
 # CallKind and ReportStatus, as in src/wire.
 EMPTY, LOAD, PREPARE, FORWARD, EXIT, PROFILE = 1, 2, 3, 4, 5, 6
-OK, LOAD_FAILED, RAISED, OUT_OF_MEMORY, WRONG_FORM = 0, 1, 2, 3, 4
+OK, LOAD_FAILED, RAISED, OUT_OF_MEMORY, WRONG_FORM, LACKS_EXTENSION = 0, 1, 2, 3, 4, 5
 
 
 def load(path):

@@ -34,6 +34,8 @@ class RunnerSpec:
     arena_bytes: int
     output_turns: int
     extensions: list
+    refused: list
+    may_ask: bool
     compiled: bool
 
 

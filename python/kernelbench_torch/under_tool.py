@@ -36,7 +36,7 @@ def main():
     torch.set_num_threads(spec.threads)
     torch.set_grad_enabled(False)
     torch.zeros(1, device=spec.device)
-    extensions.serve_finished(spec.extensions, [os.open(path, os.O_RDONLY) for path in told.extensions])
+    extensions.serve_finished(spec, [os.open(path, os.O_RDONLY) for path in told.extensions])
     problem = runner_library.confine(library, told.confinement)
     if problem:
         sys.exit(f"kernelbench: {problem}")

@@ -120,7 +120,7 @@ Result<Report> DecodeReport(std::string_view bytes) {
   uint8_t status = 0, differs = 0;
   uint16_t outputs = 0, kernels = 0;
   if (!reader.Get(&magic) || magic != kMagic) return Malformed("magic");
-  if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kWrongForm)) return Malformed("status");
+  if (!reader.Get(&status) || status > static_cast<uint8_t>(ReportStatus::kLacksExtension)) return Malformed("status");
   if (!reader.Get(&differs) || differs > 1) return Malformed("state_differs");
   if (!reader.Get(&text_size) || !reader.Get(&report.text, text_size)) return Malformed("text");
   if (!reader.Get(&outputs) || outputs > kMaxOutputs) return Malformed("number of outputs");

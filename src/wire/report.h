@@ -24,6 +24,9 @@ enum class ReportStatus : uint8_t {
   kRaised = 2,       // forward (or prepare) raised or returned an error code; text holds the traceback
   kOutOfMemory = 3,  // likewise, for lack of memory
   kWrongForm = 4,    // outputs of the wrong structure, shape, dtype or device; text says what was expected
+  // Text describes an extension that the module asked for and that the runner does not have, as ReadAsked()
+  // (judge/build/extension_request.h) takes it. The runner does nothing more.
+  kLacksExtension = 5,
 };
 
 struct TensorForm {

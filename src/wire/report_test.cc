@@ -40,6 +40,19 @@ TEST(Report, SurvivesTheTrip) {
   EXPECT_EQ(back->kernels_span_ns, 5000u);
 }
 
+// 65,000 bytes are what module_runner.py allows.
+TEST(Report, WhatIsAskedForFitsWhole) {
+  const Report lacking{.status = ReportStatus::kLacksExtension, .text = std::string(65'000, 'x')};
+  const std::string bytes = EncodeReport(lacking);
+  const auto back = DecodeReport(bytes);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->status, ReportStatus::kLacksExtension);
+  EXPECT_EQ(back->text, lacking.text);
+  std::string unknown = bytes;
+  unknown[4] = static_cast<char>(static_cast<int>(ReportStatus::kLacksExtension) + 1);
+  EXPECT_FALSE(DecodeReport(unknown));
+}
+
 TEST(Report, LongTextIsCutAtItsFront) {
   Report report = Sample();
   report.text = std::string(200'000, 'x') + "end";

@@ -48,9 +48,11 @@ struct RunnerSpec {
   uint64_t arena_bytes = 0;   // of the outputs on a GPU,
   uint64_t output_turns = 0;  // in so many places and one more in turn
   std::vector<std::pair<std::string, std::string>> extensions;  // key and name of each that was built
-  bool compiled = false;                                        // its first call compiled something
+  std::vector<std::pair<std::string, std::string>> refused;     // key of each that was not, and the compiler's reason
+  bool may_ask = false;   // its report may name an extension that it lacks (ReportStatus::kLacksExtension)
+  bool compiled = false;  // its first call compiled something
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(RunnerSpec, device, threads, precision, form, profiler, events, waits, reference,
-                                 source, copy_state, arena_bytes, output_turns, extensions, compiled)
+                                 source, copy_state, arena_bytes, output_turns, extensions, refused, may_ask, compiled)
 };
 
 // The same for a process that has no socket to the engine: what came with the spec as descriptors are paths here.

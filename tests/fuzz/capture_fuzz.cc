@@ -1,5 +1,5 @@
-// What a module says it wants load_inline to build. Whatever is accepted must be safe to copy, print and hand to the
-// builder.
+// What a module says it wants load_inline to build, all at once or one by one. Whatever is accepted must be safe to
+// copy, print and hand to the builder.
 
 #include <nlohmann/json.hpp>
 
@@ -37,14 +37,17 @@ std::vector<std::string> Seeds() {
   json many = json::array();
   for (int i = 0; i < 20; ++i) many.push_back(Described("same"));
   return {Captured(json::array()), Captured(json::array({Described("one"), Described("two_2")})),
-          Captured(json::array({nested, Described("not an identifier")})), Captured(many)};
+          Captured(json::array({nested, Described("not an identifier")})), Captured(many),
+          Described("asked_for").dump()};
 }
 
 }  // namespace kb::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const auto requests = kb::ReadCapture({reinterpret_cast<const char*>(data), size});
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  auto requests = kb::ReadCapture(bytes);
   KB_CHECK(requests.size() <= kb::kMaxExtensions);
+  if (auto asked = kb::ReadAsked(bytes)) requests.push_back(std::move(*asked));
   for (const kb::ExtensionRequest& request : requests) {
     const nlohmann::json copy = request.description;
     KB_CHECK(copy.size() == 10 && !copy.dump().empty());

@@ -22,7 +22,8 @@ std::vector<std::string> Seeds() {
   traced.kernels_span_ns = std::numeric_limits<uint64_t>::max();
   std::vector<std::string> seeds = {EncodeReport(Report{}), EncodeReport(large), EncodeReport(deep),
                                     EncodeReport(traced)};
-  for (const auto status : {ReportStatus::kLoadFailed, ReportStatus::kRaised, ReportStatus::kOutOfMemory}) {
+  for (const auto status :
+       {ReportStatus::kLoadFailed, ReportStatus::kRaised, ReportStatus::kOutOfMemory, ReportStatus::kLacksExtension}) {
     Report report;
     report.status = status;
     report.text = "ValueError: no";

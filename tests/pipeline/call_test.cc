@@ -20,6 +20,12 @@ ops::Called Reported(ReportStatus status, const std::string& text) {
   return {.report = ops::Said{.status = static_cast<int>(status), .text = text}};
 }
 
+// A request that could be built, from a candidate that is no module.
+constexpr char kAsked[] =
+    R"({"name": "a", "key": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "cpp": ["int a;"],
+        "cuda": [], "functions": {}, "cflags": [], "cuda_cflags": [], "ldflags": [], "include_paths": [],
+        "error_handling": true, "implicit_headers": false})";
+
 struct Case {
   std::string name;
   Rule rule;
@@ -86,7 +92,9 @@ TEST_F(CallTest, EachReportHasItsVerdict) {
          {"out_of_memory", Answers<ops::Call>(Reported(ReportStatus::kOutOfMemory, "bad_alloc"), forward),
           "out_of_memory", "bad_alloc"},
          {"wrong_form", Answers<ops::Call>(Reported(ReportStatus::kWrongForm, "[63, 64]"), forward), "wrong_form",
-          "[63, 64]"}});
+          "[63, 64]"},
+         {"lacks_something", Answers<ops::Call>(Reported(ReportStatus::kLacksExtension, kAsked), load), "tampered",
+          "forged or out of turn: it asked for an extension"}});
 }
 
 TEST_F(CallTest, WhatIsFoundAfterACall) {

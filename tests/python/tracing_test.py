@@ -101,7 +101,7 @@ class UnderTool(unittest.TestCase):
         form = ops.ProblemForm(inputs=trees.layout(tensors)[0], outputs=[], parameters=[], structure=structure, output_structure={},
                                init=trees.flatten(([4], {}), [], "init"), scalars=[], init_scalars=[], may_alias=True, construct_on="cpu")
         spec = runner_spec.RunnerSpec(device="cpu", threads=1, precision="fp32", form=form, profiler="", events=False, waits=True,
-                                      reference=False, source=SOURCE, copy_state=False, arena_bytes=0, output_turns=0, extensions=[],
+                                      reference=False, source=SOURCE, copy_state=False, arena_bytes=0, output_turns=0, extensions=[], refused=[], may_ask=False,
                                       compiled=False)
         for profiled, calls in ((False, 1), (True, 2)):
             happened = mock.Mock()

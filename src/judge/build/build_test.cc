@@ -15,6 +15,21 @@
 namespace kb {
 namespace {
 
+TEST(ErrorLines, AreTheFirstThatSayWhatIsWrong) {
+  EXPECT_EQ(
+      ErrorLines("a.cpp: In function 'f':\na.cpp:1:2: error: no\n  1 | x\na.cpp:3:1: warning: w\nb.cu(3): error: e\n"),
+      "a.cpp:1:2: error: no\nb.cu(3): error: e");
+  EXPECT_EQ(ErrorLines("ld: a.o: undefined reference to `f'\ncollect2: error: ld returned 1\n"),
+            "ld: a.o: undefined reference to `f'\ncollect2: error: ld returned 1");
+  EXPECT_EQ(ErrorLines(" \n\nit needs a GPU\nmore\n"), "it needs a GPU");
+  EXPECT_EQ(ErrorLines("\n"), "the compiler said nothing");
+  EXPECT_EQ(ErrorLines(""), "the compiler said nothing");
+  EXPECT_EQ(ErrorLines("error: \xff"), "error: \xef\xbf\xbd");
+  std::string many;
+  for (int i = 0; i < 9; ++i) many += "error: " + std::string(5000, 'x') + "\n";
+  EXPECT_EQ(ErrorLines(many).size(), 3 * 300 + 2u);
+}
+
 using testing::HasSubstr;
 
 class CompileTest : public testing::TestWithParam<Isolation> {

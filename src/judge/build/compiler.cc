@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/temp_dir.h"
+#include "base/utf8.h"
 #include "judge/sandbox/cgroup.h"
 
 namespace kb {
@@ -120,6 +121,26 @@ std::string ShellCommand(const std::vector<std::string>& words) {
   std::string command;
   for (const std::string& word : words) command += (command.empty() ? "" : " ") + ShellQuote(word);
   return command;
+}
+
+std::string ErrorLines(std::string_view log) {
+  constexpr size_t kMostLines = 3, kLongestLine = 300;
+  std::vector<std::string_view> errors;
+  std::string_view first;
+  for (std::string_view rest = log; !rest.empty() && errors.size() < kMostLines;) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    if (first.empty() && line.find_first_not_of(" \t\r") != std::string_view::npos) first = line;
+    if (line.find("error: ") != std::string_view::npos || line.find("undefined reference") != std::string_view::npos ||
+        line.find("): error") != std::string_view::npos) {
+      errors.push_back(line);
+    }
+  }
+  if (errors.empty()) errors.push_back(first.empty() ? "the compiler said nothing" : first);
+  std::string text;
+  for (const std::string_view line : errors)
+    text += (text.empty() ? "" : "\n") + ValidUtf8(line.substr(0, kLongestLine));
+  return text;
 }
 
 Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {

@@ -87,4 +87,9 @@ std::vector<ExtensionRequest> ReadCapture(std::string_view text) {
   return requests;
 }
 
+std::optional<ExtensionRequest> ReadAsked(std::string_view text) {
+  const json asked = json::parse(text, nullptr, false);
+  return IsUsable(asked) ? std::optional(Take(asked)) : std::nullopt;
+}
+
 }  // namespace kb

@@ -4,6 +4,7 @@
 #define JUDGE_BUILD_EXTENSION_REQUEST_H_
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ struct ExtensionRequest {
 // The usable ones among the requests of {"extensions": [...]}, in order, the first kMaxExtensions. What is left out the
 // runner will ask for again, in vain.
 std::vector<ExtensionRequest> ReadCapture(std::string_view text);
+
+// The one that a runner asked for in a report: an object as the list above holds them. Nothing where it is not usable.
+std::optional<ExtensionRequest> ReadAsked(std::string_view text);
 
 }  // namespace kb
 

@@ -82,6 +82,20 @@ TEST(ReadCapture, NestingDoesNotExhaustTheStack) {
   EXPECT_TRUE(ReadCapture(deep).empty());
 }
 
+TEST(ReadAsked, TakesOneAsReadCaptureTakesEach) {
+  const auto asked = ReadAsked(Request().dump());
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(asked->key, kKey);
+  EXPECT_EQ(asked->description, ReadCapture(json{{"extensions", {Request()}}}.dump()).front().description);
+  json nameless = Request();
+  nameless["name"] = "a;b";
+  const std::string deep = std::string(30'000, '[') + std::string(30'000, ']');
+  for (const std::string& text : {nameless.dump(), std::string(), std::string("{}"), std::string("null"), deep,
+                                  json{{"extensions", {Request()}}}.dump(), Request().dump() + "x"}) {
+    EXPECT_FALSE(ReadAsked(text)) << text.substr(0, 80);
+  }
+}
+
 TEST(ReadCapture, IsBounded) {
   json many = json::array();
   for (int i = 0; i < 100; ++i) many.push_back(Request());

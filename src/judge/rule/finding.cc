@@ -35,6 +35,8 @@ Finding OfReport(const Ending& ending) {
     case ReportStatus::kWrongForm:
       finding.verdict = Verdict::kWrongForm;
       break;
+    case ReportStatus::kLacksExtension:  // a runner of ours asks before it answers, and then it is built (WhyAgain())
+      return {Verdict::kTampered, "forged or out of turn: it asked for an extension when none could be asked for"};
   }
   finding.reason = std::move(first);
   return finding;
@@ -113,6 +115,12 @@ Finding FindingOf(const Ending& ending, double memory_gb) {
           fmt::format("it holds {:.1f} GiB of the device's memory, where {:.1f} were planned for it, and the reference "
                       "found too little left",
                       static_cast<double>(ending.taken) / kGib, static_cast<double>(ending.planned) / kGib)};
+}
+
+bool IsRaised(const Ending& ending) {
+  const auto status = static_cast<ReportStatus>(ending.said.status);
+  return ending.by == EndedBy::kCall && ending.end == "done" &&
+         (status == ReportStatus::kLoadFailed || status == ReportStatus::kRaised);
 }
 
 json LargerError(const json& a, const json& b) {

@@ -19,6 +19,9 @@ struct Finding {
 // `memory_gb`: the limit of the protocol.
 Finding FindingOf(const Ending& ending, double memory_gb);
 
+// Whether the candidate raised, by its own word.
+bool IsRaised(const Ending& ending);
+
 // Of two errors over what is allowed, each a number or "inf".
 nlohmann::json LargerError(const nlohmann::json& a, const nlohmann::json& b);
 

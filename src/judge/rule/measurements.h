@@ -87,6 +87,9 @@ struct Measurements {
   std::map<std::string, double> known_slower;
   std::vector<EmptyCall> empty;  // of the runner, before it holds the candidate
 
+  // The first error of a compiler that refused an extension of the module, which was told so; empty: none was refused.
+  std::string refused_build;
+
   double prepare_us = 0;  // loading and constructing
   // A module's weights have other values than the reference's, but their names and shapes; and how they differ. Or the
   // reference's were copied into it, for a trial with its own went wrong.
@@ -112,9 +115,9 @@ struct Measurements {
   }
 
   NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Measurements, setting, reference_empty, alone, pairs, known_slower, empty,
-                                              prepare_us, state_differs, state_copied, other_state, rounds, repeats,
-                                              ending, elsewhere, compared_in_part, authorship, no_authorship, after,
-                                              notes)
+                                              refused_build, prepare_us, state_differs, state_copied, other_state,
+                                              rounds, repeats, ending, elsewhere, compared_in_part, authorship,
+                                              no_authorship, after, notes)
 };
 
 }  // namespace kb

@@ -151,6 +151,19 @@ void AddStateNotes(const Measurements& measured, Conclusion* conclusion) {
   }
 }
 
+// A module whose build was refused is judged for what it does then; one that does nothing was not built.
+void ApplyRefusedBuild(const Measurements& measured, Conclusion* conclusion) {
+  const std::string& error = measured.refused_build;
+  if (error.empty()) return;
+  if (measured.ending && measured.rounds.empty() && IsRaised(*measured.ending)) {
+    conclusion->verdict = Verdict::kBuildFailed;
+    conclusion->reason = fmt::format("the compiler refused it: {}; evidence.compiler_output holds what it said", error);
+    conclusion->evidence = nlohmann::json::object();
+  } else {
+    conclusion->timings.AddNote("build_fallback: " + error);
+  }
+}
+
 // All but the times.
 Conclusion ConcludeTrial(const Measurements& measured, const Protocol& protocol, const Calibration& calibration) {
   Conclusion conclusion{.verdict = Verdict::kCorrect, .timings = TimingsOf(measured, protocol, calibration)};
@@ -169,6 +182,7 @@ Conclusion ConcludeTrial(const Measurements& measured, const Protocol& protocol,
   } else {
     ApplyAuthorship(measured, &conclusion);
   }
+  ApplyRefusedBuild(measured, &conclusion);
   AddStateNotes(measured, &conclusion);
   if (!measured.compared_in_part.empty()) {
     conclusion.timings.AddNote("compared_in_part: its error on further inputs is not known: " +

@@ -6,12 +6,14 @@
 #include <random>
 
 #include "judge/round/round.h"
+#include "wire/report.h"
 
 namespace kb {
 namespace {
 
 using nlohmann::json;
 using testing::Contains;
+using testing::Not;
 using testing::StartsWith;
 
 const Calibration kCpu = CalibrationOf("cpu");
@@ -95,6 +97,55 @@ TEST(Rule, AnEndingIsTheVerdictWhateverTheRoundsBeforeItWere) {
   EXPECT_EQ(machine.Concluded().verdict, Verdict::kTimedOut);
   EXPECT_EQ(machine.Concluded().reason, "a call did not end within 30 s (call_timeout_s)");
   EXPECT_FALSE(machine.Concluded().timings.speedup);
+}
+
+// What it does after that is the candidate's own, but for raising before it has answered.
+TEST(Rule, ARefusedBuildIsTheVerdictOnlyWhereTheCandidateRaises) {
+  Ending raised;
+  raised.end = "done";
+  raised.said = {.status = static_cast<int>(ReportStatus::kLoadFailed), .text = "RuntimeError: Error building\ntrace"};
+  Ending forward = raised, timed_out = raised, wrong_form = raised, died = raised;
+  raised.loading = true;
+  forward.said.status = static_cast<int>(ReportStatus::kRaised);
+  timed_out.end = "timed_out";
+  died.end = "died";
+  wrong_form.said.status = static_cast<int>(ReportStatus::kWrongForm);
+  const struct {
+    std::optional<Ending> ending;
+    bool answered;
+    Verdict verdict;
+  } cases[] = {{raised, false, Verdict::kBuildFailed},   {forward, false, Verdict::kBuildFailed},
+               {forward, true, Verdict::kCrashed},       {timed_out, false, Verdict::kTimedOut},
+               {wrong_form, false, Verdict::kWrongForm}, {died, false, Verdict::kCrashed},
+               {std::nullopt, true, Verdict::kCorrect}};
+  for (const auto& each : cases) {
+    Machine machine(500);
+    if (each.answered) machine.RunAll();
+    machine.measured.ending = each.ending;
+    const bool failed = each.verdict == Verdict::kBuildFailed;
+    EXPECT_EQ(machine.Concluded().verdict == each.verdict, !failed);
+    EXPECT_THAT(machine.Concluded().timings.notes, Not(Contains(StartsWith("build_fallback"))));
+    machine.measured.refused_build = "a.cpp:1:2: error: no";
+    const Conclusion conclusion = machine.Concluded();
+    EXPECT_EQ(conclusion.verdict, each.verdict) << (each.ending ? json(*each.ending).dump() : "none");
+    EXPECT_EQ(conclusion.reason.starts_with("the compiler refused it: a.cpp:1:2: error: no;"), failed);
+    EXPECT_EQ(conclusion.evidence.contains("traceback"), each.ending && each.ending->end == "done" && !failed);
+    EXPECT_EQ(
+        conclusion.timings.notes.end() != std::find(conclusion.timings.notes.begin(), conclusion.timings.notes.end(),
+                                                    "build_fallback: a.cpp:1:2: error: no"),
+        !failed);
+  }
+}
+
+TEST(Rule, WhoAsksForAnExtensionOutOfTurnHasForgedThat) {
+  Machine machine(500);
+  machine.RunAll();
+  Ending lacking;
+  lacking.end = "done";
+  lacking.said = {.status = static_cast<int>(ReportStatus::kLacksExtension), .text = "{}"};
+  machine.measured.ending = lacking;
+  EXPECT_EQ(machine.Concluded().verdict, Verdict::kTampered);
+  EXPECT_THAT(machine.Concluded().reason, StartsWith("forged or out of turn: it asked for an extension"));
 }
 
 TEST(Rule, WhoseClassIsNotAcceptedHasNoSpeedup) {
