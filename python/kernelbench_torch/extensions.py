@@ -1,4 +1,4 @@
-"""torch.utils.cpp_extension.load_inline for candidates, split in two: what it wants is found out in a sandbox before any
+"""torch.utils.cpp_extension.load_inline and load for candidates, split in two: what it wants is found out in a sandbox before any
 device is held (capture), the engine compiles it, and the runner later finds the finished extension (serve_finished). What a
 runner is asked for and does not have it asks the engine for, until the candidate's first answer (module_runner.Runner.ask).
 """
@@ -10,6 +10,7 @@ import inspect
 import itertools
 import json
 import os
+import re
 import sys
 import traceback
 import types
@@ -20,8 +21,11 @@ from torch.utils import cpp_extension
 from . import module_runner, problem, runner_library, trees
 
 
-_LOAD_INLINE = inspect.signature(cpp_extension.load_inline)
-_MOST_FLAG_BYTES = 32 << 10  # as src/judge/build/extension_request.h has it
+_LOAD, _LOAD_INLINE = inspect.signature(cpp_extension.load), inspect.signature(cpp_extension.load_inline)
+# As src/judge/build/extension_request.h has them.
+_MOST_FLAG_BYTES, _MOST_FILES, _MOST_FILE_BYTES = 32 << 10, 200, 5_000_000
+_INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]""", re.M)
+_HOST_SOURCES, _DEVICE_SOURCES = (".cpp", ".cc", ".cxx", ".c"), (".cu",)
 
 
 class NotBuilt(RuntimeError):
@@ -36,9 +40,10 @@ def given(signature, arguments, options):
     """The arguments by name, as PyTorch's function takes them."""
     bound = signature.bind(*arguments, **options)
     bound.apply_defaults()
-    for name in ("sycl_sources", "extra_sycl_cflags", "with_sycl"):
+    for name, why in (("sycl_sources", "there is no compiler for SYCL"), ("extra_sycl_cflags", "there is no compiler for SYCL"),
+                      ("with_sycl", "there is no compiler for SYCL"), ("is_standalone", "a candidate starts no programs")):
         if bound.arguments.get(name):
-            raise NotBuilt(f"{name} is not supported: there is no compiler for SYCL")
+            raise NotBuilt(f"{name} is not supported: {why}")
     return bound.arguments
 
 
@@ -57,7 +62,65 @@ def describe(said):
         functions = {f: f for f in as_list(functions)}
     return {"name": str(said["name"]), "cpp": as_list(said["cpp_sources"]), "cuda": as_list(said["cuda_sources"]), "functions": functions,
             **flags_of(said), "error_handling": bool(said["with_pytorch_error_handling"]),
-            "implicit_headers": not said.get("no_implicit_headers")}
+            "implicit_headers": not said.get("no_implicit_headers"), "files": {}}
+
+
+def of_the_machine(folder):
+    """Whether a folder of headers is there for the compilers, too, and is not the candidate's own."""
+    places = ["/usr", "/opt", "/lib", sys.prefix, sys.base_prefix, os.path.dirname(torch.__file__)]
+    return any(os.path.commonpath([folder, os.path.abspath(place)]) == os.path.abspath(place) for place in places)
+
+
+def read_files(sources, folders):
+    """Texts by path: of the sources, and of what they include from beside them or from `folders`, and those in turn; and the paths of
+    all that is included."""
+    texts, included, ahead, size = {}, set(), list(sources), 0
+    while ahead:
+        path = ahead.pop()
+        if path in texts:
+            continue
+        with open(path, "rb") as file:
+            data = file.read(_MOST_FILE_BYTES + 1)
+        size += len(data)
+        if size > _MOST_FILE_BYTES or len(texts) == _MOST_FILES:
+            raise NotBuilt(f"load reads at most {_MOST_FILES} files of {_MOST_FILE_BYTES} bytes together")
+        texts[path] = data.decode("utf-8", "replace")
+        for quote, name in _INCLUDE.findall(texts[path]):
+            beside = [os.path.dirname(path)] if quote == '"' else []
+            found = (os.path.normpath(os.path.join(folder, name)) for folder in beside + folders)
+            found = next(filter(os.path.isfile, found), None)
+            if found:
+                included.add(found)
+                ahead.append(found)
+    return texts, included
+
+
+def safe_name(path):
+    return "/".join(re.sub(r"^[-.]", "_", re.sub(r"[^A-Za-z0-9_.+-]", "_", part)) for part in path.split("/"))
+
+
+def describe_load(said):
+    """What load was asked for: by the contents of its files, so that the engine compiles from this alone. Sources have numbers for
+    names, for those of temporary files are others in each process."""
+    sources = [os.path.abspath(source) for source in as_list(said["sources"])]
+    flags = flags_of(said)
+    own = [folder for folder in map(os.path.abspath, flags["include_paths"]) if not of_the_machine(folder)]
+    texts, included = read_files(sources, own)
+    folders = {os.path.dirname(path) for path in texts}
+    own = [folder for folder in own if any(os.path.commonpath([folder, each]) == folder for each in folders)]
+    root = os.path.commonpath([*folders, *own])
+    files = {safe_name(os.path.relpath(path, root)): texts[path] for path in included}
+    named = {"cpp": [], "cuda": []}
+    for number, source in enumerate(sources):
+        kind = os.path.splitext(source)[1]
+        if kind not in _HOST_SOURCES + _DEVICE_SOURCES:
+            raise NotBuilt(f"load of {os.path.basename(source)!r}: a source is a file of {', '.join(_HOST_SOURCES + _DEVICE_SOURCES)}")
+        name = safe_name(os.path.relpath(os.path.join(os.path.dirname(source), f"source{number}{kind}"), root))
+        files[name] = texts[source]
+        named["cuda" if kind in _DEVICE_SOURCES else "cpp"].append(name)
+    flags["include_paths"] = [path for path in flags["include_paths"] if of_the_machine(os.path.abspath(path))]
+    flags["include_paths"] = [safe_name(os.path.relpath(folder, root)) if folder != root else "." for folder in own] + flags["include_paths"]
+    return {"name": str(said["name"]), **named, "functions": {}, **flags, "error_handling": True, "implicit_headers": False, "files": files}
 
 
 def unusable(request):
@@ -66,10 +129,10 @@ def unusable(request):
         return "its key is none"
     if not request["name"] or not all(c.isascii() and (c.isalnum() or c == "_") for c in request["name"]):
         return "its name is no identifier"
-    texts = [request[part] for part in ("cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths")]
+    texts = [list(request["files"].values())] + [request[part] for part in ("cpp", "cuda", "cflags", "cuda_cflags", "ldflags", "include_paths")]
     if not all(isinstance(text, str) and "\0" not in text for part in texts for text in part):
         return "a source is no text, or holds a NUL"
-    if len(request["name"]) + sum(len(text.encode("utf-8", "replace")) + 3 for part in texts[2:] for text in part) > _MOST_FLAG_BYTES:
+    if len(request["name"]) + sum(len(text.encode("utf-8", "replace")) + 3 for part in texts[3:] for text in part) > _MOST_FLAG_BYTES:
         return f"its flags and paths have more than {_MOST_FLAG_BYTES} bytes"
     return ""
 
@@ -103,15 +166,17 @@ def capture(library, request, result_fd):
         return 125
     wanted, error = {}, ""
 
-    def recording(*arguments, **options):
-        said = given(_LOAD_INLINE, arguments, options)
-        described = describe(said)
-        name, known = described["name"], key(described)
-        if known not in wanted:
-            wanted[known] = {**described, "key": known, "name": free_name(name, {each["name"] for each in wanted.values()})}
-        return _Unfinished(name) if said["is_python_module"] else f"{name}.so"
+    def recorder(signature, described_by):
+        def recording(*arguments, **options):
+            said = given(signature, arguments, options)
+            described = described_by(said)
+            name, known = described["name"], key(described)
+            if known not in wanted:
+                wanted[known] = {**described, "key": known, "name": free_name(name, {each["name"] for each in wanted.values()})}
+            return _Unfinished(name) if said["is_python_module"] else f"{name}.so"
+        return recording
 
-    cpp_extension.load_inline = recording
+    cpp_extension.load_inline, cpp_extension.load = recorder(_LOAD_INLINE, describe), recorder(_LOAD, describe_load)
     module = module_runner.new_module(request.source)
     try:
         module_runner.run_module(module, request.source)
@@ -152,23 +217,22 @@ def serve_finished(spec, fds, ask=None):
             return why or "it was not there when the candidate was imported for building; call it at import or in __init__"
         return ask({**asked, "name": free_name(request["name"], taken)})
 
-    def finding(*arguments, **options):
-        said = given(_LOAD_INLINE, arguments, options)
-        request = describe(said)
-        found = ready.get(key(request))
-        if found is None:
-            raise failed(request["name"], missing(request, key(request)))
-        if not said["is_python_module"]:
-            torch.ops.load_library(found[1])
-            return found[1]
-        # By all that it is made of: several may have one name, or that of a module of somebody else's.
-        if found not in loaded:
-            loader = importlib.machinery.ExtensionFileLoader(*found)
-            loaded[found] = importlib.util.module_from_spec(importlib.util.spec_from_loader(found[0], loader, origin=found[1]))
-            loader.exec_module(loaded[found])
-        return loaded[found]
+    def finder(signature, described_by):
+        def finding(*arguments, **options):
+            said = given(signature, arguments, options)
+            request = described_by(said)
+            found = ready.get(key(request))
+            if found is None:
+                raise failed(request["name"], missing(request, key(request)))
+            if not said["is_python_module"]:
+                torch.ops.load_library(found[1])
+                return found[1]
+            # By all that it is made of: several may have one name, or that of a module of somebody else's.
+            if found not in loaded:
+                loader = importlib.machinery.ExtensionFileLoader(*found)
+                loaded[found] = importlib.util.module_from_spec(importlib.util.spec_from_loader(found[0], loader, origin=found[1]))
+                loader.exec_module(loaded[found])
+            return loaded[found]
+        return finding
 
-    def unsupported(*_, **__):
-        raise NotBuilt("torch.utils.cpp_extension.load is not supported; use load_inline, which is built before the run")
-
-    cpp_extension.load_inline, cpp_extension.load = finding, unsupported
+    cpp_extension.load_inline, cpp_extension.load = finder(_LOAD_INLINE, describe), finder(_LOAD, describe_load)

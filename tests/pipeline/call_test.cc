@@ -24,7 +24,7 @@ ops::Called Reported(ReportStatus status, const std::string& text) {
 constexpr char kAsked[] =
     R"({"name": "a", "key": "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "cpp": ["int a;"],
         "cuda": [], "functions": {}, "cflags": [], "cuda_cflags": [], "ldflags": [], "include_paths": [],
-        "error_handling": true, "implicit_headers": false})";
+        "error_handling": true, "implicit_headers": false, "files": {}})";
 
 struct Case {
   std::string name;

@@ -103,7 +103,7 @@ class Builder {
   struct ExtensionParts {
     const nlohmann::json* wanted;
     std::vector<std::string> host_flags, device_flags;
-    std::string device_source;  // empty: it has no device part, and no nvcc
+    std::string device_source;  // of load_inline
     CompilerIdentity nvcc;
   };
   // `lean`: as lean_headers.h makes it; empty: with all of PyTorch's headers.

@@ -77,7 +77,10 @@ Result<Workspace> MakeWorkspace(const Sandbox& sandbox, const CompileJob& job) {
   for (const auto& [name, contents] : sources) {
     workspace.bytes += contents.size();
     if (workspace.scratch) {
-      KB_RETURN_IF_ERROR(WriteFileAtomic(workspace.scratch->path() / name, contents));
+      const std::filesystem::path file = workspace.scratch->path() / name;
+      std::error_code error;  // met again right below
+      std::filesystem::create_directories(file.parent_path(), error);
+      KB_RETURN_IF_ERROR(WriteFileAtomic(file, contents));
       continue;
     }
     KB_ASSIGN_OR_RETURN(Fd fd, MemoryFile(name.c_str(), contents));
@@ -151,7 +154,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   if (fcntl(began.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) {
     return Fail(ErrorCode::kUnavailable, "cannot seal a memory file for a build");
   }
-  const std::string fetch = workspace.scratch ? "" : fmt::format("cp {}* . && ", workspace.shown);
+  const std::string fetch = workspace.scratch ? "" : fmt::format("cp -r {}* . && ", workspace.shown);
   const std::string into = fmt::format("/proc/self/fd/{}", output.get());
   const std::string begun = fmt::format("/proc/self/fd/{}", began.get());
   // A source chooses some of the words. One argument may have 128 KiB, so they are none together.

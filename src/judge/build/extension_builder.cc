@@ -1,4 +1,4 @@
-// Builder::BuildExtension(): what load_inline would build, with PyTorch's flags and semantics.
+// Builder::BuildExtension(): what load_inline or load would build, with PyTorch's flags and semantics.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
@@ -46,6 +46,28 @@ std::string ExtensionSource(const json& request, bool precompiled) {
   return source + "}\n";
 }
 
+// Of `load`: its files lie in a folder of their own, and each source is compiled by itself.
+constexpr const char* kFiles = "files/";
+
+bool IsOfFiles(const json& wanted) { return !wanted.at("files").empty(); }
+
+std::vector<std::string> FileSources(const json& wanted, const char* part) {
+  std::vector<std::string> sources = Strings(wanted.at(part));
+  for (std::string& source : sources) source.insert(0, kFiles);
+  return sources;
+}
+
+std::string NameFlag(const json& wanted) { return "-DTORCH_EXTENSION_NAME=" + wanted.at("name").get<std::string>(); }
+
+// Those that are no absolute paths are folders among the files.
+std::vector<std::string> IncludeFlags(const json& wanted) {
+  std::vector<std::string> flags;
+  for (const std::string& path : Strings(wanted.at("include_paths"))) {
+    flags.push_back((IsOfFiles(wanted) && !path.starts_with('/') ? std::string("-I") + kFiles : "-I") + path);
+  }
+  return flags;
+}
+
 std::vector<fs::path> TorchPaths(const TorchBuildFacts& torch, const CompilerIdentity& compiler) {
   std::vector<fs::path> paths(torch.include_paths.begin(), torch.include_paths.end());
   paths.insert(paths.end(), compiler.paths.begin(), compiler.paths.end());
@@ -61,8 +83,8 @@ std::vector<std::string> HostFlags(const json& wanted, const TorchBuildFacts& to
   flags.insert(flags.end(),
                {"-isystem", torch.python_include, "-fPIC", "-std=" + torch.standard, "-fdiagnostics-color=never"});
   for (const std::string& flag : Strings(wanted.at("cflags"))) flags.push_back(flag);
-  for (const std::string& path : Strings(wanted.at("include_paths"))) flags.push_back("-I" + path);
-  return flags;
+  if (IsOfFiles(wanted)) flags.push_back(NameFlag(wanted));
+  return Joined(flags, IncludeFlags(wanted));
 }
 
 bool NamesArchitecture(const std::string& flag) {
@@ -71,7 +93,7 @@ bool NamesArchitecture(const std::string& flag) {
 
 // PyTorch's flags for the device part, for the one architecture that is there unless the candidate names others.
 std::vector<std::string> DeviceFlags(const json& wanted, const TorchBuildFacts& torch, const std::string& host) {
-  std::vector<std::string> flags = {"-DTORCH_EXTENSION_NAME=" + wanted.at("name").get<std::string>(),
+  std::vector<std::string> flags = {NameFlag(wanted),
                                     "-DTORCH_API_INCLUDE_EXTENSION_H",
                                     "-D__CUDA_NO_HALF_OPERATORS__",
                                     "-D__CUDA_NO_HALF_CONVERSIONS__",
@@ -82,7 +104,7 @@ std::vector<std::string> DeviceFlags(const json& wanted, const TorchBuildFacts& 
                                     "-ccbin=" + host};
   for (const std::string& path : torch.include_paths) flags.insert(flags.end(), {"-isystem", path});
   flags.insert(flags.end(), {"-isystem", torch.python_include});
-  for (const std::string& path : Strings(wanted.at("include_paths"))) flags.push_back("-I" + path);
+  flags = Joined(flags, IncludeFlags(wanted));
   const std::vector<std::string> own = Strings(wanted.at("cuda_cflags"));
   if (std::none_of(own.begin(), own.end(), NamesArchitecture)) {
     flags.insert(flags.end(), {"-gencode", GencodeOf(torch.capability)});
@@ -151,7 +173,11 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
     KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits, lean, make));
   }
   CompileJob job;
-  job.sources = {{"extension.cpp", ExtensionSource(wanted, precompiled.has_value())}};
+  if (IsOfFiles(wanted)) {
+    for (const auto& [name, text] : wanted.at("files").items()) job.sources.emplace_back(kFiles + name, text);
+  } else {
+    job.sources = {{"extension.cpp", ExtensionSource(wanted, precompiled.has_value())}};
+  }
   job.read_only = TorchPaths(torch, compiler_);
   job.read_only.insert(job.read_only.end(), parts.nvcc.paths.begin(), parts.nvcc.paths.end());
   if (!lean.empty()) job.read_only.push_back(lean);
@@ -165,6 +191,22 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
   job.limits = limits;
   const std::vector<std::string> libraries = Joined(
       Strings(wanted.at("ldflags")), {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
+  const std::string toolkit = parts.nvcc.toolkit.string();
+  const std::vector<std::string> device_libraries =
+      Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"});
+  if (IsOfFiles(wanted)) {
+    std::vector<std::string> units = FileSources(wanted, "cpp");
+    for (const std::string& source : FileSources(wanted, "cuda")) {
+      const std::string object = fmt::format("kernels{}.o", units.size());
+      job.script +=
+          ShellCommand(Joined(Joined({parts.nvcc.command}, parts.device_flags), {"-c", source, "-o", object}));
+      job.script += " || exit $?\n";
+      units.push_back(object);
+    }
+    const std::vector<std::string> link = Joined(Joined(host, units), {"-shared", "-o", "extension.so"});
+    job.script += ShellCommand(Joined(link, wanted.at("cuda").empty() ? libraries : device_libraries)) + "\n";
+    return job;
+  }
   if (parts.device_source.empty()) {
     job.argv = Joined(Joined(host, {"extension.cpp", "-shared", "-o", "extension.so"}), libraries);
     return job;
@@ -174,10 +216,8 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
              {"-c", kDeviceSource, "-o", "kernels.o"});
   KB_ASSIGN_OR_RETURN(const std::string device_script,
                       NvccScript(kDeviceSource, parts.device_source, device, job.read_only, limits));
-  const std::string toolkit = parts.nvcc.toolkit.string();
   const std::vector<std::string> link =
-      Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"},
-             Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"}));
+      Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"}, device_libraries);
   job.sources.emplace_back(kDeviceSource, parts.device_source);
   job.script = fmt::format(
       "{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
@@ -192,18 +232,22 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   const bool has_device_part = !wanted.at("cuda").empty();
   if (has_device_part && torch.capability.empty()) {
     BuildResult refused;
-    refused.log = "load_inline with cuda_sources needs a CUDA device; this device is cpu";
+    refused.log = IsOfFiles(wanted) ? "load of .cu files needs a CUDA device; this device is cpu"
+                                    : "load_inline with cuda_sources needs a CUDA device; this device is cpu";
     return refused;
   }
   ExtensionParts parts{.wanted = &wanted};
   if (has_device_part) {
     KB_ASSIGN_OR_RETURN(parts.nvcc, FindCudaCompiler());
     parts.device_flags = DeviceFlags(wanted, torch, compiler_.command);
-    parts.device_source = DeviceSource(wanted);
+    if (!IsOfFiles(wanted)) parts.device_source = DeviceSource(wanted);
   }
   parts.host_flags = HostFlags(wanted, torch, parts.nvcc.toolkit.string());
   std::vector<std::string> contents = {torch.version, torch.library_path, ExtensionSource(wanted, false),
                                        wanted.at("ldflags").dump()};
+  if (IsOfFiles(wanted)) {
+    for (const char* part : {"files", "cpp", "cuda"}) contents.push_back(wanted.at(part).dump());
+  }
   if (has_device_part) contents.insert(contents.end(), {parts.nvcc.command, parts.nvcc.version, parts.device_source});
   const std::string key = BuildKey(compiler_, Joined(parts.host_flags, parts.device_flags), contents);
   const std::string& compiler = has_device_part ? parts.nvcc.version : compiler_.version;

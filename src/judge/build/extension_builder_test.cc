@@ -49,7 +49,8 @@ class CudaExtensionTest : public testing::Test {
                          {"cuda", {cuda}},           {"functions", json::object()},
                          {"cflags", {"-O1"}},        {"cuda_cflags", cuda_flags},
                          {"ldflags", json::array()}, {"include_paths", json::array()},
-                         {"error_handling", true},   {"implicit_headers", true}};
+                         {"error_handling", true},   {"implicit_headers", true},
+                         {"files", json::object()}};
     const TorchBuildFacts torch{"2.9", {root().string()}, root().string(), root().string(), "c++17", "9.0"};
     return builder->BuildExtension({"key", wanted}, torch, {});
   }

@@ -40,6 +40,39 @@ bool IsIdentifier(const json& value) {
   return !name.empty() && std::all_of(name.begin(), name.end(), [](unsigned char c) { return isalnum(c) || c == '_'; });
 }
 
+// A path below a folder, in words that are no flags.
+bool IsFileName(std::string_view name) {
+  constexpr size_t kLongest = 200;
+  if (name.empty() || name.size() > kLongest || name.ends_with('/')) return false;
+  bool begins = true;
+  for (const unsigned char c : name) {
+    if (begins && (c == '-' || c == '.' || c == '/')) return false;
+    if (!isalnum(c) && c != '_' && c != '.' && c != '+' && c != '-' && c != '/') return false;
+    begins = c == '/';
+  }
+  return true;
+}
+
+// The files of `load`: none, or all that its sources are; bindings are added to neither.
+bool HasUsableFiles(const json& request) {
+  const json& files = Field(request, "files");
+  if (!files.is_object() || files.size() > kMaxFiles) return false;
+  if (files.empty()) return true;
+  size_t bytes = 0;
+  for (const auto& [name, text] : files.items()) {
+    if (!IsFileName(name) || !IsText(text)) return false;
+    for (size_t end = name.find('/'); end != std::string::npos; end = name.find('/', end + 1)) {
+      if (files.contains(name.substr(0, end))) return false;  // a file cannot be a folder, too
+    }
+    bytes += text.get_ref<const std::string&>().size();
+  }
+  const auto is_file = [&](const json& name) { return files.contains(name.get_ref<const std::string&>()); };
+  return bytes <= kMaxFileBytes && Field(request, "functions").empty() && !Field(request, "implicit_headers") &&
+         std::all_of(std::begin(kSources), std::end(kSources), [&](const char* part) {
+           return std::all_of(Field(request, part).begin(), Field(request, part).end(), is_file);
+         });
+}
+
 bool IsUsable(const json& request) {
   if (!request.is_object() || !IsKey(Field(request, "key")) || !IsIdentifier(Field(request, "name"))) return false;
   const json& functions = Field(request, "functions");
@@ -56,15 +89,16 @@ bool IsUsable(const json& request) {
     if (!IsListOfTexts(list)) return false;
     for (const json& flag : list) flag_bytes += flag.get_ref<const std::string&>().size() + 3;
   }
-  return flag_bytes <= kMaxFlagBytes && std::all_of(std::begin(kSwitches), std::end(kSwitches), [&](const char* name) {
-           return Field(request, name).is_boolean();
-         });
+  return flag_bytes <= kMaxFlagBytes &&
+         std::all_of(std::begin(kSwitches), std::end(kSwitches),
+                     [&](const char* name) { return Field(request, name).is_boolean(); }) &&
+         HasUsableFiles(request);
 }
 
 ExtensionRequest Take(const json& request) {
   ExtensionRequest taken{Field(request, "key").get<std::string>(), json::object()};
   const auto take = [&](const char* name) { taken.description[name] = Field(request, name); };
-  for (const char* name : {"name", "functions"}) take(name);
+  for (const char* name : {"name", "functions", "files"}) take(name);
   for (const char* name : kSources) take(name);
   for (const char* name : kFlags) take(name);
   for (const char* name : kSwitches) take(name);

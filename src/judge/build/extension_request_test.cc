@@ -21,7 +21,8 @@ json Request() {
           {"ldflags", json::array()},
           {"include_paths", json::array()},
           {"error_handling", true},
-          {"implicit_headers", true}};
+          {"implicit_headers", true},
+          {"files", json::object()}};
 }
 
 size_t Accepted(const json& request) { return ReadCapture(json{{"extensions", {request}}}.dump()).size(); }
@@ -80,6 +81,35 @@ TEST(ReadCapture, NestingDoesNotExhaustTheStack) {
     EXPECT_EQ(ReadCapture(text).size(), field == std::string("more") ? 1u : 0u) << field;
   }
   EXPECT_TRUE(ReadCapture(deep).empty());
+}
+
+TEST(ReadCapture, TakesFilesWhoseNamesStayBelowTheirFolder) {
+  json request = Request();
+  request.update({{"functions", json::object()},
+                  {"implicit_headers", false},
+                  {"cpp", {"a/source0.cpp"}},
+                  {"files", {{"a/source0.cpp", "#include \"b.h\""}, {"a/b.h", "int f();"}}}});
+  EXPECT_EQ(Accepted(request), 1u);
+  for (const char* name :
+       {"", "/a", "../a", "a/../b", "a/./b", "a//b", "-a", "a/-b", ".a", "a/", "a b", "a\nb", "a;b", "a/b.h/c"}) {
+    json other = request;
+    other["files"][name] = "int g();";
+    EXPECT_EQ(Accepted(other), 0u) << name;
+  }
+  const std::pair<const char*, json> wrong[] = {{"cpp", {"a/b.cpp"}},
+                                                {"cuda", {"k.cu"}},
+                                                {"functions", {{"f", "f"}}},
+                                                {"implicit_headers", true},
+                                                {"files", {{"a.cpp", 5}}},
+                                                {"files", {"a/source0.cpp"}},
+                                                {"files", {{"a/source0.cpp", std::string(kMaxFileBytes + 1, ' ')}}}};
+  for (const auto& [field, value] : wrong) {
+    json other = request;
+    other[field] = value;
+    EXPECT_EQ(Accepted(other), 0u) << field;
+  }
+  for (size_t i = 0; i < kMaxFiles; ++i) request["files"]["h" + std::to_string(i)] = "";
+  EXPECT_EQ(Accepted(request), 0u);
 }
 
 TEST(ReadAsked, TakesOneAsReadCaptureTakesEach) {
