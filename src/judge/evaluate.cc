@@ -14,8 +14,21 @@
 #include "judge/gpus.h"
 #include "judge/problem/metadata.h"
 #include "judge/trial/anchors.h"
+#include "wire/report.h"
 
 namespace kb {
+namespace {
+
+// What a runner says that it lacks: worth something only as long as the candidate has not answered.
+std::optional<ExtensionRequest> LacksExtension(const Measurements& measured) {
+  if (!measured.setting.module || !measured.ending || !measured.rounds.empty()) return std::nullopt;
+  const Ending& ending = *measured.ending;
+  const bool lacks = ending.by == EndedBy::kCall && ending.end == "done" &&
+                     ending.said.status == static_cast<int>(ReportStatus::kLacksExtension);
+  return lacks ? ReadAsked(ending.said.text) : std::nullopt;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
   KB_ASSIGN_OR_RETURN(const std::optional<Gpu> found, GpuOfDevice(options.device));
@@ -59,8 +72,11 @@ Result<Evaluation> Evaluator::Evaluate(Prepared prepared, const std::vector<Runn
   for (;;) {
     auto evaluation = EvaluateOnce(&prepared, ahead, &attempts);
     if (evaluation) {
-      const std::string reason = WhyAgain(*evaluation, &attempts);
+      const auto lacking = LacksExtension(evaluation->measured);
+      const bool asks = lacking && prepared.asked < kMostAsked;
+      const std::string reason = asks ? "a call asked for an extension" : WhyAgain(*evaluation, &attempts);
       if (reason.empty()) return evaluation;
+      if (asks) KB_RETURN_IF_ERROR(preparer_->AddExtension(*lacking, &prepared));
       attempts.next.spent_s = evaluation->spent_s;
       setup_.Say("trying again: " + reason);
     } else {

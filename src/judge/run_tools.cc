@@ -71,6 +71,7 @@ Result<std::optional<Prepared>> Evaluator::FillIn(const Request& request, ToolRu
                       services_.LoadProblem(request.problem, request.size, request.protocol, &times));
   KB_RETURN_IF_ERROR(preparer_->AddFirstCall(problem, &built));
   run->spec = services_.SpecOf(request, problem);
+  run->spec.refused = built.refused;
   run->confinement = setup_.sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb));
   for (const auto& [key, name, file] : built.extensions) {
     run->spec.extensions.emplace_back(key, name);

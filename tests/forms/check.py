@@ -15,7 +15,7 @@ import tempfile
 
 from problems import KINDS
 
-TOLD = ("state_copied", "other_weights", "draws_random")  # notes that this test is about
+TOLD = ("state_copied", "other_weights", "draws_random", "build_fallback")  # notes that this test is about
 
 
 def difference(result, verdict, reason, note):

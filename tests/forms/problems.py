@@ -157,6 +157,9 @@ KINDS = {
     "extensions of one name": [
         (problem(model("return torch.where(x > 0, 4 * x, 6 * x)")), []),
     ],
+    "extensions wherever they are asked for": [
+        (problem(model("return torch.where(x > 0, 4 * x, 6 * x)")), []),
+    ],
 }
 
 LINEAR = r'''
@@ -195,3 +198,138 @@ KINDS["extensions of one name"][0][1].extend([
      'self.four, self.six = built("kernel", 4, True), built("kernel_v1", 6, True)', "ModelNew"), "correct", "", ""),
     ("of a module", HEAD + BUILD + model(CHOOSE, 'self.four, self.six = built("select", 4, False), built("json", 6, False)', "ModelNew"),
      "correct", "", "")])
+
+# No Python module, so that a compiler reads no header: PyTorch gives the path of what it loads.
+LIBRARY = '''import ctypes
+
+from torch.utils.cpp_extension import load_inline
+
+SOURCE = """
+extern "C" void run(const float* x, float* y, long n) {
+  for (long i = 0; i < n; ++i) y[i] = (FACTOR) * x[i];
+}
+"""
+
+
+def built(factor, **more):
+    return ctypes.CDLL(load_inline(name="scaled", cpp_sources=SOURCE, no_implicit_headers=True, is_python_module=False,
+                                   extra_cflags=[f"-DFACTOR={factor}"], **more))
+
+
+def times(library, x):
+    here = x.cpu().contiguous()
+    y = torch.empty_like(here)
+    library.run(ctypes.c_void_p(here.data_ptr()), ctypes.c_void_p(y.data_ptr()), ctypes.c_long(x.numel()))
+    return y.to(x.device)
+
+
+'''
+
+
+def lazily(lines, before="", prepare="self.four = self.six = None"):
+    """A candidate that runs these lines in each call, after which self.four and self.six are there."""
+    body = "\n".join(f"        {line}" for line in lines.splitlines())
+    return (HEAD + LIBRARY + before + "\n\nclass ModelNew(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+            f"        self.calls = 0\n        {prepare}\n\n    def forward(self, x):\n        self.calls += 1\n{body}\n"
+            "        return torch.where(x > 0, times(self.four, x), times(self.six, x))\n")
+
+
+BOTH = "if not self.six:\n    self.four, self.six = built(4), built(6)"
+CAUGHT = """if not self.six:
+    try:
+        self.four = built('not_declared')
+    except RuntimeError:
+        self.four, self.six = built(4), built(6)"""
+KINDS["extensions wherever they are asked for"][0][1].extend([
+    ("both at import, of which one is seen there", lazily("pass", "FOUR, SIX = built(4), built(6)", "self.four, self.six = FOUR, SIX"), "correct", "", ""),
+    ("one after the other in a call", lazily(BOTH), "correct", "", ""),
+    ("in a method behind a condition", lazily("self.four, self.six = [self.kernels.get(x, factor) for factor in (4, 6)]", """class Kernels:
+    kept = {}
+
+    def get(self, x, factor):
+        if (x.shape, factor) not in self.kept and x.numel() > 1:
+            self.kept[x.shape, factor] = built(factor)
+        return self.kept[x.shape, factor]
+""", "self.kernels = Kernels()"), "correct", "", ""),
+    ("in a thread", lazily("if not self.six:\n    with ThreadPoolExecutor(2) as pool:\n        self.four, self.six = pool.map(built, (4, 6))",
+     "from concurrent.futures import ThreadPoolExecutor\n"), "correct", "", ""),
+    ("eight", lazily("if not self.six:\n    self.six = [built(i) for i in range(1, 9)][5]\nself.four = built(4)"), "correct", "", ""),
+    ("nine", lazily("if not self.six:\n    self.six = [built(i) for i in range(1, 10)][5]\nself.four = built(4)"), "crashed",
+     "^forward raised: RuntimeError: Error building extension 'scaled': too many were first asked for in calls", ""),
+    ("in the second call", lazily(BOTH + "\nif self.calls == 2:\n    built(5)"), "crashed",
+     "^forward raised: RuntimeError: Error building extension 'scaled': it was first asked for after the first answer; build it at import", ""),
+    ("of more text than fits", lazily("self.six = load_inline('long', SOURCE + '//' + 70_000 * 'x')"), "crashed",
+     "^forward raised: NotBuilt: Error building extension 'long': .* at most 65000", ""),
+    ("of no identifier's name", lazily("self.six = load_inline('a-b', SOURCE)"), "crashed", "'a-b': its name is no identifier", ""),
+    ("refused", lazily("built('not_declared')"), "build_failed", "^the compiler refused it: .*error: .*not_declared", ""),
+    ("refused at import", lazily("pass", "built('not_declared')\n"), "build_failed", "^the compiler refused it: .*error: .*not_declared", ""),
+    ("refused and caught, then others", lazily(CAUGHT), "correct", "",
+     "^build_fallback: .*error: .*not_declared"),
+    ("refused at import and caught, then wrong", lazily("self.four = self.six = built(4)", "try:\n    built('not_declared')\nexcept Exception as error:\n"
+     "    assert str(error).startswith(\"Error building extension 'scaled': \") and 'not_declared' in str(error), error\n"), "incorrect", "",
+     "^build_fallback: .*error: .*not_declared"),
+    ("with an argument that there is not", lazily("built(4, optimise=True)"), "crashed", "^forward raised: TypeError: .*optimise", ""),
+    ("as a program", lazily("built(4)", "from torch.utils.cpp_extension import load\n", "load('a', [], is_standalone=True, is_python_module=False)"),
+     "load_failed", "is_standalone is not supported", ""),
+    ("with SYCL", lazily("built(4, sycl_sources='int a;')"), "crashed", "sycl_sources is not supported", ""),
+])
+
+FILES = '''import ctypes
+import os
+import tempfile
+
+from torch.utils.cpp_extension import load
+
+SCALE = """
+#include "own.h"
+#include <shared.h>
+static float scaled(float x) { return FACTOR * OWN * SHARED * x; }
+extern "C" void FUNCTION(const float* x, float* y, long n) {
+  for (long i = 0; i < n; ++i) y[i] = scaled(x[i]);
+}
+"""
+
+
+def written(folder, name, text):
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, name), "w") as file:
+        file.write(text)
+    return file.name
+
+
+def built(own="own.h"):
+    folder = tempfile.mkdtemp()
+    written(folder, own, "#pragma once\\n#define OWN 1\\n")
+    written(f"{folder}/include", "shared.h", "#pragma once\\n#include \\"sub/more.h\\"\\n")
+    written(f"{folder}/include/sub", "more.h", "#define SHARED 2\\n")
+    sources = []
+    for function, factor in (("four", 2), ("six", 3)):
+        with tempfile.NamedTemporaryFile("w", suffix=".cpp", dir=folder, delete=False) as file:
+            file.write(SCALE.replace("FUNCTION", function).replace("FACTOR", str(factor)))
+        sources.append(file.name)
+    return ctypes.CDLL(load("scaled", sources, extra_include_paths=[f"{folder}/include", "/usr/include"], is_python_module=False))
+
+
+def times(function, x):
+    here = x.cpu().contiguous()
+    y = torch.empty_like(here)
+    function(ctypes.c_void_p(here.data_ptr()), ctypes.c_void_p(y.data_ptr()), ctypes.c_long(x.numel()))
+    return y.to(x.device)
+
+
+'''
+
+
+def of_files(prepare, lines="pass"):
+    """A candidate whose self.library is built of files."""
+    return HEAD + FILES + model(f"{lines}\nreturn torch.where(x > 0, times(self.library.four, x), times(self.library.six, x))", prepare, "ModelNew")
+
+
+KINDS["extensions of files"] = [(problem(model("return torch.where(x > 0, 4 * x, 6 * x)")), [
+    ("two sources with headers, in the constructor", of_files("self.library = built()"), "correct", "", ""),
+    ("in the first call", of_files("self.library = None", "self.library = self.library or built()"), "correct", "", ""),
+    ("a header that is not there", of_files("self.library = built('other.h')"), "build_failed",
+     "^the compiler refused it: files/source0.cpp:2:10: fatal error: own.h", ""),
+    ("a source that is not there", of_files("load('a', ['/tmp/none.cpp'])"), "load_failed", "^FileNotFoundError: .*/tmp/none.cpp", ""),
+    ("no source", of_files("load('a', [written('/tmp/a', 'a.txt', '')])"), "load_failed", "^NotBuilt: load of 'a.txt': a source is a file of", ""),
+])]

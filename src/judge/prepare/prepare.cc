@@ -15,7 +15,10 @@ using nlohmann::json;
 constexpr size_t kMostCompiledBytes = size_t{256} << 20;
 
 // Only a module that names the machinery can use it: importing it a second time is not free.
-bool UsesExtensions(const Candidate& candidate) { return candidate.source.find("load_inline") != std::string::npos; }
+bool UsesExtensions(const Candidate& candidate) {
+  return candidate.source.find("load_inline") != std::string::npos ||
+         candidate.source.find("cpp_extension") != std::string::npos;
+}
 
 // Whether "compile" is among the names of a "from ... import", one line or in parentheses.
 bool ImportsCompile(std::string_view source) {
@@ -88,7 +91,7 @@ void Preparer::CheckText(Prepared* prepared) const {
 }
 
 // The verdict is the same where a build was found in the cache.
-void Preparer::Add(BuildResult result, Prepared* prepared) const {
+BuildResult Preparer::Add(BuildResult result, Prepared* prepared) const {
   std::atomic<int64_t>& left_ms = *prepared->limits.left_ms;
   if (result.cached) left_ms -= static_cast<int64_t>(result.seconds * 1e3);
   result.timed_out |= result.ok && left_ms < 0;
@@ -97,6 +100,7 @@ void Preparer::Add(BuildResult result, Prepared* prepared) const {
   prepared->log += result.log;
   prepared->compiler = result.compiler;
   prepared->holds.push_back(result.hold);
+  return result;
 }
 
 std::string Preparer::WhyNotBuilt(const BuildResult& result, const Protocol& protocol) const {
@@ -123,8 +127,7 @@ Status Preparer::BuildNative(Prepared* prepared) const {
     }
     KB_ASSIGN_OR_RETURN(result, builder_.BuildNative(request.candidate, gpu, prepared->limits));
   }
-  prepared->kernel = result.artifact;
-  Add(std::move(result), prepared);
+  prepared->kernel = Add(std::move(result), prepared).artifact;
   return {};
 }
 
@@ -145,23 +148,43 @@ Status Preparer::BuildExtensions(Prepared* prepared) const {
   const Request& request = prepared->request;
   if (!UsesExtensions(request.candidate)) return {};
   KB_ASSIGN_OR_RETURN(const std::vector<ExtensionRequest> wanted, CaptureExtensions(request));
-  if (wanted.empty()) return {};
-  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
   for (const ExtensionRequest& extension : wanted) {
-    setup_->Say(fmt::format("{}: building extension {}", request.candidate.path.filename().string(),
-                            extension.description.at("name").get<std::string>()));
-    KB_ASSIGN_OR_RETURN(BuildResult result, builder_.BuildExtension(extension, TorchFactsOf(facts), prepared->limits));
-    const std::filesystem::path artifact = result.artifact;
-    Add(std::move(result), prepared);
+    KB_RETURN_IF_ERROR(BuildExtension(extension, prepared));
     if (!prepared->failure.empty()) break;
-    prepared->extensions.emplace_back(extension.key, extension.description.at("name"), artifact);
   }
+  return {};
+}
+
+// One that the compiler refuses is no failure yet: the candidate may go on without.
+Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* prepared) const {
+  const std::string name = extension.description.at("name");
+  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
+  setup_->Say(fmt::format("{}: building extension {}", prepared->request.candidate.path.filename().string(), name));
+  KB_ASSIGN_OR_RETURN(BuildResult result, builder_.BuildExtension(extension, TorchFactsOf(facts), prepared->limits));
+  const BuildResult built = Add(std::move(result), prepared);
+  if (built.ok) {
+    prepared->extensions.emplace_back(extension.key, name, built.artifact);
+  } else if (built.conclusive()) {
+    prepared->failure.clear();
+    prepared->refused.emplace_back(extension.key, ErrorLines(built.log));
+  }
+  return {};
+}
+
+Status Preparer::AddExtension(const ExtensionRequest& extension, Prepared* prepared) const {
+  const int64_t start = NowNs();
+  ++prepared->asked;
+  prepared->first_call.clear();  // it is another now
+  KB_RETURN_IF_ERROR(BuildExtension(extension, prepared));
+  prepared->us += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }
 
 Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) const {
   const Request& request = prepared->request;
-  if (!request.module() || !prepared->failure.empty() || !CompilesWhenCalled(request.candidate)) return {};
+  if (!request.module() || !prepared->failure.empty() || !prepared->first_call.empty() ||
+      !CompilesWhenCalled(request.candidate))
+    return {};
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(problem, *prepared));
   prepared->first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
@@ -177,6 +200,7 @@ Result<BuildResult> Preparer::FirstCall(const ops::Problem& problem, const Prepa
   const Installation& installation = setup_->installation;
   const PythonIdentity& python = services_->python();
   SpecFile told{.spec = services_->SpecOf(prepared.request, problem)};
+  told.spec.refused = prepared.refused;
   CompileJob job;
   KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / "first_call.py"));
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());

@@ -17,6 +17,9 @@
 
 namespace kb {
 
+// So many extensions may be first asked for in calls: each takes another runner.
+inline constexpr int kMostAsked = 8;
+
 // A candidate that was prepared; what its runner loads, or why there is nothing to load.
 struct Prepared {
   Request request;
@@ -28,10 +31,13 @@ struct Prepared {
   std::string log;               // of the compilers
   std::filesystem::path kernel;  // native
   std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
+  // Extensions that the compiler refused: key, and its errors. Asking for one raises in the candidate, as in PyTorch.
+  std::vector<std::pair<std::string, std::string>> refused;
   std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
   std::vector<CacheHold> holds;      // of all these files
   std::string compiler;              // what built it; empty: nothing was built
   CompileLimits limits;              // what is left of them
+  int asked = 0;                     // extensions that its calls asked for
   double us = 0;                     // that building took, or finding it in the cache
 };
 
@@ -45,6 +51,8 @@ class Preparer {
 
   // On any thread. An error is one of the engine or of the request, and no verdict on the candidate.
   Result<Prepared> Prepare(const Request& request) const;
+  // One more extension, which a call of the candidate asked for.
+  Status AddExtension(const ExtensionRequest& extension, Prepared* prepared) const;
   // The last build: what a module compiles at its first call (Triton, torch.compile). It needs the problem's form, so
   // it waits until the device has loaded the problem. Does nothing for candidates that compile nothing then.
   Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
@@ -59,7 +67,9 @@ class Preparer {
   Status BuildNative(Prepared* prepared) const;
   Status BuildExtensions(Prepared* prepared) const;
   Result<BuildResult> FirstCall(const ops::Problem& problem, const Prepared& prepared) const;
-  void Add(BuildResult result, Prepared* prepared) const;
+  // The result as it counts: in the time that all builds have.
+  BuildResult Add(BuildResult result, Prepared* prepared) const;
+  Status BuildExtension(const ExtensionRequest& extension, Prepared* prepared) const;
   std::string WhyNotBuilt(const BuildResult& result, const Protocol& protocol) const;
 
   const Setup* setup_;

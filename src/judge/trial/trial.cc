@@ -41,6 +41,8 @@ std::string Quoted(const std::string& output) {
   return text.empty() ? "" : ": " + text;
 }
 
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 double Total(const StepTimes& times) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
@@ -171,6 +173,7 @@ Status Trial::TimeBaseline() {
   evaluation_.tried = true;
   measured().setting = SettingOf(services_, request_, problem_, own_process_);
   measured().state_copied = attempt_.copy_state;
+  if (!prepared_->refused.empty()) measured().refused_build = FirstLine(prepared_->refused.front().second);
   if (own_process_) measured().reference_empty = services_->reference_empty();
   if (protocol().measure) services_->Recall(BaselineKey(), &measured());
   if (own_process_) KB_RETURN_IF_ERROR(measurer_.MeasureReference());
@@ -211,6 +214,8 @@ Status Trial::TellRunner(const SessionFds& session) {
     spec.extensions.emplace_back(key, name);
     files.push_back(file);
   }
+  spec.refused = prepared_->refused;
+  spec.may_ask = prepared_->asked < kMostAsked;
   spec.compiled = !prepared_->first_call.empty();
   if (spec.compiled) files.push_back(prepared_->first_call);
   return runner_->Tell(spec, session, files);
