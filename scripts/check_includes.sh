@@ -6,16 +6,17 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Directory of src/, and those it must not include.
 RULES='
-base    wire cuda device judge runner store score report interop server cli
-wire    cuda device judge runner store score report interop server cli
-cuda    wire device judge runner store score report interop server cli
-device  judge runner store score report interop server cli
-judge   runner store score report interop server cli
-runner  judge device store score report interop server cli
-interop runner report server cli
-schedule runner store score report interop server cli
-generate runner server cli
-model   wire cuda device judge schedule runner store score report interop generate server cli
+base    wire cuda device judge jobs runner store score report interop server cli
+wire    cuda device judge jobs runner store score report interop server cli
+cuda    wire device judge jobs runner store score report interop server cli
+device  judge jobs runner store score report interop server cli
+judge   jobs runner store score report interop server cli
+runner  jobs judge device store score report interop server cli
+interop jobs runner report server cli
+store   jobs interop generate runner server cli
+jobs    runner server cli
+generate jobs runner server cli
+model   wire cuda device judge jobs runner store score report interop generate server cli
 '
 
 status=0

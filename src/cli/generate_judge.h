@@ -11,7 +11,7 @@
 
 #include "cli/run_progress.h"
 #include "generate/session.h"
-#include "schedule/scheduler.h"
+#include "jobs/scheduler.h"
 
 namespace kb::cli {
 

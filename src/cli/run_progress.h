@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "schedule/scheduler.h"
+#include "jobs/scheduler.h"
 
 namespace kb::cli {
 

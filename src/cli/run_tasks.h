@@ -9,7 +9,7 @@
 
 #include "cli/judge_flags.h"
 #include "cli/run_progress.h"
-#include "schedule/scheduler.h"
+#include "jobs/scheduler.h"
 #include "store/store.h"
 
 namespace kb::cli {

@@ -1,7 +1,7 @@
 // Which evaluation comes next: the one of highest priority, and among equals one of the problem that a device holds
 // already, for loading a problem and finding out what its answers may err takes as long as many evaluations.
-#ifndef SCHEDULE_TASK_QUEUE_H_
-#define SCHEDULE_TASK_QUEUE_H_
+#ifndef JOBS_TASK_QUEUE_H_
+#define JOBS_TASK_QUEUE_H_
 
 #include <cstdint>
 #include <deque>
@@ -52,4 +52,4 @@ class TaskQueue {
 
 }  // namespace kb
 
-#endif  // SCHEDULE_TASK_QUEUE_H_
+#endif  // JOBS_TASK_QUEUE_H_

@@ -1,4 +1,4 @@
-#include "schedule/task_queue.h"
+#include "jobs/task_queue.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Compilations on several threads, each only once however many ask for it at a time.
-#ifndef SCHEDULE_BUILD_POOL_H_
-#define SCHEDULE_BUILD_POOL_H_
+#ifndef JOBS_BUILD_POOL_H_
+#define JOBS_BUILD_POOL_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -59,4 +59,4 @@ class BuildPool {
 
 }  // namespace kb
 
-#endif  // SCHEDULE_BUILD_POOL_H_
+#endif  // JOBS_BUILD_POOL_H_

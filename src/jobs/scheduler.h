@@ -1,7 +1,7 @@
 // Makes many evaluations on one or several devices: each device has a thread and an evaluator of its own, and all share
 // one pool of compilers. Used by `kernelbench run`; nothing here knows where tasks come from or where results go.
-#ifndef SCHEDULE_SCHEDULER_H_
-#define SCHEDULE_SCHEDULER_H_
+#ifndef JOBS_SCHEDULER_H_
+#define JOBS_SCHEDULER_H_
 
 #include <atomic>
 #include <condition_variable>
@@ -12,9 +12,9 @@
 #include <thread>
 #include <vector>
 
+#include "jobs/build_pool.h"
+#include "jobs/task_queue.h"
 #include "judge/evaluate.h"
-#include "schedule/build_pool.h"
-#include "schedule/task_queue.h"
 
 namespace kb {
 
@@ -69,7 +69,7 @@ class Scheduler {
   struct Device {
     int index = 0;
     std::string name;
-    std::unique_ptr<Evaluator> evaluator;
+    std::shared_ptr<Evaluator> evaluator;             // its builds hold it too
     std::deque<Begun> window;                         // begun, being built, next to be judged
     bool judged = false;                              // some task, without an error
     std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed in every attempt, while none was
@@ -95,9 +95,9 @@ class Scheduler {
   size_t open_ = 0;  // submitted and not ended
   bool stopping_ = false;
   std::mutex telling_;  // held while the caller's functions are called
-  BuildPool pool_;      // the last, so it ends first: its builds use the others
+  BuildPool pool_;
 };
 
 }  // namespace kb
 
-#endif  // SCHEDULE_SCHEDULER_H_
+#endif  // JOBS_SCHEDULER_H_

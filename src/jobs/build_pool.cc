@@ -1,4 +1,4 @@
-#include "schedule/build_pool.h"
+#include "jobs/build_pool.h"
 
 #include <algorithm>
 
@@ -64,11 +64,12 @@ void BuildPool::Work(int thread) {
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    const Entry entry = std::move(queue_.front());
+    Entry entry = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     const int64_t start = NowNs();
     entry.run();
+    entry.run = nullptr;  // what it holds goes before it is done
     if (told_) told_(thread, entry.key, start, NowNs());
     lock.lock();
     entry.ticket->done = true;

@@ -1,4 +1,4 @@
-#include "schedule/build_pool.h"
+#include "jobs/build_pool.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "schedule/scheduler.h"
+#include "jobs/scheduler.h"
 
 #include <algorithm>
 
@@ -129,7 +129,7 @@ bool Scheduler::Refill(Device* device) {
     begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
     begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
     begun.ticket =
-        pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator.get(), request = begun.request,
+        pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator, request = begun.request,
                                                      to = begun.prepared] { *to = evaluator->Prepare(request); });
     device->window.push_back(std::move(begun));
   }
