@@ -82,8 +82,9 @@ int Eval(const EvalFlags& flags) {
     const Request& request = (*requests)[i];
     progress.Say(fmt::format("judging {}", request.candidate.path.filename().string()));
     const auto evaluation =
-        prepared[i] ? (*evaluator)->Evaluate(std::move(*prepared[i]), NeedsAhead(*requests, i + 1, options.device))
+        prepared[i] ? (*evaluator)->EvaluateToTheEnd(&*prepared[i], NeedsAhead(*requests, i + 1, options.device))
                     : tl::make_unexpected(prepared[i].error());
+    prepared[i] = Fail(ErrorCode::kInterrupted, "judged");  // what it holds of the cache is free
     progress.Done();
     if (!evaluation) {
       progress.Clear();

@@ -71,7 +71,7 @@ int Profile(const ProfileFlags& flags) {
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
   auto prepared = (*evaluator)->Prepare(*request);
   if (!prepared) return progress.Clear(), Report(prepared.error());
-  const auto evaluated = (*evaluator)->Evaluate(std::move(*prepared));
+  const auto evaluated = (*evaluator)->EvaluateToTheEnd(&*prepared);
   if (!evaluated) return progress.Clear(), Report(evaluated.error());
   const json evaluation = evaluated->ToJson();
   json kernels =

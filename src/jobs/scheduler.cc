@@ -95,7 +95,7 @@ void Scheduler::Serve(Device* device) {
     if (!overlaps) {
       for (const Begun& begun : device->window) pool_.Await({begun.ticket});
     }
-    if (const auto begun = TakeReady(device)) Judge(device, *begun);
+    if (auto begun = TakeReady(device)) Judge(device, std::move(*begun));
   }
   for (const Begun& begun : device->window) {
     End({begun.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
@@ -149,7 +149,7 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   return begun;
 }
 
-void Scheduler::Judge(Device* device, const Begun& begun) {
+void Scheduler::Judge(Device* device, Begun begun) {
   std::vector<RunnerNeeds> ahead;
   for (const Begun& later : device->window) {
     if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(later.request));
@@ -158,10 +158,9 @@ void Scheduler::Judge(Device* device, const Begun& begun) {
   const int64_t start = NowNs();
   while (end.attempts < options_.attempts && !Ending()) {
     ++end.attempts;
-    Result<Prepared> prepared =
-        end.attempts == 1 ? std::move(*begun.prepared) : device->evaluator->Prepare(begun.request);
-    end.evaluation =
-        prepared ? device->evaluator->Evaluate(std::move(*prepared), ahead) : tl::make_unexpected(prepared.error());
+    Result<Prepared>& prepared = *begun.prepared;
+    if (end.attempts > 1) prepared = device->evaluator->Prepare(begun.request);
+    end.evaluation = prepared ? device->evaluator->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
     if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
   }
   if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
@@ -174,6 +173,7 @@ void Scheduler::Judge(Device* device, const Begun& begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
+  if (end.evaluation && (*begun.prepared)->lacking) return GiveBack(device, std::move(begun));
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
   device->judged |= end.evaluation.has_value();
   if (failed) {
@@ -182,6 +182,14 @@ void Scheduler::Judge(Device* device, const Begun& begun) {
     End(std::move(end));
   }
   if (device->judged) EndFailed(device);
+}
+
+// A call asked for an extension: the device is free while that is built.
+void Scheduler::GiveBack(Device* device, Begun begun) {
+  begun.ticket = pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator, to = begun.prepared] {
+    if (const Status built = evaluator->AddLacking(&**to); !built) *to = tl::make_unexpected(built.error());
+  });
+  device->window.push_back(std::move(begun));
 }
 
 void Scheduler::EndFailed(Device* device) {

@@ -80,7 +80,8 @@ class Scheduler {
   void Serve(Device* device);
   bool Refill(Device* device);
   std::optional<Begun> TakeReady(Device* device);
-  void Judge(Device* device, const Begun& begun);
+  void Judge(Device* device, Begun begun);
+  void GiveBack(Device* device, Begun begun);
   // One under which an engine failed again and again that judges others is itself the cause.
   void EndFailed(Device* device);
   void End(TaskEnd end);

@@ -65,25 +65,36 @@ std::vector<Result<Prepared>> Evaluator::PrepareAll(const std::vector<Request>& 
 
 // What the candidate took of `evaluation_timeout_s` is gone in the next attempt, too. An attempt that ended in an error
 // was none of it.
-Result<Evaluation> Evaluator::Evaluate(Prepared prepared, const std::vector<RunnerNeeds>& ahead) {
-  KB_RETURN_IF_ERROR(CanTime(prepared.request.protocol));
-  if (!prepared.rejection.empty()) return RejectByText(prepared);
+Result<Evaluation> Evaluator::Evaluate(Prepared* prepared, const std::vector<RunnerNeeds>& ahead) {
+  KB_RETURN_IF_ERROR(CanTime(prepared->request.protocol));
+  if (!prepared->rejection.empty()) return RejectByText(*prepared);
   Attempts attempts;
+  attempts.next.spent_s = prepared->spent_s;
   for (;;) {
-    auto evaluation = EvaluateOnce(&prepared, ahead, &attempts);
+    auto evaluation = EvaluateOnce(prepared, ahead, &attempts);
     if (evaluation) {
-      const auto lacking = LacksExtension(evaluation->measured);
-      const bool asks = lacking && prepared.asked < kMostAsked;
-      const std::string reason = asks ? "a call asked for an extension" : WhyAgain(*evaluation, &attempts);
+      if (prepared->asked < kMostAsked) prepared->lacking = LacksExtension(evaluation->measured);
+      if (prepared->lacking) {
+        prepared->spent_s = evaluation->spent_s;
+        return evaluation;
+      }
+      const std::string reason = WhyAgain(*evaluation, &attempts);
       if (reason.empty()) return evaluation;
-      if (asks) KB_RETURN_IF_ERROR(preparer_->AddExtension(*lacking, &prepared));
       attempts.next.spent_s = evaluation->spent_s;
       setup_.Say("trying again: " + reason);
     } else {
       if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
-      if (attempts.failures == 2) return WhoseFailure(prepared.request, attempts, evaluation.error());
+      if (attempts.failures == 2) return WhoseFailure(prepared->request, attempts, evaluation.error());
       setup_.Say("trying again: " + evaluation.error().message);
     }
+  }
+}
+
+Result<Evaluation> Evaluator::EvaluateToTheEnd(Prepared* prepared, const std::vector<RunnerNeeds>& ahead) {
+  for (;;) {
+    auto evaluation = Evaluate(prepared, ahead);
+    if (!evaluation || !prepared->lacking) return evaluation;
+    KB_RETURN_IF_ERROR(AddLacking(prepared));
   }
 }
 

@@ -31,10 +31,16 @@ class Evaluator {
   // The same for several at a time, in their order.
   std::vector<Result<Prepared>> PrepareAll(const std::vector<Request>& requests) const;
 
-  // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict.
+  // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict. Where
+  // `prepared->lacking` is set afterwards, a call asked for an extension, and the evaluation says nothing yet:
+  // AddLacking(), and then once more.
   // `ahead`: what the next evaluations will probably need, as far as that is known: runners are started for them
   // meanwhile, and stopped while rounds are timed.
-  Result<Evaluation> Evaluate(Prepared prepared, const std::vector<RunnerNeeds>& ahead = {});
+  Result<Evaluation> Evaluate(Prepared* prepared, const std::vector<RunnerNeeds>& ahead);
+  // On any thread.
+  Status AddLacking(Prepared* prepared) const { return preparer_->AddLacking(prepared); }
+  // All of that on this thread.
+  Result<Evaluation> EvaluateToTheEnd(Prepared* prepared, const std::vector<RunnerNeeds>& ahead = {});
 
   // The verdict on a candidate under which this engine failed again and again, with this error, and under others not:
   // if the problem's reference runs here by itself, the candidate is the cause. Else the error.

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <utility>
+
 #include "base/clock.h"
 #include "base/json.h"
 #include "judge/static/candidate_check.h"
@@ -171,11 +173,11 @@ Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* pre
   return {};
 }
 
-Status Preparer::AddExtension(const ExtensionRequest& extension, Prepared* prepared) const {
+Status Preparer::AddLacking(Prepared* prepared) const {
   const int64_t start = NowNs();
   ++prepared->asked;
   prepared->first_call.clear();  // it is another now
-  KB_RETURN_IF_ERROR(BuildExtension(extension, prepared));
+  KB_RETURN_IF_ERROR(BuildExtension(*std::exchange(prepared->lacking, std::nullopt), prepared));
   prepared->us += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }

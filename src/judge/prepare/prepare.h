@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -33,12 +34,14 @@ struct Prepared {
   std::vector<std::tuple<std::string, std::string, std::filesystem::path>> extensions;  // key, name, file
   // Extensions that the compiler refused: key, and its errors. Asking for one raises in the candidate, as in PyTorch.
   std::vector<std::pair<std::string, std::string>> refused;
-  std::filesystem::path first_call;  // what the module compiled at its first call; empty: nothing
-  std::vector<CacheHold> holds;      // of all these files
-  std::string compiler;              // what built it; empty: nothing was built
-  CompileLimits limits;              // what is left of them
-  int asked = 0;                     // extensions that its calls asked for
-  double us = 0;                     // that building took, or finding it in the cache
+  std::filesystem::path first_call;         // what the module compiled at its first call; empty: nothing
+  std::vector<CacheHold> holds;             // of all these files
+  std::string compiler;                     // what built it; empty: nothing was built
+  CompileLimits limits;                     // what is left of them
+  int asked = 0;                            // extensions that its calls asked for
+  std::optional<ExtensionRequest> lacking;  // the last of these, as long as it is not built
+  double spent_s = 0;                       // of `evaluation_timeout_s`, until it asked
+  double us = 0;                            // that building took, or finding it in the cache
 };
 
 class Preparer {
@@ -51,10 +54,10 @@ class Preparer {
 
   // On any thread. An error is one of the engine or of the request, and no verdict on the candidate.
   Result<Prepared> Prepare(const Request& request) const;
-  // One more extension, which a call of the candidate asked for.
-  Status AddExtension(const ExtensionRequest& extension, Prepared* prepared) const;
-  // The last build: what a module compiles at its first call (Triton, torch.compile). It needs the problem's form, so
-  // it waits until the device has loaded the problem. Does nothing for candidates that compile nothing then.
+  // Builds the extension that a call of the candidate lacked, on any thread.
+  Status AddLacking(Prepared* prepared) const;
+  // The last build: what a module compiles at its first call (Triton, torch.compile). That call is made on the device,
+  // so it waits for its turn there and for the problem. Does nothing for candidates that compile nothing then.
   Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
 
   const Builder& builder() const { return builder_; }
