@@ -11,8 +11,22 @@ TEST_F(RunTest, ModulesAndNativesGetTheirVerdicts) {
   const std::string wrong = std::string(kReluModule) + "\n\nclass ModelNew(ModelNew):\n    def forward(self, x):\n" +
                             "        return super().forward(x) + 1\n";
   const std::string crashes = std::string("import os\n") + kReluModule + "\nos.kill(os.getpid(), 11)\n";
-  const std::pair<const char*, std::string> files[] = {
-      {"right.py", kReluModule}, {"wrong.py", wrong}, {"crashes.py", crashes}, {"right.cpp", kReluNative}};
+  const std::string asks = R"(import torch
+from torch.utils.cpp_extension import load_inline
+
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        try:
+            return load_inline("asked", "int relu() { return no_such_thing; }", functions=["relu"], no_implicit_headers=True).relu(x)
+        except RuntimeError:
+            return torch.relu(x)
+)";
+  const std::pair<const char*, std::string> files[] = {{"asks.py", asks},
+                                                       {"right.py", kReluModule},
+                                                       {"wrong.py", wrong},
+                                                       {"crashes.py", crashes},
+                                                       {"right.cpp", kReluNative}};
   const std::string relu = Write("relu.py", kReluProblem);
   std::string manifest;
   int sample = 0;
@@ -23,11 +37,15 @@ TEST_F(RunTest, ModulesAndNativesGetTheirVerdicts) {
   Write("run/manifest.jsonl", manifest);
   const Ended ended = Run({"run", (root() / "run").string(), "--protocol", "quick", "--measure", "false", "--json"});
   EXPECT_EQ(ended.code, 0) << ended;
+  ASSERT_EQ(ended.Lines().size(), 5u);
+  EXPECT_THAT(ended.Lines().back().at("candidate").value("path", ""), testing::EndsWith("asks.py"))
+      << "the device judges others while what a call asked for is built";
+  EXPECT_EQ(ended.Of("asks.py").value("verdict", ""), "correct");
   EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");
   EXPECT_EQ(ended.Of("wrong.py").value("verdict", ""), "incorrect");
   EXPECT_EQ(ended.Of("crashes.py").value("verdict", ""), "crashed");
   EXPECT_EQ(ended.Of("right.cpp").value("verdict", ""), "correct");
-  EXPECT_EQ(StoredEvaluations(), 4);
+  EXPECT_EQ(StoredEvaluations(), 5);
   ExpectNoProcessLeft();
 }
 
