@@ -69,6 +69,9 @@ int Profile(const ProfileFlags& flags) {
   options.progress = [&](const std::string& line) { progress.Say(line); };
   const auto evaluator = Evaluator::Create(options);
   if (!evaluator) return progress.Clear(), Report(evaluator.error());
+  if (const Status ready = (*evaluator)->MakeReady(*request); !ready) {
+    return progress.Clear(), Report(ready.error());
+  }
   auto prepared = (*evaluator)->Prepare(*request);
   if (!prepared) return progress.Clear(), Report(prepared.error());
   const auto evaluated = (*evaluator)->EvaluateToTheEnd(&*prepared);
@@ -77,7 +80,7 @@ int Profile(const ProfileFlags& flags) {
   json kernels =
       KernelProfile(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
   if (kernels.is_object() && !flags.no_counters) {
-    const auto counters = (*evaluator)->ReadCounters(*request, kernels.at("kernels"));
+    const auto counters = (*evaluator)->ReadCounters(*prepared, kernels.at("kernels"));
     if (!counters && counters.error().code == ErrorCode::kInterrupted) {
       return progress.Clear(), Report(counters.error());
     }

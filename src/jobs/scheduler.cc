@@ -125,8 +125,9 @@ bool Scheduler::Refill(Device* device) {
       End({task->id, device->name, 1, tl::make_unexpected(candidate.error())});
       continue;
     }
-    Begun begun{std::move(*task), {}, {}, {}};
+    Begun begun{std::move(*task), {}, {}, {}, 0};
     begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
+    (void)device->evaluator->MakeReady(begun.request);  // what fails Prepare() tells
     begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
     begun.ticket =
         pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator, request = begun.request,
@@ -155,14 +156,15 @@ void Scheduler::Judge(Device* device, Begun begun) {
     if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(later.request));
   }
   TaskEnd end{begun.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
+  Result<Prepared>& prepared = *begun.prepared;
   const int64_t start = NowNs();
-  while (end.attempts < options_.attempts && !Ending()) {
-    ++end.attempts;
-    Result<Prepared>& prepared = *begun.prepared;
-    if (end.attempts > 1) prepared = device->evaluator->Prepare(begun.request);
+  while (begun.failures < options_.attempts && !Ending()) {
+    if (!prepared && begun.failures > 0) prepared = PrepareHere(device, begun.request);
     end.evaluation = prepared ? device->evaluator->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
     if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
+    ++begun.failures;
   }
+  end.attempts = std::min(begun.failures + 1, options_.attempts);
   if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
   Span span{device->name, begun.task.problem.name, start, NowNs(), 0};
   if (end.evaluation) {
@@ -173,15 +175,20 @@ void Scheduler::Judge(Device* device, Begun begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  if (end.evaluation && (*begun.prepared)->lacking) return GiveBack(device, std::move(begun));
+  if (end.evaluation && prepared->lacking) return GiveBack(device, std::move(begun));
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
   device->judged |= end.evaluation.has_value();
-  if (failed) {
+  if (failed && prepared) {
     device->failed.emplace_back(begun.request, std::move(end));
   } else {
     End(std::move(end));
   }
   if (device->judged) EndFailed(device);
+}
+
+Result<Prepared> Scheduler::PrepareHere(Device* device, const Request& request) {
+  KB_RETURN_IF_ERROR(device->evaluator->MakeReady(request));
+  return device->evaluator->Prepare(request);
 }
 
 // A call asked for an extension: the device is free while that is built.

@@ -65,6 +65,7 @@ class Scheduler {
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     BuildPool::TicketPtr ticket;
+    int failures = 0;  // of the engine
   };
   struct Device {
     int index = 0;
@@ -81,6 +82,7 @@ class Scheduler {
   bool Refill(Device* device);
   std::optional<Begun> TakeReady(Device* device);
   void Judge(Device* device, Begun begun);
+  static Result<Prepared> PrepareHere(Device* device, const Request& request);
   void GiveBack(Device* device, Begun begun);
   // One under which an engine failed again and again that judges others is itself the cause.
   void EndFailed(Device* device);

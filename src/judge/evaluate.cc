@@ -48,6 +48,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
 
 std::vector<Result<Prepared>> Evaluator::PrepareAll(const std::vector<Request>& requests) const {
   std::vector<Result<Prepared>> prepared(requests.size(), Fail(ErrorCode::kInterrupted, "interrupted"));
+  for (const Request& request : requests) (void)MakeReady(request);  // what fails is told by the one that needs it
   std::atomic<size_t> next = 0, done = 0;
   const auto work = [&] {
     for (size_t at = next++; at < requests.size() && !Interrupted(); at = next++) {
@@ -60,6 +61,11 @@ std::vector<Result<Prepared>> Evaluator::PrepareAll(const std::vector<Request>& 
   for (size_t i = 1; i < most; ++i) workers.emplace_back(work);
   work();
   for (std::thread& worker : workers) worker.join();
+  for (size_t i = 0; i < requests.size(); ++i) {
+    if (prepared[i] || prepared[i].error().code != ErrorCode::kEngine) continue;
+    const Status ready = MakeReady(requests[i]);
+    prepared[i] = ready ? Prepare(requests[i]) : tl::make_unexpected(ready.error());
+  }
   return prepared;
 }
 
@@ -101,14 +107,15 @@ Result<Evaluation> Evaluator::EvaluateToTheEnd(Prepared* prepared, const std::ve
 Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector<RunnerNeeds>& ahead,
                                            Attempts* attempts) {
   const Request& request = prepared->request;
-  const Status ready = services_.Ensure(request.module() || services_.WantsReference(request.protocol));
-  if (!ready) {
-    NoteFailure(false, attempts);
-    return tl::make_unexpected(ready.error());
-  }
-  Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
-  auto evaluation = trial.Run();
-  if (!evaluation) NoteFailure(trial.loaded(), attempts);
+  bool loaded = false;
+  auto evaluation = [&]() -> Result<Evaluation> {
+    KB_RETURN_IF_ERROR(services_.Ensure(request.module() || services_.WantsReference(request.protocol)));
+    Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
+    auto ended = trial.Run();
+    loaded = trial.loaded();
+    return ended;
+  }();
+  if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
   return evaluation;
 }
 

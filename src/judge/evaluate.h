@@ -26,9 +26,11 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;  // owns processes
   Evaluator& operator=(const Evaluator&) = delete;
 
+  // As Preparer's.
+  Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
   // On any thread, beside Evaluate(): holds no device.
   Result<Prepared> Prepare(const Request& request) const { return preparer_->Prepare(request); }
-  // The same for several at a time, in their order.
+  // Both for several at a time, in their order; a failure of the engine's is tried once more.
   std::vector<Result<Prepared>> PrepareAll(const std::vector<Request>& requests) const;
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict. Where
@@ -61,7 +63,7 @@ class Evaluator {
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
   // What the GPU's counters tell of the candidate's `kernels` (rows of a profile) in another call, by Nsight Compute:
   // {"kernels": as in profile/counters.h, "why": there are none; or ""}. The candidate should have been judged.
-  Result<nlohmann::json> ReadCounters(const Request& request, const nlohmann::json& kernels);
+  Result<nlohmann::json> ReadCounters(const Prepared& prepared, const nlohmann::json& kernels);
   // The device as results tell of it (device_info); the device process is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
 
@@ -88,7 +90,7 @@ class Evaluator {
   Result<Evaluation> RejectByText(const Prepared& prepared);
   Status CanTime(const Protocol& protocol) const;
   // What a tool is to run; or the candidate that could not be built.
-  Result<std::optional<Prepared>> FillIn(const Request& request, ToolRun* run);
+  Result<std::optional<Prepared>> FillIn(Prepared built, ToolRun* run);
 
   const Setup setup_;
   Services services_;

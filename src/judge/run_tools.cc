@@ -62,9 +62,9 @@ std::chrono::milliseconds Patience(const Protocol& protocol) {
 
 }  // namespace
 
-Result<std::optional<Prepared>> Evaluator::FillIn(const Request& request, ToolRun* run) {
+Result<std::optional<Prepared>> Evaluator::FillIn(Prepared built, ToolRun* run) {
+  const Request& request = built.request;
   StepTimes times;
-  KB_ASSIGN_OR_RETURN(Prepared built, Prepare(request));
   if (!built.failure.empty()) return std::optional(std::move(built));
   KB_RETURN_IF_ERROR(services_.Ensure(request.module()));
   KB_ASSIGN_OR_RETURN(const ops::Problem problem,
@@ -102,7 +102,12 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
               {"output", ""}};
   if (!request.candidate.rejection.empty()) return out;
   ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool)};
-  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
+  Request unchecked = request;  // what its text shows is no matter here
+  unchecked.protocol.static_check = false;
+  KB_RETURN_IF_ERROR(MakeReady(unchecked));
+  KB_ASSIGN_OR_RETURN(Prepared built, Prepare(unchecked));
+  if (!built.refused.empty()) built.failure = "the compiler refused it";
+  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(std::move(built), &run));
   if (unbuilt) {
     out["reason"] = unbuilt->failure;
     out["output"] = End(unbuilt->log);
@@ -115,7 +120,8 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
   return out;
 }
 
-Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels) {
+Result<json> Evaluator::ReadCounters(const Prepared& prepared, const json& kernels) {
+  const Request& request = prepared.request;
   const auto nothing = [](const std::string& why) { return json{{"kernels", json::array()}, {"why", why}}; };
   const auto profiler = FindProfiler();
   if (!profiler) return nothing(profiler.error().message);
@@ -124,7 +130,7 @@ Result<json> Evaluator::ReadCounters(const Request& request, const json& kernels
   const std::vector<std::string> functions = FunctionsOf(kernels);
   if (functions.empty()) return nothing("no kernel of note has a name to ask for");
   ToolRun run{.tool = *profiler, .options = CounterOptions(functions), .profiled = true};
-  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(request, &run));
+  KB_ASSIGN_OR_RETURN(const auto unbuilt, FillIn(prepared, &run));
   if (unbuilt) return nothing("it could not be built again");
   setup_.Say(fmt::format("{}: counters", request.candidate.path.filename().string()));
   KB_ASSIGN_OR_RETURN(const Completed completed, RunUnderTool(setup_.installation, setup_.sandbox, services_.python(),

@@ -35,8 +35,20 @@ Result<Builder> Builder::Create(const Installation& installation, const Sandbox*
   return Builder(installation, sandbox, std::move(cache), std::move(compiler), std::move(header));
 }
 
+std::shared_ptr<std::mutex> Builder::InFlight::Of(const std::string& key) {
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<std::mutex>& known = keys[key];
+  std::shared_ptr<std::mutex> one = known.lock();
+  if (!one) known = one = std::make_shared<std::mutex>();
+  std::erase_if(keys, [](const auto& each) { return each.second.expired(); });
+  return one;
+}
+
 Result<BuildResult> Builder::CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,
                                            Keep keep) const {
+  if (auto found = cache_.Find(key)) return *found;
+  const std::shared_ptr<std::mutex> mine = in_flight_->Of(key);
+  const std::lock_guard one_at_a_time(*mine);
   if (auto found = cache_.Find(key)) return *found;
   KB_ASSIGN_OR_RETURN(Compiled compiled, Compile(*sandbox_, job));
   if (compiled.killed) {  // may have been no fault of the source: once more, and never kept

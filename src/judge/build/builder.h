@@ -3,6 +3,9 @@
 #define JUDGE_BUILD_BUILDER_H_
 
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -114,11 +117,19 @@ class Builder {
                                                       const TorchBuildFacts& torch, const CompileLimits& limits,
                                                       const std::filesystem::path& lean, bool make) const;
 
+  // Compilations of this engine by key: equal ones one after the other, so that the later find what the first made.
+  struct InFlight {
+    std::mutex mutex;
+    std::map<std::string, std::weak_ptr<std::mutex>> keys;
+    std::shared_ptr<std::mutex> Of(const std::string& key);
+  };
+
   Installation installation_;
   const Sandbox* sandbox_;
   BuildCache cache_;
   CompilerIdentity compiler_;
   std::string header_;  // contents of kernel.h: part of every native key
+  std::shared_ptr<InFlight> in_flight_ = std::make_shared<InFlight>();
 };
 
 }  // namespace kb

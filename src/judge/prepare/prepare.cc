@@ -68,6 +68,14 @@ Result<std::unique_ptr<Preparer>> Preparer::Create(const Setup* setup, Services*
   return std::unique_ptr<Preparer>(new Preparer(setup, services, std::move(builder)));
 }
 
+Status Preparer::MakeReady(const Request& request) const {
+  const Candidate& candidate = request.candidate;
+  if (request.module() ? UsesExtensions(candidate) : candidate.path.extension() == ".cu") {
+    return services_->Ensure(request.module());
+  }
+  return {};
+}
+
 Result<Prepared> Preparer::Prepare(const Request& request) const {
   Prepared prepared{.request = request, .rejection = request.candidate.rejection};
   if (prepared.rejection.empty()) CheckText(&prepared);
@@ -96,7 +104,7 @@ void Preparer::CheckText(Prepared* prepared) const {
 BuildResult Preparer::Add(BuildResult result, Prepared* prepared) const {
   std::atomic<int64_t>& left_ms = *prepared->limits.left_ms;
   if (result.cached) left_ms -= static_cast<int64_t>(result.seconds * 1e3);
-  result.timed_out |= result.ok && left_ms < 0;
+  result.timed_out |= left_ms < 0;
   result.ok &= !result.timed_out;
   prepared->failure = WhyNotBuilt(result, prepared->request.protocol);
   prepared->log += result.log;
@@ -133,15 +141,18 @@ Status Preparer::BuildNative(Prepared* prepared) const {
   return {};
 }
 
+// Without the GPU: others are timed there. What a module asks for only where there is one, its first call asks for.
 Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request& request) const {
   KB_ASSIGN_OR_RETURN(std::string problem, ReadFile(request.problem.path, 16 << 20));
-  const worker::Capture capture{.source = request.candidate.source,
-                                .problem = std::move(problem),
-                                .path = request.problem.path.string(),
-                                .size = request.size,
-                                .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb))};
+  const worker::Capture capture{
+      .source = request.candidate.source,
+      .problem = std::move(problem),
+      .path = request.problem.path.string(),
+      .size = request.size,
+      .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb), false)};
   const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::shared_ptr<Zygote> zygote, services_->SharedZygote());
+  const std::lock_guard lock(capturing_);
   KB_ASSIGN_OR_RETURN(const std::string captured, zygote->Capture(capture, Seconds(timeout_s)));
   return ReadCapture(captured);
 }
@@ -177,6 +188,8 @@ Status Preparer::AddLacking(Prepared* prepared) const {
   const int64_t start = NowNs();
   ++prepared->asked;
   prepared->first_call.clear();  // it is another now
+  prepared->call_log.clear();
+  prepared->called = false;
   KB_RETURN_IF_ERROR(BuildExtension(*std::exchange(prepared->lacking, std::nullopt), prepared));
   prepared->us += static_cast<double>(NowNs() - start) / 1e3;
   return {};
@@ -184,14 +197,14 @@ Status Preparer::AddLacking(Prepared* prepared) const {
 
 Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) const {
   const Request& request = prepared->request;
-  if (!request.module() || !prepared->failure.empty() || !prepared->first_call.empty() ||
-      !CompilesWhenCalled(request.candidate))
+  if (!request.module() || !prepared->failure.empty() || prepared->called || !CompilesWhenCalled(request.candidate))
     return {};
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(problem, *prepared));
   prepared->first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
-  if (!result.ok) prepared->log += result.log;
-  if (!result.conclusive()) prepared->log += WhyNotBuilt(result, request.protocol) + "\n";
+  prepared->called = true;
+  if (!result.ok) prepared->call_log += result.log;
+  if (!result.conclusive()) prepared->call_log += WhyNotBuilt(result, request.protocol) + "\n";
   prepared->holds.push_back(result.hold);
   prepared->us += static_cast<double>(NowNs() - start) / 1e3;
   return {};

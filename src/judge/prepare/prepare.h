@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -42,6 +43,8 @@ struct Prepared {
   std::optional<ExtensionRequest> lacking;  // the last of these, as long as it is not built
   double spent_s = 0;                       // of `evaluation_timeout_s`, until it asked
   double us = 0;                            // that building took, or finding it in the cache
+  bool called = false;                      // AddFirstCall() did what it could
+  std::string call_log;                     // of that
 };
 
 class Preparer {
@@ -52,6 +55,8 @@ class Preparer {
   // Candidates that were prepared hold their entries of the cache until they are judged.
   ~Preparer() { builder_.cache().MakeRoomAgain(); }
 
+  // What Prepare() needs beside compilers is started. On the thread that judges, before each Prepare() that follows.
+  Status MakeReady(const Request& request) const;
   // On any thread. An error is one of the engine or of the request, and no verdict on the candidate.
   Result<Prepared> Prepare(const Request& request) const;
   // Builds the extension that a call of the candidate lacked, on any thread.
@@ -78,6 +83,7 @@ class Preparer {
   const Setup* setup_;
   Services* services_;
   Builder builder_;
+  mutable std::mutex capturing_;  // held while a module is captured, which may take all the memory of a candidate
 };
 
 }  // namespace kb

@@ -35,7 +35,8 @@ Finding OfReport(const Ending& ending) {
     case ReportStatus::kWrongForm:
       finding.verdict = Verdict::kWrongForm;
       break;
-    case ReportStatus::kLacksExtension:  // a runner of ours asks before it answers, and then it is built (WhyAgain())
+    case ReportStatus::kLacksExtension:  // a runner of ours asks before it answers, and then it is built
+                                         // (Evaluator::Evaluate())
       return {Verdict::kTampered, "forged or out of turn: it asked for an extension when none could be asked for"};
   }
   finding.reason = std::move(first);

@@ -185,8 +185,8 @@ std::vector<std::string> Sandbox::Barriers() const {
   return barriers;
 }
 
-Confinement Sandbox::ConfinementFor(uint64_t memory_bytes) const {
-  const bool namespaces = isolation_ == Isolation::kNamespaces;
+Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_gpu) const {
+  const bool namespaces = isolation_ == Isolation::kNamespaces, gpu = with_gpu && !devices_.empty();
   std::vector<std::string> readable, writable = {"/dev/null"};
   if (namespaces) {
     writable.insert(writable.end(), {"/tmp", "/dev/shm"});
@@ -194,17 +194,19 @@ Confinement Sandbox::ConfinementFor(uint64_t memory_bytes) const {
     readable = {"/proc", kCpuFacts, "/dev/urandom", "/dev/random", "/dev/zero"};
     readable.insert(readable.end(), std::begin(kSystem), std::end(kSystem));
     readable.insert(readable.end(), std::begin(kEtc), std::end(kEtc));
-    if (!devices_.empty()) readable.emplace_back("/sys");
+    if (gpu) readable.emplace_back("/sys");
   }
-  writable.insert(writable.end(), devices_.begin(), devices_.end());
-  if (!devices_.empty()) writable.emplace_back(kGpuWrites);
+  if (gpu) {
+    writable.insert(writable.end(), devices_.begin(), devices_.end());
+    writable.emplace_back(kGpuWrites);
+  }
   return {.memory_bytes = memory_bytes,
           .file_bytes = uint64_t{64} << 20,
           .tmp_bytes = uint64_t{256} << 20,
           .readable = std::move(readable),
           .writable = std::move(writable),
           .without = missing_,
-          .gpu = !devices_.empty(),
+          .gpu = gpu,
           .namespaces = namespaces};
 }
 

@@ -57,7 +57,7 @@ class Sandbox {
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
   // What a process that will hold a candidate's code gives up.
-  Confinement ConfinementFor(uint64_t memory_bytes) const;
+  Confinement ConfinementFor(uint64_t memory_bytes, bool with_gpu = true) const;
   // An error if candidates, which run as another user where the engine is root's, cannot read what is at `paths`.
   Status CheckReadable(const std::vector<std::filesystem::path>& paths) const;
   // Without namespaces, where /tmp is everybody's: makes a directory of its own for one process and adds that and

@@ -64,18 +64,14 @@ Status Services::Ensure(bool needs_zygote) {
 }
 
 Result<ops::DeviceFacts> Services::Facts() {
-  {
-    const std::lock_guard lock(starting_);
-    if (facts_) return *facts_;
-  }
-  KB_RETURN_IF_ERROR(Ensure(false));
   const std::lock_guard lock(starting_);
+  if (!facts_) return Fail(ErrorCode::kEngine, "the device process has not started");
   return *facts_;
 }
 
 Result<std::shared_ptr<Zygote>> Services::SharedZygote() {
   const std::lock_guard lock(starting_);
-  if (!zygote_) KB_RETURN_IF_ERROR(StartZygote());
+  if (!zygote_) return Fail(ErrorCode::kEngine, "the zygote of module runners has not started");
   return zygote_;
 }
 

@@ -23,7 +23,8 @@ namespace kb {
 // What an operation of the device process may take where the protocol does not say.
 inline constexpr std::chrono::seconds kStepTime(60);
 
-// One thread judges and uses all of it; any thread may call Facts() and SharedZygote().
+// One thread judges and uses all of it: processes die with the thread that started them. Any thread may call Facts()
+// and SharedZygote().
 class Services {
  public:
   explicit Services(const Setup* setup) : setup_(setup) {}
@@ -32,9 +33,9 @@ class Services {
 
   // Starts what does not run, and waits for the device process: for modules the zygote, too.
   Status Ensure(bool needs_zygote);
-  // What the device process says of itself; it is started if it never was.
+  // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
-  // The zygote, which is started if there never was one.
+  // The zygote, once Ensure() was called for it.
   Result<std::shared_ptr<Zygote>> SharedZygote();
 
   // After Ensure().
@@ -124,7 +125,7 @@ class Services {
   Status AwaitRunner(WaitingRunner* waiting);
 
   const Setup* setup_;
-  std::mutex starting_;  // held while processes are started; only the thread that judges replaces one that ended
+  std::mutex starting_;  // held while processes are started: what other threads read changes then alone
   std::optional<PythonIdentity> python_;
   std::optional<DeviceProcess> device_;
   std::optional<ops::DeviceFacts> facts_;

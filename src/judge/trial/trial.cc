@@ -96,6 +96,7 @@ Trial::Trial(Services* services, const Preparer& preparer, Prepared* prepared, c
       attempt_(attempt),
       ahead_(ahead),
       start_ns_(NowNs()),
+      before_us_(prepared->us),
       evaluation_(BeginEvaluation(setup_, request_)),
       rounds_(&services->device(), request_.protocol, &evaluation_.engine_us, attempt.spent_s),
       measurer_(services, &rounds_, &evaluation_) {
@@ -154,7 +155,8 @@ Status Trial::Build() {
   times()["build"] += prepared_->us;
   evaluation_.device_info["compiler"] =
       prepared_->compiler.empty() ? preparer_.builder().compiler().version : prepared_->compiler;
-  if (!prepared_->log.empty()) evaluation_.evidence["compiler_output"] = Bounded(prepared_->log);
+  const std::string log = prepared_->log + prepared_->call_log;
+  if (!log.empty()) evaluation_.evidence["compiler_output"] = Bounded(log);
   return {};
 }
 
@@ -292,7 +294,7 @@ Evaluation Trial::Conclude() {
   KeepForOthers();
   if (!runner_->Output().empty()) evaluation_.evidence["output"] = runner_->Output();
   services_->Bury(std::move(runner_));
-  times()["other"] += std::max(0.0, Since(start_ns_) + prepared_->us - Total(times()));
+  times()["other"] += std::max(0.0, Since(start_ns_) + before_us_ - Total(times()));
   return std::move(evaluation_);
 }
 

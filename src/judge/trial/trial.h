@@ -91,6 +91,7 @@ class Trial {
   const Attempt attempt_;
   const std::vector<RunnerNeeds>& ahead_;
   const int64_t start_ns_;
+  const double before_us_;  // that preparing took
   Evaluation evaluation_;
   ops::Problem problem_;
   bool own_process_ = false;  // the reference has one
