@@ -51,7 +51,7 @@ Result<BuildResult> Builder::CompileCached(const std::string& key, const Compile
   const std::lock_guard one_at_a_time(*mine);
   if (auto found = cache_.Find(key)) return *found;
   KB_ASSIGN_OR_RETURN(Compiled compiled, Compile(*sandbox_, job));
-  if (compiled.killed) {  // may have been no fault of the source: once more, and never kept
+  for (int again = 0; compiled.killed && again < 3; ++again) {  // may be no fault of the source; never kept
     KB_ASSIGN_OR_RETURN(compiled, Compile(*sandbox_, job));
   }
   BuildResult result;

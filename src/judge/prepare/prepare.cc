@@ -121,7 +121,7 @@ std::string Preparer::WhyNotBuilt(const BuildResult& result, const Protocol& pro
     return fmt::format("the build ran out of the {} GB of memory that it may have; --build-memory-gb allows more",
                        setup_->options.build_memory_gb);
   }
-  if (result.killed) return "a signal ended the compiler twice; evidence.compiler_output holds what it said";
+  if (result.killed) return "a signal ended the compiler each time; evidence.compiler_output holds what it said";
   return "the compiler refused it; evidence.compiler_output holds what it said";
 }
 

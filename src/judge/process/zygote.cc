@@ -40,7 +40,10 @@ Status Zygote::AwaitReady() {
   if (state_->ready) return {};
   const auto ready = channel_.Receive(std::chrono::seconds(120));
   if (!ready && ready.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
-  if (!ready) return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+  if (!ready) {
+    state_->gone = true;  // its sandbox may end later
+    return Fail(ErrorCode::kEngine, "the zygote of module runners did not start");
+  }
   state_->ready = true;
   return {};
 }
