@@ -98,7 +98,7 @@ class Scheduler {
   size_t open_ = 0;  // submitted and not ended
   bool stopping_ = false;
   std::mutex telling_;  // held while the caller's functions are called
-  BuildPool pool_;
+  BuildPool pool_;      // the last, so it ends first: it tells of builds through the others
 };
 
 }  // namespace kb
