@@ -2,7 +2,6 @@
 
 #include <signal.h>
 
-#include <atomic>
 #include <initializer_list>
 
 namespace kb {
@@ -10,6 +9,8 @@ namespace {
 
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may set it
+
+thread_local const std::atomic<bool>* own = nullptr;
 
 void OnSignal(int) { interrupted = true; }
 
@@ -25,6 +26,10 @@ void InstallInterruptHandlers() {
 
 void Interrupt() { interrupted = true; }
 
-bool Interrupted() { return interrupted; }
+bool Interrupted() { return interrupted || (own && *own); }
+
+WorksUnder::WorksUnder(const std::atomic<bool>& flag) : before_(own) { own = &flag; }
+
+WorksUnder::~WorksUnder() { own = before_; }
 
 }  // namespace kb

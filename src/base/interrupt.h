@@ -3,6 +3,7 @@
 #ifndef BASE_INTERRUPT_H_
 #define BASE_INTERRUPT_H_
 
+#include <atomic>
 #include <chrono>
 
 namespace kb {
@@ -11,7 +12,20 @@ namespace kb {
 void InstallInterruptHandlers();
 // Sets the flag as they do.
 void Interrupt();
+// That flag, or the one that this thread works under.
 bool Interrupted();
+
+// While it lives, this thread works under `flag`, too: one of several jobs of a process can be interrupted by itself.
+class WorksUnder {
+ public:
+  explicit WorksUnder(const std::atomic<bool>& flag);
+  WorksUnder(const WorksUnder&) = delete;  // puts back what was before it
+  WorksUnder& operator=(const WorksUnder&) = delete;
+  ~WorksUnder();
+
+ private:
+  const std::atomic<bool>* const before_;
+};
 
 // Longest sleep of a wait before it looks at the flag again.
 inline constexpr std::chrono::milliseconds kInterruptSlice{200};

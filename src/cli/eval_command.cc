@@ -1,15 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
-#include "base/clock.h"
-#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/sanitize.h"
 #include "cli/selection_flags.h"
-#include "judge/evaluate.h"
+#include "jobs/job_loop.h"
 #include "judge/sanitize/sanitizer_output.h"
 #include "report/terminal.h"
 #include "store/store.h"
@@ -40,14 +39,6 @@ Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
   return requests;
 }
 
-std::vector<RunnerNeeds> NeedsAhead(const std::vector<Request>& requests, size_t first, const std::string& device) {
-  std::vector<RunnerNeeds> needs;
-  for (size_t i = first; i < std::min(requests.size(), first + RunnersAhead(device)); ++i) {
-    needs.push_back(NeedsOf(requests[i]));
-  }
-  return needs;
-}
-
 void Print(const json& evaluation, const EvalFlags& flags) {
   if (flags.json) {
     fmt::print("{}", JsonLine(evaluation));
@@ -57,8 +48,107 @@ void Print(const json& evaluation, const EvalFlags& flags) {
   std::fflush(stdout);
 }
 
+// What became of the candidates: printed in the order in which they were given, whichever was judged first.
+class Results {
+ public:
+  Results(const EvalFlags& flags, const std::vector<Request>& requests, Store* store, Progress* progress)
+      : flags_(flags), requests_(requests), store_(store), progress_(progress), ends_(requests.size()) {}
+
+  void Add(size_t at, const Result<json>& end) {
+    progress_->Done();
+    ends_[at] = end;
+    while (printed_ < ends_.size() && ends_[printed_]) Print(printed_++);
+  }
+  // Those, too, before which one is missing. The exit code.
+  int Finish(const Status& judged) {
+    for (size_t i = printed_; i < ends_.size(); ++i) {
+      if (ends_[i]) Print(i);
+    }
+    progress_->Clear();
+    if (!flags_.json && finished_.size() > 1) {
+      fmt::print("{}\n{}", TerminalTable(finished_, {.colour = WantsColour()}), ScoreSummary(finished_));
+    }
+    return judged ? exit_code_ : std::max<int>(exit_code_, Report(judged.error()));
+  }
+
+ private:
+  void Print(size_t at) {
+    progress_->Clear();
+    if (*ends_[at]) {
+      PrintEvaluation(**ends_[at]);
+    } else {
+      PrintError(at, ends_[at]->error());
+    }
+  }
+  void PrintError(size_t at, const Error& error) {
+    if (error.code == ErrorCode::kInterrupted) return;
+    const bool of_all = requests_.size() == 1 || error.code == ErrorCode::kUsage;  // they share the problem
+    if (of_all && told_all_) return;
+    told_all_ |= of_all;
+    const std::string prefix = requests_.size() > 1 ? requests_[at].candidate.path.string() + ": " : "";
+    exit_code_ = std::max<int>(exit_code_, Report({error.code, prefix + error.message}));
+  }
+  void PrintEvaluation(const json& evaluation) {
+    if (store_) {
+      if (const Status added = store_->Add(evaluation); !added) {
+        exit_code_ = std::max<int>(exit_code_, Report(added.error()));
+      }
+    }
+    if (evaluation.at("verdict") != VerdictName(Verdict::kCorrect)) {
+      exit_code_ = std::max<int>(exit_code_, kNotAllCorrect);
+    }
+    kb::cli::Print(evaluation, flags_);
+    finished_.push_back(evaluation);
+  }
+
+  const EvalFlags& flags_;
+  const std::vector<Request>& requests_;
+  Store* const store_;
+  Progress* const progress_;
+  std::vector<std::optional<Result<json>>> ends_;
+  size_t printed_ = 0;
+  std::vector<json> finished_;
+  int exit_code_ = kAllCorrect;
+  bool told_all_ = false;
+};
+
+// A run of these candidates, of which no job is kept.
+Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Progress* progress, Results* results) {
+  EvaluatorOptions evaluator = OptionsOf(*flags.judge);
+  evaluator.progress = [&](const std::string& line) { progress->Say(line); };
+  const auto queue = QueueInMemory();
+  JobLoopOptions options;
+  options.make_judge = EvaluatorJudges(evaluator);
+  options.devices = {flags.judge->device};
+  options.compilations = flags.judge->jobs;
+  options.queue = queue.get();
+  options.judging = [&](const Job& job) {
+    const Request& request = requests[static_cast<size_t>(job.sample)];
+    progress->Say(fmt::format("judging {}", request.candidate.path.filename().string()));
+  };
+  options.tell = [&](const JobEnd& end) -> Status {
+    results->Add(static_cast<size_t>(end.job.sample), end.evaluation);
+    return {};
+  };
+  KB_ASSIGN_OR_RETURN(const auto loop, JobLoop::Create(std::move(options)));
+  for (size_t i = 0; i < requests.size(); ++i) {
+    const Request& request = requests[i];
+    Job wanted;
+    wanted.sample = static_cast<int>(i);
+    wanted.size = request.size;
+    KB_ASSIGN_OR_RETURN(const Job job, queue->Add(wanted));
+    Task task;
+    task.problem = request.problem;
+    task.protocol = std::make_shared<const Protocol>(request.protocol);
+    task.read = [&request]() -> Result<Candidate> { return request.candidate; };
+    loop->Submit(job, std::move(task));
+  }
+  loop->Drain();
+  return loop->Stop();
+}
+
 int Eval(const EvalFlags& flags) {
-  auto requests = MakeRequests(flags);
+  const auto requests = MakeRequests(flags);
   if (!requests) return Report(requests.error());
   if (!flags.sanitize.empty()) {
     return SanitizeAll(*requests, OptionsOf(*flags.judge), flags.sanitize, flags.json, flags.quiet);
@@ -70,49 +160,8 @@ int Eval(const EvalFlags& flags) {
     store.emplace(std::move(*opened));
   }
   Progress progress(flags.quiet || flags.json, requests->size());
-  EvaluatorOptions options = OptionsOf(*flags.judge);
-  options.progress = [&](const std::string& line) { progress.Say(line); };
-  auto evaluator = Evaluator::Create(options);
-  if (!evaluator) return progress.Clear(), Report(evaluator.error());
-  std::vector<Result<Prepared>> prepared = (*evaluator)->PrepareAll(*requests);
-
-  std::vector<json> finished;
-  int exit_code = kAllCorrect;
-  for (size_t i = 0; i < requests->size(); ++i) {
-    const Request& request = (*requests)[i];
-    progress.Say(fmt::format("judging {}", request.candidate.path.filename().string()));
-    const auto evaluation =
-        prepared[i] ? (*evaluator)->EvaluateToTheEnd(&*prepared[i], NeedsAhead(*requests, i + 1, options.device))
-                    : tl::make_unexpected(prepared[i].error());
-    prepared[i] = Fail(ErrorCode::kInterrupted, "judged");  // what it holds of the cache is free
-    progress.Done();
-    if (!evaluation) {
-      progress.Clear();
-      const Error& error = evaluation.error();
-      const bool one_of_many = requests->size() > 1 && error.code != ErrorCode::kInterrupted;
-      exit_code = std::max<int>(
-          exit_code,
-          Report(one_of_many ? Error{error.code, request.candidate.path.string() + ": " + error.message} : error));
-      if (error.code == ErrorCode::kUsage || error.code == ErrorCode::kInterrupted)
-        break;  // the others share the problem
-      continue;
-    }
-    json result = evaluation->ToJson();
-    if (store) {
-      if (const Status added = store->Add(result); !added) {
-        progress.Clear();
-        exit_code = std::max<int>(exit_code, Report(added.error()));
-      }
-    }
-    if (evaluation->verdict != Verdict::kCorrect) exit_code = std::max<int>(exit_code, kNotAllCorrect);
-    progress.Clear();
-    Print(result, flags);
-    finished.push_back(std::move(result));
-  }
-  if (!flags.json && finished.size() > 1) {
-    fmt::print("{}\n{}", TerminalTable(finished, {.colour = WantsColour()}), ScoreSummary(finished));
-  }
-  return exit_code;
+  Results results(flags, *requests, store ? &*store : nullptr, &progress);
+  return results.Finish(JudgeAll(flags, *requests, &progress, &results));
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
-#include "cli/generate_judge.h"
-#include "cli/run_tasks.h"
+#include "jobs/devices.h"
+#include "jobs/session_judge.h"
 #include "judge/static/candidate_check.h"
 #include "prompt/extract.h"
 #include "prompt/hardware.h"
@@ -16,13 +16,6 @@ namespace kb::cli {
 namespace {
 
 using nlohmann::json;
-
-// "quick", or "quick, precision=fp16": two sets of rules are two evaluations.
-std::string RulesText(const JudgeFlags& flags) {
-  std::string rules = flags.protocol;
-  for (const auto& [key, value] : flags.keys) rules += fmt::format(", {}={}", key, value);
-  return rules;
-}
 
 Result<PriceTable> Prices(const Installation& installation) {
   const std::filesystem::path path = installation.models / "prices.toml";
@@ -176,7 +169,7 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   GeneratePlan plan;
   plan.run = flags.run;
   plan.backend = TakeBackend(&flags);
-  plan.rules = RulesText(*flags.judge);
+  plan.rules = RulesOf(*flags.judge);
   plan.size = flags.judge->size;
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));

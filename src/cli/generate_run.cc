@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "base/interrupt.h"
-#include "cli/generate_judge.h"
-#include "cli/run_tasks.h"
+#include "cli/told_jobs.h"
 #include "interop/run_directory.h"
+#include "jobs/session_judge.h"
 
 namespace kb::cli {
 namespace {
@@ -73,6 +73,28 @@ struct Ended {
   SessionCounts counts;
 };
 
+Result<std::unique_ptr<SessionJudge>> StartJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store* store,
+                                                 RunProgress* progress) {
+  SessionJudgeOptions wanted{.run = plan.run,
+                             .size = plan.size,
+                             .rules = plan.rules,
+                             .devices = plan.devices,
+                             .protocol = plan.protocol,
+                             .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
+                             .compilations = flags.judge->jobs};
+  for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
+  for (const PlannedProblem& problem : plan.problems) {
+    wanted.problems.push_back(problem.file);
+    wanted.problem_texts.push_back(ProblemTextHash(problem.file));
+  }
+  wanted.tell = [tell = TellJobs{plan.run, flags.json, flags.quiet, progress}](const JobEnd& end,
+                                                                               const SessionCandidate& candidate) {
+    tell(end, {{"turn", candidate.proposal.turn}});
+  };
+  wanted.span = [progress](const Span& span) { progress->Add(span); };
+  return SessionJudge::Create(std::move(wanted), store);
+}
+
 // The session and its judge, from start to end.
 Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* store, RunProgress* progress) {
   Ended ended;
@@ -80,16 +102,9 @@ Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
   options.say = [&](const std::string& line) {
     if (!flags.quiet) progress->Print(line + "\n");
   };
-  std::unique_ptr<GenerateJudge> judge;
+  std::unique_ptr<SessionJudge> judge;
   if (flags.judged) {
-    GenerateJudgeOptions wanted{plan.run, plan.size, plan.rules, plan.devices, plan.protocol, OptionsOf(*flags.judge),
-                                {},       {},        {},         flags.json,   flags.quiet};
-    for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
-    for (const PlannedProblem& problem : plan.problems) {
-      wanted.problems.push_back(problem.file);
-      wanted.problem_texts.push_back(ProblemTextHash(problem.file));
-    }
-    auto made = GenerateJudge::Create(std::move(wanted), store, progress);
+    auto made = StartJudge(plan, flags, store, progress);
     if (!made) return {tl::make_unexpected(made.error()), {}};
     judge = std::move(*made);
     options.verdict = [&](const SessionCandidate& candidate) { return judge->Verdict(candidate); };

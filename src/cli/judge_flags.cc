@@ -1,5 +1,7 @@
 #include "cli/judge_flags.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace kb::cli {
@@ -87,7 +89,6 @@ EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
   EvaluatorOptions options = OptionsOf(static_cast<const DeviceFlags&>(flags));
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   options.without = {flags.without.begin(), flags.without.end()};
-  options.jobs = flags.jobs;
   SetBuilds(flags.builds, &options);
   return options;
 }
@@ -95,6 +96,12 @@ EvaluatorOptions OptionsOf(const JudgeFlags& flags) {
 void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options) {
   options->build_memory_gb = flags.memory_gb;
   options->cache_gb = flags.cache_gb;
+}
+
+std::string RulesOf(const JudgeFlags& flags) {
+  std::string rules = flags.protocol;
+  for (const auto& [key, value] : flags.keys) rules += fmt::format(", {}={}", key, value);
+  return rules;
 }
 
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory) {

@@ -47,6 +47,8 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
 EvaluatorOptions OptionsOf(const DeviceFlags& flags);
 EvaluatorOptions OptionsOf(const JudgeFlags& flags);
 void SetBuilds(const BuildFlags& flags, EvaluatorOptions* options);
+// "quick", or "quick, precision=fp16": two sets of rules are two evaluations.
+std::string RulesOf(const JudgeFlags& flags);
 Result<Protocol> ProtocolOf(const JudgeFlags& flags, const std::filesystem::path& directory);
 
 }  // namespace kb::cli

@@ -1,19 +1,19 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <random>
 
-#include "base/file.h"
 #include "cli/commands.h"
+#include "cli/judge_flags.h"
 #include "cli/number_checks.h"
-#include "cli/run_tasks.h"
+#include "cli/run_progress.h"
 #include "cli/selection_flags.h"
+#include "jobs/devices.h"
+#include "jobs/job_loop.h"
+#include "jobs/rejudge.h"
 #include "report/text.h"
 #include "score/score.h"
-#include "store/store.h"
 
 namespace kb::cli {
 namespace {
@@ -27,120 +27,17 @@ struct RejudgeFlags {
   bool json = false, quiet = false;
 };
 
-// One evaluation of the run, and what judging its candidate again said.
-struct Pair {
-  json before;
-  std::string verdict;  // "" as long as there is none
-  std::optional<double> speedup, low, high;
-};
-
-// The value of a key as a flag would give it.
-std::string FlagText(const json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::vector<std::string> parts;
-  for (const json& part : value) parts.push_back(FlagText(part));
-  return fmt::format("{}", fmt::join(parts, ","));
-}
-
-// The rules that the evaluation was made under.
-Result<Protocol> RulesOf(const json& evaluation, const std::filesystem::path& directory) {
-  KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(directory, evaluation.at("protocol")));
-  for (const json& key : evaluation.at("protocol_changed")) {
-    KB_RETURN_IF_ERROR(protocol.Set(key, FlagText(evaluation.at("protocol_keys").at(key.get<std::string>()))));
-  }
-  protocol.ApplyPrecision();
-  KB_RETURN_IF_ERROR(protocol.Validate());
-  return protocol;
-}
-
-// A verdict about another text of the problem could not agree or differ.
-Status LeaveOutChanged(const RejudgeFlags& flags, ProblemFinder* finder, std::vector<ScoreRow>* rows) {
-  const size_t all = rows->size();
-  std::string first;
-  std::erase_if(*rows, [&](const ScoreRow& row) {
-    const Result<ProblemFile>& problem = finder->Find(row.problem);
-    if (!problem || row.problem_sha256.empty() || finder->TextHash(*problem) == row.problem_sha256) return false;
-    if (first.empty()) first = row.problem;
-    return true;
-  });
-  if (first.empty()) return {};
-  const std::string note = fmt::format(
-      "{} of {} evaluations of run {} are left out: their problem is another text now, such as {}; kernelbench run "
-      "judges them with it",
-      all - rows->size(), all, flags.run, first);
-  if (rows->empty()) return Fail(ErrorCode::kUsage, note);
-  if (!flags.quiet) fmt::print(stderr, "{}\n", CleanText(note));
-  return {};
-}
-
-// `count` of the run's evaluations on this kind of device, drawn at random.
-Result<std::vector<Pair>> Draw(const RejudgeFlags& flags, const std::string& device, const Store& store,
-                               ProblemFinder* finder) {
-  KB_ASSIGN_OR_RETURN(std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
-  std::erase_if(rows, [&](const ScoreRow& row) { return row.device != device; });
-  if (rows.empty()) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("the store {} holds no evaluation of run {} on {}", flags.store, flags.run, device));
-  }
-  KB_RETURN_IF_ERROR(LeaveOutChanged(flags, finder, &rows));
-  std::mt19937_64 random(flags.seed);
-  std::shuffle(rows.begin(), rows.end(), random);
-  if (rows.size() > static_cast<size_t>(flags.count)) rows.resize(static_cast<size_t>(flags.count));
-  std::vector<Pair> pairs;
-  for (const ScoreRow& row : rows) {
-    KB_ASSIGN_OR_RETURN(json evaluation, store.Get(row.id));
-    pairs.push_back({std::move(evaluation), "", {}, {}, {}});
-  }
-  return pairs;
-}
-
-Result<std::vector<Task>> TasksOf(const std::vector<Pair>& pairs, ProblemFinder* finder) {
-  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
-  std::vector<Task> tasks;
-  for (size_t i = 0; i < pairs.size(); ++i) {
-    const json& evaluation = pairs[i].before;
-    const json& candidate = evaluation.at("candidate");
-    const Result<ProblemFile>& problem = finder->Find(evaluation.at("problem"));
-    if (!problem) return tl::make_unexpected(problem.error());
-    KB_ASSIGN_OR_RETURN(Protocol protocol, RulesOf(evaluation, installation.protocols));
-    Task task;
-    task.id = static_cast<int64_t>(i);
-    task.problem = *problem;
-    task.size = evaluation.at("size");
-    task.protocol = std::make_shared<const Protocol>(std::move(protocol));
-    task.read = [path = candidate.at("path").get<std::string>(), source = candidate.at("source").get<std::string>(),
-                 device = evaluation.at("device").get<std::string>()] { return MakeCandidate(path, source, device); };
-    tasks.push_back(std::move(task));
-  }
-  return tasks;
-}
-
-std::optional<double> SpeedupOf(const json& evaluation) {
-  const json& speedup = evaluation.at("speedup");
-  return speedup.is_number() ? std::optional(speedup.get<double>()) : std::nullopt;
-}
-
-bool SameVerdict(const Pair& pair) { return pair.verdict == pair.before.at("verdict").get<std::string>(); }
-
-// Both measured, and their intervals have a point in common.
-std::optional<bool> SameSpeedup(const Pair& pair) {
-  if (!pair.speedup || !SpeedupOf(pair.before)) return std::nullopt;
-  const json& interval = pair.before.at("speedup_interval");
-  return *pair.low <= interval.at(1).get<double>() && *pair.high >= interval.at(0).get<double>();
-}
-
-json PairJson(const Pair& pair) {
+json PairJson(const JudgedTwice& pair) {
   const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
   return {{"id", pair.before.at("id")},
           {"problem", pair.before.at("problem")},
           {"candidate", pair.before.at("candidate").at("path")},
           {"verdict", pair.before.at("verdict")},
           {"verdict_again", pair.verdict.empty() ? json(nullptr) : json(pair.verdict)},
-          {"speedup", or_null(SpeedupOf(pair.before))},
+          {"speedup", or_null(pair.SpeedupBefore())},
           {"speedup_again", or_null(pair.speedup)},
-          {"verdict_agrees", pair.verdict.empty() ? json(nullptr) : json(SameVerdict(pair))},
-          {"speedup_agrees", or_null(SameSpeedup(pair))}};
+          {"verdict_agrees", pair.verdict.empty() ? json(nullptr) : json(pair.SameVerdict())},
+          {"speedup_agrees", or_null(pair.SameSpeedup())}};
 }
 
 std::string Share(int64_t count, int64_t total) {
@@ -149,24 +46,24 @@ std::string Share(int64_t count, int64_t total) {
 }
 
 // Exit status 0 if all verdicts agree, 1 if some do not, 3 if some could not be judged again.
-int Tell(const RejudgeFlags& flags, const std::vector<Pair>& pairs) {
+int Tell(const RejudgeFlags& flags, const std::vector<JudgedTwice>& pairs) {
   int64_t judged = 0, verdicts = 0, measured = 0, speedups = 0;
   std::vector<double> differences;
-  for (const Pair& pair : pairs) {
+  for (const JudgedTwice& pair : pairs) {
     if (flags.json) fmt::print("{}", JsonLine(PairJson(pair)));
     if (pair.verdict.empty()) continue;
     ++judged;
-    verdicts += SameVerdict(pair) ? 1 : 0;
-    if (const auto same = SameSpeedup(pair)) {
+    verdicts += pair.SameVerdict() ? 1 : 0;
+    if (const auto same = pair.SameSpeedup()) {
       ++measured;
       speedups += *same ? 1 : 0;
-      differences.push_back(std::abs(*pair.speedup / *SpeedupOf(pair.before) - 1));
+      differences.push_back(std::abs(*pair.speedup / *pair.SpeedupBefore() - 1));
     }
-    if (flags.json || (SameVerdict(pair) && SameSpeedup(pair).value_or(true))) continue;
+    if (flags.json || (pair.SameVerdict() && pair.SameSpeedup().value_or(true))) continue;
     fmt::print("{} {}: {}{}, again {}{}\n", pair.before.at("problem").get<std::string>(),
                CleanText(pair.before.at("candidate").at("path").get<std::string>()),
                pair.before.at("verdict").get<std::string>(),
-               SpeedupOf(pair.before) ? fmt::format(" {:.2f}x", *SpeedupOf(pair.before)) : "", pair.verdict,
+               pair.SpeedupBefore() ? fmt::format(" {:.2f}x", *pair.SpeedupBefore()) : "", pair.verdict,
                pair.speedup ? fmt::format(" {:.2f}x [{:.2f}, {:.2f}]", *pair.speedup, *pair.low, *pair.high) : "");
   }
   if (!flags.json) {
@@ -181,6 +78,45 @@ int Tell(const RejudgeFlags& flags, const std::vector<Pair>& pairs) {
   return verdicts == judged ? kAllCorrect : kNotAllCorrect;
 }
 
+// Nothing is added to the store.
+Status JudgeAgain(const RejudgeFlags& flags, const std::vector<std::string>& devices, ProblemFinder* finder,
+                  RunProgress* progress, std::vector<JudgedTwice>* pairs) {
+  JudgeFlags judge;
+  judge.isolation = flags.isolation;
+  judge.threads = flags.threads;
+  const auto queue = QueueInMemory();
+  JobLoopOptions options;
+  options.make_judge = EvaluatorJudges(OptionsOf(judge));
+  options.devices = devices;
+  options.compilations = flags.jobs;
+  options.queue = queue.get();
+  options.tell = [&](const JobEnd& end) -> Status {
+    if (end.evaluation) {
+      pairs->at(static_cast<size_t>(end.job.sample)).Add(*end.evaluation);
+      progress->Judged(end.evaluation->at("verdict"));
+    } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
+      progress->Failed();
+    }
+    return {};
+  };
+  options.span = [&](const Span& span) { progress->Add(span); };
+  std::vector<Task> tasks;
+  for (const JudgedTwice& pair : *pairs) {
+    KB_ASSIGN_OR_RETURN(Task task, TaskOf(pair.before, finder));
+    tasks.push_back(std::move(task));
+  }
+  KB_ASSIGN_OR_RETURN(const auto loop, JobLoop::Create(std::move(options)));
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    Job wanted;
+    wanted.sample = static_cast<int>(i);
+    wanted.size = pairs->at(i).before.at("size");
+    KB_ASSIGN_OR_RETURN(const Job job, queue->Add(wanted));
+    loop->Submit(job, std::move(tasks[i]));
+  }
+  loop->Drain();
+  return loop->Stop();
+}
+
 int Rejudge(const RejudgeFlags& flags) {
   const auto devices = FindDevices(flags.devices);
   if (!devices) return Report(devices.error());
@@ -192,34 +128,12 @@ int Rejudge(const RejudgeFlags& flags) {
   const auto directory = ProblemDirectory(flags.problems);
   if (!directory) return Report(directory.error());
   ProblemFinder finder(*directory);
-  auto pairs = Draw(flags, devices->front().substr(0, devices->front().find(':')), *store, &finder);
+  std::string note;
+  auto pairs = DrawEvaluations({flags.run, KindOf(devices->front()), flags.count, flags.seed}, *store, &finder, &note);
   if (!pairs) return Report(pairs.error());
-  auto tasks = TasksOf(*pairs, &finder);
-  if (!tasks) return Report(tasks.error());
+  if (!note.empty() && !flags.quiet) fmt::print(stderr, "{}\n", CleanText(note));
   RunProgress progress(flags.quiet, pairs->size(), devices->size(), false);
-  RunTasks run;
-  run.tasks = std::move(*tasks);
-  run.begin = [](int64_t) -> Result<bool> { return true; };
-  run.end = [&](const TaskEnd& end) -> Status {
-    if (!end.evaluation) {
-      if (end.evaluation.error().code != ErrorCode::kInterrupted) progress.Failed();
-      return {};
-    }
-    Pair& pair = pairs->at(static_cast<size_t>(end.id));
-    pair.verdict = VerdictName(end.evaluation->verdict);
-    if (const json again = end.evaluation->ToJson(); SpeedupOf(again)) {
-      pair.speedup = SpeedupOf(again);
-      pair.low = again.at("speedup_interval").at(0);
-      pair.high = again.at("speedup_interval").at(1);
-    }
-    progress.Judged(pair.verdict);
-    return {};
-  };
-  JudgeFlags judge;
-  judge.isolation = flags.isolation;
-  judge.threads = flags.threads;
-  judge.jobs = flags.jobs;
-  const Status judged = JudgeAll(std::move(run), OptionsOf(judge), *devices, &progress);
+  const Status judged = JudgeAgain(flags, *devices, &finder, &progress, &*pairs);
   progress.Finish();
   const int told = Tell(flags, *pairs);
   return judged ? told : Report(judged.error());

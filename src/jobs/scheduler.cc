@@ -4,49 +4,65 @@
 
 #include "base/clock.h"
 #include "base/cores.h"
-#include "base/interrupt.h"
 
 namespace kb {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
+constexpr size_t kReadyAhead = 8;  // prepared candidates that wait for a device while others are being built
+
+bool IsCpu(const std::string& device) { return device == "cpu"; }
 
 // On a GPU a judge, a runner and their Python need cores of their own while compilers work.
-int BuildThreads(const SchedulerOptions& options) {
-  if (options.evaluator.jobs > 0) return options.evaluator.jobs;
-  const bool gpu = options.devices.front() != "cpu";
-  return gpu ? std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size())) : CoreCount();
+int Compilations(const SchedulerOptions& options) {
+  if (options.compilations > 0) return options.compilations;
+  if (IsCpu(options.devices.front())) return CoreCount();
+  return std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size()));
+}
+
+// So many may be in preparation: one that finds all it needs in the cache never waits for one that is compiled.
+size_t Ahead(const SchedulerOptions& options) {
+  const int windows = IsCpu(options.devices.front()) ? 4 : 1;
+  return static_cast<size_t>(std::max(4, 2 * Compilations(options) * windows));
 }
 
 }  // namespace
 
 Scheduler::Scheduler(SchedulerOptions options)
     : options_(std::move(options)),
-      pool_(BuildThreads(options_), [this](int thread, const std::string& key, int64_t start, int64_t end) {
+      pool_(static_cast<int>(Ahead(options_)), [this](int thread, const std::string& key, int64_t start, int64_t end) {
         const std::lock_guard lock(telling_);
-        if (options_.span) options_.span({"build " + std::to_string(thread), key.substr(0, 12), start, end, 0});
+        if (options_.span) options_.span({"prepare " + std::to_string(thread), key, start, end, 0});
       }) {}
 
 Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
-  KB_CHECK(!options.devices.empty() && options.begin && options.end);
+  KB_CHECK(!options.devices.empty() && options.make_judge && options.begin && options.end);
   std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options)));
-  for (const std::string& name : scheduler->options_.devices) {
-    EvaluatorOptions own = scheduler->options_.evaluator;
-    own.device = name;
-    if (own.threads <= 0) own.threads = std::max(1, CoreCount() / static_cast<int>(scheduler->options_.devices.size()));
+  const SchedulerOptions& wanted = scheduler->options_;
+  const Shares shares{static_cast<int>(wanted.devices.size()), std::make_shared<Slots>(Compilations(wanted))};
+  for (const std::string& name : wanted.devices) {
     auto device = std::make_unique<Device>();
-    KB_ASSIGN_OR_RETURN(device->evaluator, Evaluator::Create(own));
+    KB_ASSIGN_OR_RETURN(device->judge, wanted.make_judge(name, shares));
     device->index = static_cast<int>(scheduler->devices_.size());
-    device->name = name;
+    device->name = device->time.device = name;
+    device->overlaps = !IsCpu(name);
     scheduler->devices_.push_back(std::move(device));
   }
   for (const auto& device : scheduler->devices_) {
-    device->thread = std::thread([&s = *scheduler, d = device.get()] { s.Serve(d); });
+    device->since_ns = NowNs();
+    device->thread = std::thread(scheduler->Interruptible([&s = *scheduler, d = device.get()] { s.Serve(d); }));
   }
   return scheduler;
 }
 
 Scheduler::~Scheduler() { Stop(); }
+
+std::function<void()> Scheduler::Interruptible(std::function<void()> work) const {
+  return [this, work = std::move(work)] {
+    const WorksUnder flag(interrupted_);
+    work();
+  };
+}
 
 void Scheduler::Submit(Task task) {
   {
@@ -57,16 +73,23 @@ void Scheduler::Submit(Task task) {
   changed_.notify_all();
 }
 
+bool Scheduler::Cancel(int64_t id) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!queue_.Remove(id)) return false;
+    --open_;
+  }
+  changed_.notify_all();
+  return true;
+}
+
 void Scheduler::Drain() {
   std::unique_lock lock(mutex_);
-  while (open_ > 0 && !Interrupted()) changed_.wait_for(lock, kPoll);
+  while (open_ > 0 && !Ending()) changed_.wait_for(lock, kPoll);
 }
 
 void Scheduler::Stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
+  stopping_ = true;
   changed_.notify_all();
   pool_.Drop();
   for (const auto& device : devices_) {
@@ -74,70 +97,114 @@ void Scheduler::Stop() {
   }
 }
 
-bool Scheduler::Ending() const {
-  const std::lock_guard lock(mutex_);
-  return stopping_ || Interrupted();
+std::vector<DeviceTime> Scheduler::Times() const {
+  std::vector<DeviceTime> times;
+  for (const auto& device : devices_) times.push_back(device->time);
+  return times;
+}
+
+void Scheduler::Spent(Device* device, double DeviceTime::*part) {
+  const int64_t now = NowNs();
+  device->time.*part += static_cast<double>(now - std::exchange(device->since_ns, now)) / 1e9;
 }
 
 // The life of one device: tasks are taken ahead, so that compilers work while the device judges. On the CPU they would
-// take the cores that are timed; there they work first, and a whole window is judged after it.
+// take the cores that are timed; there they work first, and a whole window is judged after it, unless something more
+// urgent comes.
 void Scheduler::Serve(Device* device) {
-  const bool overlaps = device->name != "cpu";
   while (!Ending()) {
-    const bool any = (overlaps || device->window.empty()) && Refill(device);
+    const bool any = Refill(device);
+    Spent(device, &DeviceTime::engine);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
       if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
       lock.unlock();
       if (!any) EndFailed(device);
+      Spent(device, &DeviceTime::no_task);
       continue;
     }
-    if (!overlaps) {
+    if (!device->overlaps) {
       for (const Begun& begun : device->window) pool_.Await({begun.ticket});
     }
-    if (auto begun = TakeReady(device)) Judge(device, std::move(*begun));
+    if (Ending()) break;
+    auto begun = TakeReady(device);
+    Spent(device, &DeviceTime::builds);
+    if (begun) JudgeNext(device, std::move(*begun));
   }
   for (const Begun& begun : device->window) {
     End({begun.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
   }
   device->window.clear();
   EndFailed(device);
+  Spent(device, &DeviceTime::engine);
 }
 
-// Takes tasks until enough are being built. True if there was any.
+// The next task, unless enough are in preparation or ready that come before it, or it is not more urgent than `above`.
+std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above) {
+  const std::lock_guard lock(mutex_);
+  const std::optional<int> next = queue_.TopPriority();
+  if (!next || Ending() || (above && *next <= *above)) return std::nullopt;
+  size_t ready = 0, unready = 0;
+  for (const Begun& begun : device->window) {
+    if (begun.task.priority >= *next) ++(pool_.Done(begun.ticket) ? ready : unready);
+  }
+  const size_t ahead = Ahead(options_);
+  const bool enough = device->overlaps ? unready >= ahead || ready >= kReadyAhead : ready + unready >= ahead;
+  return enough ? std::nullopt : queue_.Pop(device->index);
+}
+
+// Takes tasks until there are enough. True if there was any.
 bool Scheduler::Refill(Device* device) {
-  const size_t ahead = static_cast<size_t>(std::max(4, 2 * BuildThreads(options_) * (device->name == "cpu" ? 4 : 1)));
+  std::optional<int> above;  // the window is being judged: only what is more urgent than all of it
+  if (!device->overlaps && !device->window.empty()) above = device->window.front().task.priority;
   bool any = false;
-  while (device->window.size() < ahead && !Ending()) {
-    std::unique_lock lock(mutex_);
-    std::optional<Task> task = queue_.Pop(device->index);
-    if (!task) break;
+  while (std::optional<Task> task = NextTask(device, above)) {
     any = true;
-    lock.unlock();
-    if (!options_.begin(task->id)) {
-      lock.lock();
-      --open_;
-      changed_.notify_all();
+    if (options_.begin(task->id)) {
+      Prepare(device, std::move(*task));
       continue;
     }
-    auto candidate = task->read();
-    if (!candidate) {
-      End({task->id, device->name, 1, tl::make_unexpected(candidate.error())});
-      continue;
-    }
-    Begun begun{std::move(*task), {}, {}, {}, 0};
-    begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
-    (void)device->evaluator->MakeReady(begun.request);  // what fails Prepare() tells
-    begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
-    begun.ticket =
-        pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator, request = begun.request,
-                                                     to = begun.prepared] { *to = evaluator->Prepare(request); });
-    device->window.push_back(std::move(begun));
+    const std::lock_guard lock(mutex_);
+    --open_;
+    changed_.notify_all();
   }
   return any;
 }
 
-// The first whose builds are done, so that a slow compilation holds nobody up.
+void Scheduler::Prepare(Device* device, Task task) {
+  auto candidate = task.read();
+  if (!candidate) {
+    End({task.id, device->name, 1, tl::make_unexpected(candidate.error())});
+    return;
+  }
+  Begun begun{std::move(task), {}, {}, {}, 0};
+  begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
+  (void)device->judge->MakeReady(begun.request);  // what fails Prepare() tells
+  begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
+  begun.ticket = pool_.Submit(std::to_string(begun.task.id),
+                              Interruptible([judge = device->judge, request = begun.request, to = begun.prepared] {
+                                *to = judge->Prepare(request);
+                              }));
+  PutIntoWindow(device, std::move(begun));
+}
+
+// A call asked for an extension: the device is free while that is built.
+void Scheduler::GiveBack(Device* device, Begun begun) {
+  begun.ticket =
+      pool_.Submit(std::to_string(begun.task.id), Interruptible([judge = device->judge, to = begun.prepared] {
+                     if (const Status built = judge->AddLacking(&**to); !built)
+                       *to = tl::make_unexpected(built.error());
+                   }));
+  PutIntoWindow(device, std::move(begun));
+}
+
+void Scheduler::PutIntoWindow(Device* device, Begun begun) {
+  const auto later = std::find_if(device->window.begin(), device->window.end(),
+                                  [&](const Begun& other) { return other.task.priority < begun.task.priority; });
+  device->window.insert(later, std::move(begun));
+}
+
+// The first that is prepared, so that a slow compilation holds nobody up.
 std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   const auto ready = std::find_if(device->window.begin(), device->window.end(),
                                   [&](const Begun& begun) { return pool_.Done(begun.ticket); });
@@ -150,23 +217,32 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   return begun;
 }
 
-void Scheduler::Judge(Device* device, Begun begun) {
-  std::vector<RunnerNeeds> ahead;
-  for (const Begun& later : device->window) {
-    if (ahead.size() < RunnersAhead(device->name)) ahead.push_back(NeedsOf(later.request));
+// Judges until there is a verdict, an error that is none of the engine's, or no attempt left.
+Result<Evaluation> Scheduler::Attempt(Device* device, Begun* begun) {
+  std::vector<const Request*> ahead;
+  for (const Begun& later : device->window) ahead.push_back(&later.request);
+  Result<Prepared>& prepared = *begun->prepared;
+  Result<Evaluation> evaluation = Fail(ErrorCode::kEngine, "not judged");
+  while (begun->failures < options_.attempts && !Ending()) {
+    if (!prepared && begun->failures > 0) {
+      const Status ready = device->judge->MakeReady(begun->request);
+      prepared = ready ? device->judge->Prepare(begun->request) : tl::make_unexpected(ready.error());
+    }
+    evaluation = prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
+    if (evaluation || evaluation.error().code != ErrorCode::kEngine) break;
+    ++begun->failures;
   }
-  TaskEnd end{begun.task.id, device->name, 0, Fail(ErrorCode::kEngine, "not judged")};
-  Result<Prepared>& prepared = *begun.prepared;
-  const int64_t start = NowNs();
-  while (begun.failures < options_.attempts && !Ending()) {
-    if (!prepared && begun.failures > 0) prepared = PrepareHere(device, begun.request);
-    end.evaluation = prepared ? device->evaluator->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
-    if (end.evaluation || end.evaluation.error().code != ErrorCode::kEngine) break;
-    ++begun.failures;
-  }
+  if (!evaluation && Ending()) evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
+  return evaluation;
+}
+
+void Scheduler::JudgeNext(Device* device, Begun begun) {
+  if (options_.judging) options_.judging(begun.task);
+  Span span{device->name, begun.task.problem.name, NowNs(), 0, 0};
+  TaskEnd end{begun.task.id, device->name, 0, Attempt(device, &begun)};
+  span.end_ns = NowNs();
+  Spent(device, &DeviceTime::judging);
   end.attempts = std::min(begun.failures + 1, options_.attempts);
-  if (!end.evaluation && Ending()) end.evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
-  Span span{device->name, begun.task.problem.name, start, NowNs(), 0};
   if (end.evaluation) {
     const auto calls = end.evaluation->engine_us.find("calls");
     if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;
@@ -175,33 +251,21 @@ void Scheduler::Judge(Device* device, Begun begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  if (end.evaluation && prepared->lacking) return GiveBack(device, std::move(begun));
+  if (end.evaluation && (*begun.prepared)->lacking) return GiveBack(device, std::move(begun));
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
   device->judged |= end.evaluation.has_value();
-  if (failed && prepared) {
-    device->failed.emplace_back(begun.request, std::move(end));
+  if (failed && *begun.prepared) {
+    device->failed.emplace_back(std::move(begun.request), std::move(end));
   } else {
+    begun.prepared.reset();  // what it holds of the cache is free
     End(std::move(end));
   }
   if (device->judged) EndFailed(device);
 }
 
-Result<Prepared> Scheduler::PrepareHere(Device* device, const Request& request) {
-  KB_RETURN_IF_ERROR(device->evaluator->MakeReady(request));
-  return device->evaluator->Prepare(request);
-}
-
-// A call asked for an extension: the device is free while that is built.
-void Scheduler::GiveBack(Device* device, Begun begun) {
-  begun.ticket = pool_.Submit(std::to_string(begun.task.id), [evaluator = device->evaluator, to = begun.prepared] {
-    if (const Status built = evaluator->AddLacking(&**to); !built) *to = tl::make_unexpected(built.error());
-  });
-  device->window.push_back(std::move(begun));
-}
-
 void Scheduler::EndFailed(Device* device) {
   for (auto& [request, end] : std::exchange(device->failed, {})) {
-    if (device->judged) end.evaluation = device->evaluator->Charge(request, end.evaluation.error());
+    if (device->judged) end.evaluation = device->judge->Charge(request, end.evaluation.error());
     End(std::move(end));
   }
 }

@@ -1,5 +1,5 @@
-// Makes many evaluations on one or several devices: each device has a thread and an evaluator of its own, and all share
-// one pool of compilers. Used by `kernelbench run`; nothing here knows where tasks come from or where results go.
+// Makes many evaluations on one or several devices: each device has a thread and a judge of its own, and all share one
+// pool of threads that prepare candidates. Nothing here knows where tasks come from or where results go.
 #ifndef JOBS_SCHEDULER_H_
 #define JOBS_SCHEDULER_H_
 
@@ -12,9 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "base/interrupt.h"
 #include "jobs/build_pool.h"
+#include "jobs/judge.h"
 #include "jobs/task_queue.h"
-#include "judge/evaluate.h"
 
 namespace kb {
 
@@ -28,19 +29,31 @@ struct TaskEnd {
   Result<Evaluation> evaluation;
 };
 
-// What one lane did when: a compiler thread ("build 0") or a device ("cpu").
+// What one lane did when: a thread that prepares ("prepare 0") or a device ("cpu").
 struct Span {
   std::string lane, name;
   int64_t start_ns = 0, end_ns = 0;  // NowNs()
   double calls_us = 0;               // on a device: of it, calls of candidate and reference themselves
 };
 
+// What a device's time went into, in seconds.
+struct DeviceTime {
+  std::string device;
+  double judging = 0;
+  // Idle, by cause.
+  double builds = 0;   // all that it could judge was being built
+  double no_task = 0;  // there was nothing to judge
+  double engine = 0;   // candidates were read, processes started, results told
+};
+
 struct SchedulerOptions {
-  EvaluatorOptions evaluator;  // `device` is not used
+  JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
-  int attempts = 3;  // of a task whose engine fails
+  int compilations = 0;  // at the same time; 0: as many as cores, less those that a GPU's judge needs
+  int attempts = 3;      // of a task whose engine fails
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten. Called on any thread.
   std::function<bool(int64_t id)> begin;
+  std::function<void(const Task& task)> judging;  // it is now; on the device's thread; may be empty
   // Called once for each task that began, one call at a time, on any thread.
   std::function<void(TaskEnd end)> end;
   std::function<void(const Span& span)> span;  // one call at a time; may be empty
@@ -54,10 +67,17 @@ class Scheduler {
   ~Scheduler();  // as Stop()
 
   void Submit(Task task);
-  // Waits until all that was submitted has ended, or Interrupted().
+  // Takes back what has not begun. False if it has.
+  bool Cancel(int64_t id);
+  // Waits until all that was submitted has ended, or an interrupt.
   void Drain();
+  // Ends all that began with kInterrupted, also what is being judged or built, and begins nothing more: as Ctrl-C does.
+  void Interrupt() { interrupted_ = true; }
+  bool interrupted() const { return interrupted_ || Interrupted(); }
   // Begins nothing more, ends what is prepared with kInterrupted, and waits for what is being judged.
   void Stop();
+  // Until Stop() of all devices; after it.
+  std::vector<DeviceTime> Times() const;
 
  private:
   struct Begun {
@@ -70,35 +90,44 @@ class Scheduler {
   struct Device {
     int index = 0;
     std::string name;
-    std::shared_ptr<Evaluator> evaluator;             // its builds hold it too
-    std::deque<Begun> window;                         // begun, being built, next to be judged
+    bool overlaps = false;                            // compilers work while it judges
+    std::shared_ptr<Judge> judge;                     // its builds hold it too
+    std::deque<Begun> window;                         // begun, being built, next to be judged; by priority
     bool judged = false;                              // some task, without an error
     std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed in every attempt, while none was
+    DeviceTime time;
+    int64_t since_ns = 0;  // when the last part of it ended
     std::thread thread;
   };
 
   explicit Scheduler(SchedulerOptions options);
   void Serve(Device* device);
   bool Refill(Device* device);
+  std::optional<Task> NextTask(Device* device, std::optional<int> above);
+  void Prepare(Device* device, Task task);
+  void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
-  void Judge(Device* device, Begun begun);
-  static Result<Prepared> PrepareHere(Device* device, const Request& request);
+  void JudgeNext(Device* device, Begun begun);
+  Result<Evaluation> Attempt(Device* device, Begun* begun);
+  // What passed since the last call goes there.
+  static void Spent(Device* device, double DeviceTime::*part);
   void GiveBack(Device* device, Begun begun);
   // One under which an engine failed again and again that judges others is itself the cause.
   void EndFailed(Device* device);
   void End(TaskEnd end);
-  bool Ending() const;
+  bool Ending() const { return stopping_ || interrupted(); }
+  std::function<void()> Interruptible(std::function<void()> work) const;
 
   SchedulerOptions options_;
+  std::atomic<bool> interrupted_ = false, stopping_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   TaskQueue queue_;
-  size_t open_ = 0;  // submitted and not ended
-  bool stopping_ = false;
+  size_t open_ = 0;     // submitted and not ended
   std::mutex telling_;  // held while the caller's functions are called
-  BuildPool pool_;      // the last, so it ends first: it tells of builds through the others
+  BuildPool pool_;
 };
 
 }  // namespace kb

@@ -1,5 +1,6 @@
-// Which evaluation comes next: the one of highest priority, and among equals one of the problem that a device holds
-// already, for loading a problem and finding out what its answers may err takes as long as many evaluations.
+// Which evaluation comes next: the one of highest priority; among equals one of the client whose turn it is; and of his
+// one of the problem that a device holds already, for loading a problem and finding out what its answers may err takes
+// as long as many evaluations.
 #ifndef JOBS_TASK_QUEUE_H_
 #define JOBS_TASK_QUEUE_H_
 
@@ -9,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -28,25 +28,41 @@ struct Task {
   std::shared_ptr<const Protocol> protocol;
   std::function<Result<Candidate>()> read;  // the candidate, once its turn has come
   int priority = 0;                         // higher ones first
+  std::string client;                       // who wants it; "": whoever started this process
 };
 
 // Not thread-safe.
 class TaskQueue {
  public:
   void Push(Task task);
-  // `device` stays with the problem of its last task while that has tasks and nothing of higher priority waits;
-  // otherwise it takes the oldest problem of the highest priority, one that no other device is at if there is one.
+  // `device` stays with the problem of its last task while that has tasks, nothing of higher priority waits, and nobody
+  // else's turn comes: clients of equal priority take turns of kTurn tasks, or fewer where the problem has no more.
+  // Otherwise it takes the oldest problem of whose turn it is, one that no other device is at if there is one.
   std::optional<Task> Pop(int device);
+  // Takes a task back. False if it is not here.
+  bool Remove(int64_t id);
+  // Of the task that comes next, whichever device asks.
+  std::optional<int> TopPriority() const;
   size_t size() const { return size_; }
+
+  static constexpr int kTurn = 4;
 
  private:
   struct Group {
     int priority = 0;
+    std::string client;
     std::string key;  // problem, size and precision
     std::deque<Task> tasks;
   };
-  std::deque<Group> groups_;       // in the order in which they began; none is empty
-  std::map<int, std::string> at_;  // key of each device's last task
+  // Where a device is.
+  struct Place {
+    std::string client, key;  // of its last task
+    int left = 0;             // tasks of that client's turn
+  };
+  std::deque<Group> groups_;  // in the order in which they began; none is empty
+  std::map<int, Place> at_;
+  std::map<std::string, int64_t> turns_;  // by client: which turn was its last
+  int64_t turn_ = 0;
   size_t size_ = 0;
 };
 

@@ -57,5 +57,42 @@ TEST(TaskQueue, AnotherSizeIsAnotherProblem) {
   EXPECT_EQ(Ids(queue, {0, 0, 0}), (Ids_t{1, 3, 2}));
 }
 
+Task OfClient(const std::string& client, int64_t id, const std::string& problem, int priority = 0) {
+  Task task = MakeTask(id, problem, priority);
+  task.client = client;
+  return task;
+}
+
+TEST(TaskQueue, ClientsTakeTurns) {
+  TaskQueue queue;
+  for (int64_t id = 0; id < 9; ++id) queue.Push(OfClient("many", id, "a"));
+  queue.Push(OfClient("few", 10, "b"));
+  queue.Push(OfClient("few", 11, "c"));
+  queue.Push(OfClient("few", 12, "d", 1));
+  EXPECT_EQ(Ids(queue, {0, 0, 0}), (Ids_t{12, 0, 1})) << "priority, then whose turn is longest ago";
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0}), (Ids_t{2, 3, 10, 4})) << "four of one problem are a turn, or all that there are";
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0, 0, 0}), (Ids_t{5, 6, 7, 11, 8, -1}));
+}
+
+TEST(TaskQueue, TwoDevicesServeTwoClients) {
+  TaskQueue queue;
+  for (int64_t id = 0; id < 3; ++id) queue.Push(OfClient("a", id, "p"));
+  for (int64_t id = 3; id < 5; ++id) queue.Push(OfClient("b", id, "q"));
+  EXPECT_EQ(Ids(queue, {0, 1, 0, 1, 0}), (Ids_t{0, 3, 1, 4, 2}));
+}
+
+TEST(TaskQueue, WhatWaitsCanBeTakenBack) {
+  TaskQueue queue;
+  queue.Push(MakeTask(1, "a"));
+  queue.Push(MakeTask(2, "a", 3));
+  EXPECT_EQ(queue.TopPriority(), 3);
+  EXPECT_TRUE(queue.Remove(2));
+  EXPECT_FALSE(queue.Remove(2));
+  EXPECT_EQ(queue.TopPriority(), 0);
+  EXPECT_EQ(queue.size(), 1u);
+  EXPECT_EQ(Ids(queue, {0, 0}), (Ids_t{1, -1}));
+  EXPECT_FALSE(queue.TopPriority());
+}
+
 }  // namespace
 }  // namespace kb

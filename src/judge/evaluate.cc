@@ -39,34 +39,10 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   setup.options.device = found ? "cuda" : "cpu";
   setup.calibration = CalibrationOf(setup.options.device);
   if (setup.options.threads <= 0) setup.options.threads = CoreCount();
-  if (setup.options.jobs <= 0) setup.options.jobs = CoreCount();
   for (int i = 0; i < 16; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
   std::unique_ptr<Evaluator> evaluator(new Evaluator(std::move(setup)));
   KB_ASSIGN_OR_RETURN(evaluator->preparer_, Preparer::Create(&evaluator->setup_, &evaluator->services_));
   return evaluator;
-}
-
-std::vector<Result<Prepared>> Evaluator::PrepareAll(const std::vector<Request>& requests) const {
-  std::vector<Result<Prepared>> prepared(requests.size(), Fail(ErrorCode::kInterrupted, "interrupted"));
-  for (const Request& request : requests) (void)MakeReady(request);  // what fails is told by the one that needs it
-  std::atomic<size_t> next = 0, done = 0;
-  const auto work = [&] {
-    for (size_t at = next++; at < requests.size() && !Interrupted(); at = next++) {
-      prepared[at] = Prepare(requests[at]);
-      if (requests.size() > 1) setup_.Say(fmt::format("prepared {} of {}", ++done, requests.size()));
-    }
-  };
-  std::vector<std::thread> workers;
-  const size_t most = std::min(static_cast<size_t>(setup_.options.jobs), requests.size());
-  for (size_t i = 1; i < most; ++i) workers.emplace_back(work);
-  work();
-  for (std::thread& worker : workers) worker.join();
-  for (size_t i = 0; i < requests.size(); ++i) {
-    if (prepared[i] || prepared[i].error().code != ErrorCode::kEngine) continue;
-    const Status ready = MakeReady(requests[i]);
-    prepared[i] = ready ? Prepare(requests[i]) : tl::make_unexpected(ready.error());
-  }
-  return prepared;
 }
 
 // What the candidate took of `evaluation_timeout_s` is gone in the next attempt, too. An attempt that ended in an error

@@ -30,8 +30,6 @@ class Evaluator {
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
   // On any thread, beside Evaluate(): holds no device.
   Result<Prepared> Prepare(const Request& request) const { return preparer_->Prepare(request); }
-  // Both for several at a time, in their order; a failure of the engine's is tried once more.
-  std::vector<Result<Prepared>> PrepareAll(const std::vector<Request>& requests) const;
 
   // A verdict on the candidate; or an error of the engine, the problem or the request, which is no verdict. Where
   // `prepared->lacking` is set afterwards, a call asked for an extension, and the evaluation says nothing yet:

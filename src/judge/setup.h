@@ -4,11 +4,13 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/barriers.h"
 #include "base/file.h"
+#include "base/slots.h"
 #include "judge/rule/calibration.h"
 #include "judge/sandbox/sandbox.h"
 
@@ -17,10 +19,10 @@ namespace kb {
 struct EvaluatorOptions {
   std::string device = "cpu";  // or cuda, or cuda:N, the Nth GPU from 0
   Isolation isolation = Isolation::kNamespaces;
-  Without without;              // barriers taken away, to prove what they hold
-  int threads = 0;              // cores for either side; 0: all that this process may use
-  int jobs = 0;                 // parallel builds; 0: as many as cores
-  double device_memory_gb = 0;  // plan with at most this much of the device's; 0: what is free
+  Without without;                      // barriers taken away, to prove what they hold
+  int threads = 0;                      // cores for either side; 0: all that this process may use
+  std::shared_ptr<Slots> compilations;  // one for each that may run at the same time; null: any number
+  double device_memory_gb = 0;          // plan with at most this much of the device's; 0: what is free
   // What all programs of a build may take together. One compiler of PyTorch's or CUTLASS's headers takes 2 to 4 GB, and
   // of an extension two run at the same time.
   double build_memory_gb = 8;
@@ -38,7 +40,7 @@ inline std::chrono::milliseconds Seconds(double seconds) {
 }
 
 struct Setup {
-  EvaluatorOptions options;  // device without its number; threads and jobs as they are
+  EvaluatorOptions options;  // device without its number; threads as they are
   std::string gpu;           // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
   Installation installation;
   Sandbox sandbox;

@@ -239,7 +239,18 @@ CREATE TABLE measurements (
 ) STRICT, WITHOUT ROWID;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts, kMeasurements};
+// 7: a queue of jobs that several machines judge: whose turn it is, until when a job is somebody's, and in which order
+// the jobs of a run changed.
+constexpr char kQueue[] = R"sql(
+ALTER TABLE runs ADD COLUMN changes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN client TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN lease_until INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX jobs_changed ON jobs (run_id, changed);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts, kMeasurements, kQueue};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

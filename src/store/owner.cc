@@ -33,7 +33,10 @@ std::string HostName() {
 
 }  // namespace
 
-std::string OwnerName() { return fmt::format("{} {} {} {}", HostName(), Boot(), getpid(), StartOf(getpid())); }
+std::string OwnerName(const std::string& part) {
+  const std::string name = fmt::format("{} {} {} {}", HostName(), Boot(), getpid(), StartOf(getpid()));
+  return part.empty() ? name : name + " " + part;
+}
 
 bool OwnerLives(const std::string& owner) {
   const std::string here = HostName() + " ";
@@ -41,7 +44,8 @@ bool OwnerLives(const std::string& owner) {
   const std::string boot = here + Boot() + " ";
   if (!owner.starts_with(boot)) return false;  // this machine was started again since
   const long pid = std::strtol(owner.c_str() + boot.size(), nullptr, 10);
-  return owner == fmt::format("{}{} {}", boot, pid, StartOf(pid));
+  const std::string start = StartOf(pid);
+  return !start.empty() && (owner + " ").starts_with(fmt::format("{}{} {} ", boot, pid, start));
 }
 
 }  // namespace kb

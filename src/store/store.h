@@ -106,16 +106,25 @@ class Store {
   Result<Job> AddJob(const std::string& run, const Job& job);
   // All jobs of a run, or those in one state, in the order in which they were added.
   Result<std::vector<Job>> Jobs(const std::string& run, const std::string& state = {}) const;
-  // Makes a queued job a running one of this owner. False if it is not queued any more: somebody else has it.
-  Result<bool> ClaimJob(int64_t id, const std::string& owner);
+  // Those that changed after the run's change `since` (Job::changed), in the order of their last changes.
+  Result<std::vector<Job>> ChangedJobs(const std::string& run, int64_t since) const;
+  // Makes a queued job a running one of this owner, for so long (Job::lease_until). False if it is not queued any more:
+  // somebody else has it.
+  Result<bool> ClaimJob(int64_t id, const std::string& owner, int64_t lease_until = 0);
+  // Of all jobs that this owner still has.
+  Status RenewJobs(const std::string& owner, int64_t lease_until);
   // The evaluation and its job's end, in one transaction; the job is then about the problem's text that was judged
-  // with. An owner whose job was taken away adds nothing.
-  Status FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation);
-  // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other.
-  Status GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
+  // with. False: the job was taken away from this owner, and nothing is added.
+  Result<bool> FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation);
+  // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other. False
+  // as above.
+  Result<bool> GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
+  // Makes a queued job a failed one. False if it is not queued.
+  Result<bool> CancelJob(int64_t id);
   // Queues those of these jobs that have failed.
   Status RetryJobs(std::span<const int64_t> ids);
-  // Queues running jobs of owners that do not live any more, and failed ones if `failed`. Returns how many.
+  // Queues running jobs of owners that do not live any more or whose lease is over, and failed ones if `failed`.
+  // Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
 
   // How a run is generated: stores `settings` if the run has none yet, and returns those that it has.
@@ -190,6 +199,8 @@ class Store {
  private:
   struct Impl;
   explicit Store(std::unique_ptr<Impl> impl);
+  template <typename Change>
+  Result<bool> ChangeJob(int64_t id, Change change);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/temp_dir.h"
 #include "store/compress.h"
+#include "store/lease.h"
 #include "store/migrations.h"
 #include "store/store_impl.h"
 
@@ -32,7 +33,7 @@ uint64_t ContentsLimit(const fs::path& archive) {
 constexpr const char* kCopyRun[] = {
     "INSERT INTO archive.runs SELECT * FROM main.runs WHERE name = ?1",
     "INSERT INTO archive.jobs SELECT * FROM main.jobs WHERE run_id = (SELECT id FROM archive.runs)",
-    "UPDATE archive.jobs SET state = 'queued', owner = '' WHERE state = 'running'",
+    "UPDATE archive.jobs SET state = 'queued', owner = '', lease_until = 0 WHERE state = 'running'",
     "INSERT INTO archive.evaluations SELECT * FROM main.evaluations WHERE run_id = (SELECT id FROM archive.runs) "
     "OR id IN (SELECT evaluation_id FROM archive.jobs)",
     "UPDATE archive.evaluations SET run_id = (SELECT id FROM archive.runs)",
@@ -188,9 +189,10 @@ bool IsOfJob(SQLite::Database& database, const Job& job) {
 
 constexpr char kMergeJob[] =
     "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, attempts, error, "
-    "evaluation_id, problem_sha256) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) "
+    "evaluation_id, problem_sha256, changed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, "
+    "(SELECT changes FROM runs WHERE id = ?1)) "
     "ON CONFLICT (run_id, model, problem, size, sample, device, protocol) DO UPDATE SET state = 'done', error = '', "
-    "attempts = excluded.attempts, evaluation_id = excluded.evaluation_id, "
+    "attempts = excluded.attempts, evaluation_id = excluded.evaluation_id, changed = excluded.changed, "
     "problem_sha256 = coalesce(nullif(excluded.problem_sha256, ''), jobs.problem_sha256) "
     "WHERE excluded.state = 'done' AND jobs.state IN ('queued', 'failed') AND jobs.sha256 = excluded.sha256 "
     "AND (jobs.problem_sha256 IN ('', excluded.problem_sha256) OR excluded.problem_sha256 = '')";
@@ -213,6 +215,7 @@ int MergeJob(SQLite::Database& database, int64_t run_id, const Job& job) {
 
 // Evaluations must be here already. One is in one run, and a job's is in the job's own.
 Status MergeJobs(SQLite::Database& database, int64_t run_id, const std::vector<Job>& jobs, Imported* imported) {
+  CountChange(database, run_id);
   for (const Job& job : jobs) {
     const auto run = RunOf(database, job.evaluation_id);
     if (run && *run != imported->run) {

@@ -243,7 +243,7 @@ TEST_F(ArchiveTest, HostileArchivesChangeNothing) {
       {"PRAGMA user_version = 1", "schema"},
       {"PRAGMA application_id = 1", "no archive"},
       {"PRAGMA foreign_keys = OFF; DELETE FROM runs", "one run"},
-      {"INSERT INTO runs VALUES (7, 'two', '')", "one run"},
+      {"INSERT INTO runs (id, name, created) VALUES (7, 'two', '')", "one run"},
       {"UPDATE runs SET name = ''", "one run"},
       {"UPDATE evaluations SET json = x'00'", "the evaluation e"},
       {"UPDATE samples SET data = zeroblob(100)", "the evaluation e"},
@@ -295,8 +295,11 @@ TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
 
 TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations) {
   WriteGood();
-  const fs::path changed =
-      Changed("DROP TABLE measurements; ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
+  const fs::path changed = Changed(
+      "DROP TABLE measurements; DROP INDEX jobs_changed; ALTER TABLE runs DROP COLUMN changes; "
+      "ALTER TABLE jobs DROP COLUMN changed; ALTER TABLE jobs DROP COLUMN lease_until; "
+      "ALTER TABLE jobs DROP COLUMN priority; ALTER TABLE jobs DROP COLUMN client; "
+      "ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
   Store store = Open("to");
   const auto imported = store.ImportRun(changed);
   ASSERT_TRUE(imported) << imported.error().message;

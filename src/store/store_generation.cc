@@ -267,7 +267,7 @@ Result<int64_t> Store::ReleaseRequests(const std::string& run) {
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    int64_t released = QueueStranded(database, kRequestLease, run);
+    int64_t released = QueueStranded(database, kRequestLease, run, UtcSeconds());
     SQLite::Statement release(
         database,
         "UPDATE requests SET state = 'queued' WHERE state = 'failed' AND run_id = (SELECT id FROM "

@@ -27,17 +27,23 @@ Job ReadJob(SQLite::Statement& row) {
   job.error = text(12);
   job.evaluation_id = row.getColumn(13).isNull() ? "" : text(13);
   job.problem_sha256 = text(14);
+  job.client = text(15);
+  job.priority = row.getColumn(16).getInt();
+  job.lease_until = row.getColumn(17).getInt64();
+  job.changed = row.getColumn(18).getInt64();
   return job;
 }
 
 // Where a done job does not say which text of its problem it is about, any may have changed since, unless the candidate
 // was rejected by its own text.
 constexpr char kAdd[] =
-    "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, problem_sha256) "
-    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?11) "
+    "INSERT INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, problem_sha256, "
+    "client, priority, changed) "
+    "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 'queued', ?11, ?12, ?13, (SELECT changes FROM runs WHERE id = ?1)) "
     "ON CONFLICT (run_id, model, problem, size, sample, device, protocol) DO UPDATE SET path = excluded.path, "
     "sha256 = excluded.sha256, problem_sha256 = excluded.problem_sha256, state = 'queued', owner = '', attempts = 0, "
-    "error = '', evaluation_id = NULL "
+    "error = '', evaluation_id = NULL, client = excluded.client, priority = excluded.priority, "
+    "changed = excluded.changed "
     "WHERE jobs.sha256 <> excluded.sha256 OR (?10 AND jobs.state <> 'running') "
     "OR (excluded.problem_sha256 NOT IN ('', jobs.problem_sha256) AND (jobs.problem_sha256 <> '' "
     "OR (jobs.state <> 'running' AND NOT EXISTS (SELECT 1 FROM evaluations WHERE id = jobs.evaluation_id "
@@ -55,11 +61,29 @@ void BindJob(SQLite::Statement& add, int64_t run_id, const Job& job, bool again)
   add.bind(9, job.sha256);
   add.bind(10, again ? 1 : 0);
   add.bind(11, job.problem_sha256);
+  add.bind(12, ToUtf8(job.client));
+  add.bind(13, job.priority);
 }
 
 constexpr char kSelectJob[] =
     "SELECT id, model, problem, size, sample, device, protocol, path, sha256, state, owner, attempts, error, "
-    "evaluation_id, problem_sha256 FROM jobs ";
+    "evaluation_id, problem_sha256, client, priority, lease_until, changed FROM jobs ";
+
+constexpr char kOfRun[] = "run_id = (SELECT id FROM runs WHERE name = ?1)";
+constexpr char kChanged[] = "changed = (SELECT changes FROM runs WHERE id = jobs.run_id)";
+
+// The id that `select` gives for that value; 0: there is none.
+int64_t IdOf(SQLite::Database& database, const char* select, const auto& value) {
+  SQLite::Statement query(database, select);
+  query.bind(1, value);
+  return query.executeStep() ? query.getColumn(0).getInt64() : 0;
+}
+
+std::vector<Job> ReadJobs(SQLite::Statement& query) {
+  std::vector<Job> jobs;
+  while (query.executeStep()) jobs.push_back(ReadJob(query));
+  return jobs;
+}
 
 struct Names {
   std::string name, torch;
@@ -102,8 +126,6 @@ std::string SampleKey(SQLite::Statement& query, const ScoreRow& row) {
                      row.path);
 }
 
-int Changed(SQLite::Statement& statement) { return statement.exec(); }
-
 }  // namespace
 
 Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs, bool again) {
@@ -113,12 +135,13 @@ Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     const int64_t run_id = RunId(database, run, UtcNow(kIso8601));
+    CountChange(database, run_id);
     SQLite::Statement add(database, kAdd);
     int64_t queued = 0;
     for (const Job& job : jobs) {
       add.reset();
       BindJob(add, run_id, job, again);
-      queued += Changed(add);
+      queued += add.exec();
     }
     transaction.commit();
     return queued;
@@ -132,6 +155,7 @@ Result<Job> Store::AddJob(const std::string& run, const Job& job) {
   return Guard(database, [&]() -> Result<Job> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
     const int64_t run_id = RunId(database, run, UtcNow(kIso8601));
+    CountChange(database, run_id);
     SQLite::Statement add(database, kAdd);
     BindJob(add, run_id, job, false);
     add.exec();
@@ -156,71 +180,107 @@ Result<Job> Store::AddJob(const std::string& run, const Job& job) {
 Result<std::vector<Job>> Store::Jobs(const std::string& run, const std::string& state) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<Job>> {
-    SQLite::Statement query(impl_->database, std::string(kSelectJob) +
-                                                 "WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND (?2 = '' OR "
-                                                 "state = ?2) ORDER BY id");
+    SQLite::Statement query(impl_->database,
+                            fmt::format("{}WHERE {} AND (?2 = '' OR state = ?2) ORDER BY id", kSelectJob, kOfRun));
     query.bind(1, run);
     query.bind(2, state);
-    std::vector<Job> jobs;
-    while (query.executeStep()) jobs.push_back(ReadJob(query));
-    return jobs;
+    return ReadJobs(query);
   });
 }
 
-Result<bool> Store::ClaimJob(int64_t id, const std::string& owner) {
+Result<std::vector<Job>> Store::ChangedJobs(const std::string& run, int64_t since) const {
   const std::lock_guard lock(impl_->mutex);
-  return Guard(impl_->database, [&]() -> Result<bool> {
-    SQLite::Statement claim(impl_->database,
-                            "UPDATE jobs SET state = 'running', owner = ?2, attempts = attempts + 1 "
-                            "WHERE id = ?1 AND state = 'queued'");
-    claim.bind(1, id);
-    claim.bind(2, owner);
-    return Changed(claim) == 1;
+  return Guard(impl_->database, [&]() -> Result<std::vector<Job>> {
+    SQLite::Statement query(impl_->database,
+                            fmt::format("{}WHERE {} AND changed > ?2 ORDER BY changed, id", kSelectJob, kOfRun));
+    query.bind(1, run);
+    query.bind(2, since);
+    return ReadJobs(query);
   });
 }
 
-Status Store::FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation) {
+// One change of one job, whose id is the statement's first parameter, in a transaction. True if there was one.
+template <typename Change>
+Result<bool> Store::ChangeJob(int64_t id, Change change) {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
-  return Guard(database, [&]() -> Status {
+  return Guard(database, [&]() -> Result<bool> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    CountChange(database, IdOf(database, "SELECT run_id FROM jobs WHERE id = ?1", id));
+    KB_ASSIGN_OR_RETURN(const bool changed, change(database));
+    if (changed) transaction.commit();
+    return changed;
+  });
+}
+
+Result<bool> Store::ClaimJob(int64_t id, const std::string& owner, int64_t lease_until) {
+  return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
+    SQLite::Statement claim(database, fmt::format("UPDATE jobs SET state = 'running', owner = ?2, lease_until = ?3, "
+                                                  "attempts = attempts + 1, {} WHERE id = ?1 AND state = 'queued'",
+                                                  kChanged));
+    claim.bind(1, id);
+    claim.bind(2, owner);
+    claim.bind(3, lease_until);
+    return claim.exec() == 1;
+  });
+}
+
+Status Store::RenewJobs(const std::string& owner, int64_t lease_until) {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Status {
+    SQLite::Statement renew(impl_->database, "UPDATE jobs SET lease_until = ?2 WHERE state = 'running' AND owner = ?1");
+    renew.bind(1, owner);
+    renew.bind(2, lease_until);
+    renew.exec();
+    return {};
+  });
+}
+
+Result<bool> Store::FinishJob(int64_t id, const std::string& owner, const nlohmann::json& evaluation) {
+  return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
     KB_RETURN_IF_ERROR(AddEvaluation(database, evaluation));
     SQLite::Statement finish(database,
-                             "UPDATE jobs SET state = 'done', owner = '', error = '', evaluation_id = ?3, "
-                             "problem_sha256 = coalesce(nullif(?4, ''), problem_sha256) "
-                             "WHERE id = ?1 AND state = 'running' AND owner = ?2");
+                             fmt::format("UPDATE jobs SET state = 'done', owner = '', error = '', evaluation_id = ?3, "
+                                         "problem_sha256 = coalesce(nullif(?4, ''), problem_sha256), {} "
+                                         "WHERE id = ?1 AND state = 'running' AND owner = ?2",
+                                         kChanged));
     finish.bind(1, id);
     finish.bind(2, owner);
     finish.bind(3, Text(evaluation, "id"));
     finish.bind(4, Text(evaluation, "problem_sha256"));  // it may have changed since the job was queued
-    if (Changed(finish) == 1) transaction.commit();      // else somebody else has the job, and this adds nothing
-    return {};
+    return finish.exec() == 1;
   });
 }
 
-Status Store::GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again) {
-  const std::lock_guard lock(impl_->mutex);
-  return Guard(impl_->database, [&]() -> Status {
-    GiveUp(impl_->database, kJobLease, id, owner, error, again);
-    return {};
+Result<bool> Store::GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again) {
+  return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
+    return GiveUp(database, kJobLease, id, owner, error, again);
+  });
+}
+
+Result<bool> Store::CancelJob(int64_t id) {
+  return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
+    SQLite::Statement cancel(
+        database, fmt::format("UPDATE jobs SET state = 'failed', error = 'cancelled', {} WHERE id = ?1 AND state = "
+                              "'queued'",
+                              kChanged));
+    cancel.bind(1, id);
+    return cancel.exec() == 1;
   });
 }
 
 Status Store::RetryJobs(std::span<const int64_t> ids) {
-  const std::lock_guard lock(impl_->mutex);
-  SQLite::Database& database = impl_->database;
-  return Guard(database, [&]() -> Status {
-    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement retry(database,
-                            "UPDATE jobs SET state = 'queued', attempts = 0 WHERE id = ?1 AND state = 'failed'");
-    for (const int64_t id : ids) {
-      retry.reset();
+  for (const int64_t id : ids) {
+    const auto retried = ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
+      SQLite::Statement retry(database, fmt::format("UPDATE jobs SET state = 'queued', attempts = 0, {} WHERE id = ?1 "
+                                                    "AND state = 'failed'",
+                                                    kChanged));
       retry.bind(1, id);
-      retry.exec();
-    }
-    transaction.commit();
-    return {};
-  });
+      return retry.exec() == 1;
+    });
+    if (!retried) return tl::make_unexpected(retried.error());
+  }
+  return {};
 }
 
 Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {
@@ -228,13 +288,14 @@ Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    int64_t released = QueueStranded(database, kJobLease, run);
+    CountChange(database, IdOf(database, "SELECT id FROM runs WHERE name = ?1", run));
+    int64_t released = QueueStranded(database, kJobLease, run, UtcSeconds());
     if (failed) {
-      SQLite::Statement release(database,
-                                "UPDATE jobs SET state = 'queued', attempts = 0 WHERE state = 'failed' "
-                                "AND run_id = (SELECT id FROM runs WHERE name = ?1)");
+      SQLite::Statement release(database, fmt::format("UPDATE jobs SET state = 'queued', attempts = 0, {} WHERE state "
+                                                      "= 'failed' AND {}",
+                                                      kChanged, kOfRun));
       release.bind(1, run);
-      released += Changed(release);
+      released += release.exec();
     }
     transaction.commit();
     return released;

@@ -162,6 +162,25 @@ TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
   EXPECT_THAT(States(store), testing::ElementsAre("queued", "running"));
 }
 
+TEST_F(JobsTest, ALeaseThatIsOverIsNobodys) {
+  Store store = Open();
+  const std::vector<Job> jobs = {RunJob(0), RunJob(1), RunJob(2)};
+  store.AddJobs("r", jobs).value();
+  const std::vector<Job> added = store.Jobs("r").value();
+  const std::string own = OwnerName("a"), beside = OwnerName("b"), elsewhere = "other-machine boot 1 1 c";
+  const int64_t over = 1'000'000'000, far = 4'000'000'000;
+  ASSERT_TRUE(store.ClaimJob(added[0].id, own, over).value());
+  ASSERT_TRUE(store.ClaimJob(added[1].id, beside, over).value());
+  ASSERT_TRUE(store.ClaimJob(added[2].id, elsewhere, far).value());
+  ASSERT_TRUE(store.RenewJobs(beside, far));
+  EXPECT_EQ(store.ReleaseJobs("r", false).value(), 1);
+  EXPECT_EQ(States(store), (std::vector<std::string>{"queued", "running", "running"}));
+  EXPECT_FALSE(store.FinishJob(added[0].id, own, RunEvaluation("late")).value());
+  EXPECT_FALSE(store.Get("late"));
+  ASSERT_TRUE(store.RenewJobs(elsewhere, over));
+  EXPECT_EQ(store.ReleaseJobs("r", false).value(), 1) << "of a machine that does not answer";
+}
+
 TEST_F(JobsTest, ScoresTellChangedRulesApart) {
   Store store = Open();
   ASSERT_TRUE(store.Add(RunEvaluation("a")));

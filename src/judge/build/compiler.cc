@@ -146,7 +146,9 @@ std::string ErrorLines(std::string_view log) {
   return text;
 }
 
-Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
+namespace {
+
+Result<Compiled> CompileNow(const Sandbox& sandbox, const CompileJob& job) {
   KB_ASSIGN_OR_RETURN(const Workspace workspace, MakeWorkspace(sandbox, job));
   KB_ASSIGN_OR_RETURN(Fd output, MemoryFile("output", ""));
   // Tells a sandbox that failed from a compiler that did. What is written cannot be taken back.
@@ -208,6 +210,18 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   output.Reset();  // memory of the group's
   began.Reset();
   if (group) group->AwaitReturned();
+  return compiled;
+}
+
+}  // namespace
+
+Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
+  Slots* const slots = job.limits.slots.get();
+  const int64_t start = NowNs();
+  if (slots && !slots->Take()) return Fail(ErrorCode::kInterrupted, "interrupted");
+  *job.limits.waited_ns += NowNs() - start;
+  auto compiled = CompileNow(sandbox, job);
+  if (slots) slots->GiveBack();
   return compiled;
 }
 

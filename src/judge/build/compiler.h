@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/slots.h"
 #include "judge/build/build_cache.h"
 #include "judge/sandbox/sandbox.h"
 
@@ -24,6 +25,9 @@ struct CompileLimits {
   // Of all its programs and the files that they write together. Where there are no control groups, of each program.
   uint64_t memory_bytes = uint64_t{8} << 30;
   uint64_t output_bytes = uint64_t{64} << 20;
+  // A compilation takes one of these while it runs; null: any number may. And how long all of them waited for one.
+  std::shared_ptr<Slots> slots;
+  std::shared_ptr<std::atomic<int64_t>> waited_ns = std::make_shared<std::atomic<int64_t>>(0);
 };
 
 // The words as one command of a shell.

@@ -83,8 +83,9 @@ Result<Prepared> Preparer::Prepare(const Request& request) const {
   const int64_t start = NowNs();
   prepared.limits.left_ms = std::make_shared<std::atomic<int64_t>>(Seconds(request.protocol.build_timeout_s).count());
   prepared.limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
+  prepared.limits.slots = setup_->options.compilations;
   KB_RETURN_IF_ERROR(request.module() ? BuildExtensions(&prepared) : BuildNative(&prepared));
-  prepared.us = static_cast<double>(NowNs() - start) / 1e3;
+  prepared.us = static_cast<double>(NowNs() - start - *prepared.limits.waited_ns) / 1e3;
   return prepared;
 }
 
@@ -237,6 +238,7 @@ Result<BuildResult> Preparer::FirstCall(const ops::Problem& problem, const Prepa
   job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});
   job.limits = prepared.limits;
   job.limits.output_bytes = kMostCompiledBytes;
+  job.limits.slots = nullptr;  // the device waits for it
   setup_->Say(fmt::format("{}: first call, which may compile", prepared.request.candidate.path.filename().string()));
   return builder_.FirstCall(job, identity);
 }

@@ -1,12 +1,12 @@
-#include "cli/generate_judge.h"
+#include "jobs/session_judge.h"
 
 #include <fmt/format.h>
 
 #include "base/hash.h"
-#include "cli/run_tasks.h"
 #include "interop/candidates.h"
+#include "jobs/devices.h"
 
-namespace kb::cli {
+namespace kb {
 namespace {
 
 using nlohmann::json;
@@ -35,26 +35,27 @@ Fitness FitnessOfEvaluation(const json& evaluation) {
   return FitnessOf(evaluation.value("verdict", ""), SlowEnd(evaluation));
 }
 
-Result<std::unique_ptr<GenerateJudge>> GenerateJudge::Create(GenerateJudgeOptions options, Store* store,
-                                                             RunProgress* progress) {
-  std::unique_ptr<GenerateJudge> judge(new GenerateJudge(std::move(options), store, progress));
-  SchedulerOptions wanted;
-  wanted.evaluator = judge->options_.evaluator;
+Result<std::unique_ptr<SessionJudge>> SessionJudge::Create(SessionJudgeOptions options, Store* store) {
+  std::unique_ptr<SessionJudge> judge(new SessionJudge(std::move(options), store));
+  JobLoopOptions wanted;
+  wanted.make_judge = judge->options_.make_judge;
   wanted.devices = judge->options_.devices;
-  wanted.begin = [own = judge.get()](int64_t id) { return own->Begin(id); };
-  wanted.end = [own = judge.get()](const TaskEnd& end) { own->End(end); };
-  wanted.span = [progress](const Span& span) { progress->Add(span); };
-  KB_ASSIGN_OR_RETURN(judge->scheduler_, Scheduler::Create(std::move(wanted)));
+  wanted.compilations = judge->options_.compilations;
+  wanted.run = judge->options_.run;
+  wanted.queue = judge->queue_.get();
+  wanted.tell = [own = judge.get()](const JobEnd& end) { return own->End(end); };
+  wanted.span = judge->options_.span;
+  KB_ASSIGN_OR_RETURN(judge->loop_, JobLoop::Create(std::move(wanted)));
   return judge;
 }
 
-Job GenerateJudge::JobOf(const SessionCandidate& candidate) const {
+Job SessionJudge::JobOf(const SessionCandidate& candidate) const {
   Job job;
   job.model = options_.models[candidate.model];
   job.problem = options_.problems[candidate.problem].name;
   job.size = options_.size;
   job.sample = candidate.proposal.candidate;
-  job.device = options_.devices.front().substr(0, options_.devices.front().find(':'));
+  job.device = KindOf(options_.devices.front());
   job.protocol = options_.rules;
   job.path = CandidateName(options_.problems[candidate.problem], job.sample, candidate.language);
   job.problem_sha256 = options_.problem_texts[candidate.problem];
@@ -62,7 +63,7 @@ Job GenerateJudge::JobOf(const SessionCandidate& candidate) const {
   return job;
 }
 
-Result<std::optional<Fitness>> GenerateJudge::Verdict(const SessionCandidate& candidate) {
+Result<std::optional<Fitness>> SessionJudge::Verdict(const SessionCandidate& candidate) {
   KB_ASSIGN_OR_RETURN(const Job job, store_->AddJob(options_.run, JobOf(candidate)));
   if (job.state != "done") return std::optional<Fitness>();
   KB_ASSIGN_OR_RETURN(const json evaluation, store_->Get(job.evaluation_id));
@@ -70,7 +71,7 @@ Result<std::optional<Fitness>> GenerateJudge::Verdict(const SessionCandidate& ca
 }
 
 // The source lies in the store alone. An answer without one is a candidate that is refused by its text.
-Result<Candidate> GenerateJudge::Read(const SessionCandidate& candidate, const Job& job) const {
+Result<Candidate> SessionJudge::Read(const SessionCandidate& candidate, const Job& job) const {
   if (candidate.source_sha256.empty()) {
     KB_ASSIGN_OR_RETURN(Candidate none, MakeCandidate(job.path, "", job.device));
     none.rejection = fmt::format("the model's answer holds no candidate: {}", candidate.complaint);
@@ -80,62 +81,34 @@ Result<Candidate> GenerateJudge::Read(const SessionCandidate& candidate, const J
   return MakeCandidate(job.path, std::move(source), job.device);
 }
 
-Status GenerateJudge::Judge(const SessionCandidate& candidate) {
-  KB_ASSIGN_OR_RETURN(const Job job, store_->AddJob(options_.run, JobOf(candidate)));
+Status SessionJudge::Judge(const SessionCandidate& candidate) {
+  KB_ASSIGN_OR_RETURN(const Job job, queue_->Add(JobOf(candidate)));
   if (job.state != "queued") {  // another process judges it, and the strategy goes on without it
     session_->Judged(candidate, std::nullopt, false);
     return {};
   }
   {
     const std::lock_guard lock(mutex_);
-    jobs_[job.id] = {candidate, job};
+    candidates_[job.id] = candidate;
   }
   Task task;
-  task.id = job.id;
   task.problem = options_.problems[candidate.problem];
-  task.size = job.size;
   task.protocol = options_.protocol;
   task.read = [this, candidate, job] { return Read(candidate, job); };
-  scheduler_->Submit(std::move(task));
+  loop_->Submit(job, std::move(task));
   return {};
 }
 
-void GenerateJudge::Fail(const Error& error) {
-  const std::lock_guard lock(mutex_);
-  if (status_) status_ = tl::make_unexpected(error);
+Status SessionJudge::End(const JobEnd& end) {
+  std::unique_lock lock(mutex_);
+  const SessionCandidate candidate = std::move(candidates_.extract(end.job.id).mapped());
+  lock.unlock();
+  options_.tell(end, candidate);
+  const bool judged = !end.elsewhere && end.evaluation;
+  session_->Judged(candidate, judged ? std::optional(FitnessOfEvaluation(*end.evaluation)) : std::nullopt, judged);
+  return {};
 }
 
-bool GenerateJudge::Begin(int64_t id) {
-  const Result<bool> claimed = store_->ClaimJob(id, owner_);
-  if (!claimed) Fail(claimed.error());
-  if (claimed.value_or(false)) return true;
-  SessionCandidate candidate;
-  {
-    const std::lock_guard lock(mutex_);
-    candidate = jobs_.at(id).first;
-  }
-  session_->Judged(candidate, std::nullopt, false);
-  return false;
-}
+Status SessionJudge::Stop() { return loop_ ? loop_->Stop() : Status(); }
 
-void GenerateJudge::End(const TaskEnd& end) {
-  std::pair<SessionCandidate, Job> of;
-  {
-    const std::lock_guard lock(mutex_);
-    of = jobs_.at(end.id);
-  }
-  const JobEnds ends{options_.run, owner_, options_.json, options_.quiet, store_, progress_};
-  const Status kept = KeepEnd(ends, of.second, end, {{"turn", of.first.proposal.turn}});
-  if (!kept) Fail(kept.error());
-  const bool judged = kept && end.evaluation;
-  session_->Judged(of.first, judged ? std::optional(FitnessOfEvaluation(end.evaluation->ToJson())) : std::nullopt,
-                   judged);
-}
-
-Status GenerateJudge::Stop() {
-  if (scheduler_) scheduler_->Stop();
-  const std::lock_guard lock(mutex_);
-  return status_;
-}
-
-}  // namespace kb::cli
+}  // namespace kb

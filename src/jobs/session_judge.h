@@ -1,6 +1,6 @@
-// Judges the candidates of a session as they arrive: between a session, the store's jobs and the scheduler.
-#ifndef CLI_GENERATE_JUDGE_H_
-#define CLI_GENERATE_JUDGE_H_
+// Judges the candidates of a session as models write them: between a session and a job loop.
+#ifndef JOBS_SESSION_JUDGE_H_
+#define JOBS_SESSION_JUDGE_H_
 
 #include <functional>
 #include <map>
@@ -9,31 +9,32 @@
 #include <string>
 #include <vector>
 
-#include "cli/run_progress.h"
 #include "generate/session.h"
-#include "jobs/scheduler.h"
+#include "jobs/job_loop.h"
 
-namespace kb::cli {
+namespace kb {
 
-struct GenerateJudgeOptions {
+struct SessionJudgeOptions {
   std::string run, size, rules;  // rules: the protocol and every key that a flag changed
   std::vector<std::string> devices;
   std::shared_ptr<const Protocol> protocol;
-  EvaluatorOptions evaluator;
+  JudgeMaker make_judge;
+  int compilations = 0;  // as JobLoopOptions
   std::vector<std::string> models;
   std::vector<ProblemFile> problems;
   std::vector<std::string> problem_texts;  // their hashes
-  bool json = false, quiet = false;
+  // As JobLoopOptions; `candidate`: the job's.
+  std::function<void(const JobEnd& end, const SessionCandidate& candidate)> tell;
+  std::function<void(const Span& span)> span;
 };
 
-class GenerateJudge {
+class SessionJudge {
  public:
-  // Starts the devices' threads. `store` and `progress` outlive it.
-  static Result<std::unique_ptr<GenerateJudge>> Create(GenerateJudgeOptions options, Store* store,
-                                                       RunProgress* progress);
-  GenerateJudge(const GenerateJudge&) = delete;  // threads refer to it
-  GenerateJudge& operator=(const GenerateJudge&) = delete;
-  ~GenerateJudge() { Stop(); }
+  // Starts the devices' threads. `store` outlives it.
+  static Result<std::unique_ptr<SessionJudge>> Create(SessionJudgeOptions options, Store* store);
+  SessionJudge(const SessionJudge&) = delete;  // threads refer to it
+  SessionJudge& operator=(const SessionJudge&) = delete;
+  ~SessionJudge() { Stop(); }
 
   // Who is told of verdicts; before the first Judge(), and as long as this has not stopped.
   void TellTo(Session* session) { session_ = session; }
@@ -45,23 +46,19 @@ class GenerateJudge {
   Status Stop();
 
  private:
-  GenerateJudge(GenerateJudgeOptions options, Store* store, RunProgress* progress)
-      : options_(std::move(options)), store_(store), progress_(progress) {}
+  SessionJudge(SessionJudgeOptions options, Store* store)
+      : options_(std::move(options)), store_(store), queue_(QueueInStore(store, options_.run)) {}
   Job JobOf(const SessionCandidate& candidate) const;
   Result<Candidate> Read(const SessionCandidate& candidate, const Job& job) const;
-  bool Begin(int64_t id);
-  void End(const TaskEnd& end);
-  void Fail(const Error& error);
+  Status End(const JobEnd& end);
 
-  const GenerateJudgeOptions options_;
+  const SessionJudgeOptions options_;
   Store* const store_;
-  RunProgress* const progress_;
-  const std::string owner_ = OwnerName();
+  const std::unique_ptr<Queue> queue_;
   Session* session_ = nullptr;
   std::mutex mutex_;
-  std::map<int64_t, std::pair<SessionCandidate, Job>> jobs_;  // that are to be judged
-  Status status_;
-  std::unique_ptr<Scheduler> scheduler_;  // last: its threads use the others
+  std::map<int64_t, SessionCandidate> candidates_;  // that are to be judged, by job
+  std::unique_ptr<JobLoop> loop_;                   // last: its threads use the others
 };
 
 // The candidate's file, had it one: "level_1_problem_19_sample_0_kernel.py".
@@ -70,6 +67,6 @@ std::string CandidateName(const ProblemFile& problem, int candidate, const std::
 // Of an evaluation's JSON.
 Fitness FitnessOfEvaluation(const nlohmann::json& evaluation);
 
-}  // namespace kb::cli
+}  // namespace kb
 
-#endif  // CLI_GENERATE_JUDGE_H_
+#endif  // JOBS_SESSION_JUDGE_H_

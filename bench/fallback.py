@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Are modules whose build fails judged for what they then do?
+
+    bench/fallback.py [--device cuda] [--compile 40] [--caught 40] [--uncaught 20] [--again 2]
+
+Judges in one `kernelbench run --protocol quick` modules of 1/19 whose load_inline compiles, whose build fails and is caught, and whose
+build fails and is not, once with an empty build cache and --again times with what it holds then. Prints how many got which verdict,
+and how long each run took. Exit status 1 where a verdict is not the expected one.
+"""
+
+import argparse
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from common import BINARY
+
+HEAD = """import torch
+from torch.utils.cpp_extension import load_inline
+"""
+CPP = "torch::Tensor relu(torch::Tensor x) {{ return {body}; }}  // {number}"
+CUDA = """#include <torch/extension.h>
+__global__ void Relu(const float* x, float* y, long n) {{
+  const long i = blockIdx.x * (long)blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] > 0 ? x[i] : 0;
+}}
+torch::Tensor relu(torch::Tensor x) {{
+  auto y = {body};
+  Relu<<<(x.numel() + 255) / 256, 256>>>(x.data_ptr<float>(), y.data_ptr<float>(), x.numel());
+  return y;
+}}  // {number}
+"""
+CLASS = """
+
+class ModelNew(torch.nn.Module):
+    def forward(self, x):
+        return {call}
+"""
+
+
+def build(device, number, right):
+    if device == "cpu":
+        text = CPP.format(number=number, body="torch::relu(x)" if right else "torch::no_such_function(x)")
+        return f'load_inline(name="bench_{number}", cpp_sources="""{text}""", functions=["relu"])'
+    text = CUDA.format(number=number, body="torch::empty_like(x)" if right else "torch::no_such_function(x)")
+    return (f'load_inline(name="bench_{number}", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources="""{text}""", '
+            'functions=["relu"])')
+
+
+def source(kind, device, number):
+    wanted = build(device, number, kind == "compile")
+    if kind != "caught":
+        return HEAD + f"extension = {wanted}\n" + CLASS.format(call="extension.relu(x)")
+    return (HEAD + f"try:\n    extension = {wanted}\nexcept RuntimeError:\n    extension = None\n" +
+            CLASS.format(call="extension.relu(x) if extension else torch.relu(x)"))
+
+
+def judge(arguments, manifest, directory, expected):
+    """The seconds that it took, and what was not as expected."""
+    command = [BINARY, "run", manifest, "--protocol", "quick", "--size", "small", "--devices", arguments.device, "--json", "--quiet",
+               "--store", f"{directory}/{time.monotonic_ns()}.db"]
+    start = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "KERNELBENCH_CACHE": f"{directory}/cache"})
+    seconds = time.monotonic() - start
+    if done.returncode:
+        sys.exit(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
+    verdicts, wrong = collections.Counter(), []
+    for line in map(json.loads, done.stdout.splitlines()):
+        kind = expected[line["sample"]]
+        fell_back = any(note.startswith("build_fallback") for note in line.get("notes", []))
+        verdicts[kind, line.get("verdict"), fell_back] += 1
+        if (line.get("verdict"), fell_back) != {"compile": ("correct", False), "caught": ("correct", True),
+                                                "uncaught": ("build_failed", False)}[kind]:
+            wrong.append(f"{kind} {line['sample']}: {line.get('verdict')} {line.get('reason', line.get('not_judged'))}"[:200])
+    if sum(verdicts.values()) != len(expected):
+        wrong.append(f"{sum(verdicts.values())} of {len(expected)} were judged")
+    return seconds, verdicts, wrong
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--compile", type=int, default=40)
+    parser.add_argument("--caught", type=int, default=40)
+    parser.add_argument("--uncaught", type=int, default=20)
+    parser.add_argument("--again", type=int, default=2)
+    arguments = parser.parse_args()
+    counts = {"compile": arguments.compile, "caught": arguments.caught, "uncaught": arguments.uncaught}
+    expected = [kind for kind, count in counts.items() for _ in range(count)]
+    failed = False
+    with tempfile.TemporaryDirectory() as directory:
+        manifest = pathlib.Path(directory) / "candidates.jsonl"
+        with manifest.open("w") as file:
+            for number, kind in enumerate(expected):
+                code = source(kind, arguments.device.split(":")[0], number)
+                file.write(json.dumps({"problem": "1/19", "sample": number, "code": code}) + "\n")
+        for name in ["cold", *["cached"] * arguments.again]:
+            seconds, verdicts, wrong = judge(arguments, manifest, directory, expected)
+            print(f"{name}: {len(expected) - len(wrong)} of {len(expected)} as expected in {seconds:.1f} s;",
+                  ", ".join(f"{kind} {verdict}{' with build_fallback' if fell_back else ''} {count}"
+                            for (kind, verdict, fell_back), count in sorted(verdicts.items(), key=str)), flush=True)
+            for line in wrong[:10]:
+                print(" ", line)
+            failed |= bool(wrong)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,27 @@
+// What `run` and `generate` print of their jobs.
+#ifndef CLI_TOLD_JOBS_H_
+#define CLI_TOLD_JOBS_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/run_progress.h"
+#include "jobs/job_loop.h"
+
+namespace kb::cli {
+
+struct TellJobs {
+  std::string run;
+  bool json = false, quiet = false;  // a line of JSON each, or only what could not be judged, or nothing
+  RunProgress* progress = nullptr;
+
+  // `more`: what a printed evaluation says besides.
+  void operator()(const JobEnd& end, const nlohmann::json& more = nlohmann::json::object()) const;
+};
+
+// What the devices' time went into, as a member of a summary: [{"device", "judging_s", "idle_s": {...}}, ...].
+nlohmann::json DeviceTimesJson(const std::vector<DeviceTime>& times);
+
+}  // namespace kb::cli
+
+#endif  // CLI_TOLD_JOBS_H_

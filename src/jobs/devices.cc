@@ -1,0 +1,50 @@
+#include "jobs/devices.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "judge/gpus.h"
+
+namespace kb {
+namespace {
+
+Result<int> NumberOf(const std::string& text, const std::string& whole) {
+  if (!text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos) {
+    return std::stoi(text);
+  }
+  return Fail(ErrorCode::kUsage, fmt::format("--devices {}: give cpu, cuda, cuda:0,cuda:1 or cuda:0-3", whole));
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> FindDevices(const std::string& text) {
+  std::vector<std::string> devices;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) {
+    const size_t colon = part.find(':'), dash = part.find('-');
+    if (colon == std::string::npos) {
+      devices.push_back(part);
+      continue;
+    }
+    KB_ASSIGN_OR_RETURN(const int first, NumberOf(part.substr(colon + 1, dash - colon - 1), text));
+    KB_ASSIGN_OR_RETURN(const int last, dash == std::string::npos ? first : NumberOf(part.substr(dash + 1), text));
+    for (int i = first; i <= last; ++i) devices.push_back(fmt::format("{}:{}", part.substr(0, colon), i));
+  }
+  std::vector<std::string> sorted = devices;
+  std::sort(sorted.begin(), sorted.end());
+  const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  const bool mixed = devices.size() > 1 && std::any_of(devices.begin(), devices.end(), [](const std::string& device) {
+                       return !device.starts_with("cuda:");
+                     });
+  if (devices.empty() || twice || mixed) {
+    return Fail(ErrorCode::kUsage, fmt::format("--devices {}: give cpu, cuda, or several GPUs such as cuda:0,cuda:1, "
+                                               "each once",
+                                               text));
+  }
+  for (const std::string& device : devices) KB_RETURN_IF_ERROR(CheckDevice(device));
+  return devices;
+}
+
+}  // namespace kb

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "base/cores.h"
+#include "jobs/judge.h"
+
+namespace kb {
+namespace {
+
+class EvaluatorJudge : public Judge {
+ public:
+  EvaluatorJudge(std::string device, std::unique_ptr<Evaluator> evaluator)
+      : device_(std::move(device)), evaluator_(std::move(evaluator)) {}
+
+  Result<Prepared> Prepare(const Request& request) override { return evaluator_->Prepare(request); }
+  Status AddLacking(Prepared* prepared) override { return evaluator_->AddLacking(prepared); }
+
+  Status MakeReady(const Request& request) override { return evaluator_->MakeReady(request); }
+
+  Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) override {
+    std::vector<RunnerNeeds> needs;
+    for (const Request* later : ahead.first(std::min(ahead.size(), RunnersAhead(device_)))) {
+      needs.push_back(NeedsOf(*later));
+    }
+    return evaluator_->Evaluate(prepared, needs);
+  }
+
+  Result<Evaluation> Charge(const Request& request, const Error& error) override {
+    return evaluator_->Charge(request, error);
+  }
+
+ private:
+  const std::string device_;
+  const std::unique_ptr<Evaluator> evaluator_;
+};
+
+}  // namespace
+
+JudgeMaker EvaluatorJudges(EvaluatorOptions options) {
+  return [options = std::move(options)](const std::string& device,
+                                        const Shares& shares) -> Result<std::shared_ptr<Judge>> {
+    EvaluatorOptions own = options;
+    own.device = device;
+    own.compilations = shares.compilations;
+    if (own.threads <= 0) own.threads = std::max(1, CoreCount() / shares.devices);
+    KB_ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator, Evaluator::Create(own));
+    return std::make_shared<EvaluatorJudge>(device, std::move(evaluator));
+  };
+}
+
+}  // namespace kb

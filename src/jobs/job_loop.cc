@@ -1,0 +1,136 @@
+#include "jobs/job_loop.h"
+
+#include <chrono>
+
+namespace kb {
+
+Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
+  KB_CHECK(options.queue && options.tell);
+  std::unique_ptr<JobLoop> loop(new JobLoop(std::move(options)));
+  JobLoop* const own = loop.get();
+  SchedulerOptions wanted;
+  wanted.make_judge = own->options_.make_judge;
+  wanted.devices = own->options_.devices;
+  wanted.compilations = own->options_.compilations;
+  wanted.begin = [own](int64_t id) { return own->Begin(id); };
+  wanted.end = [own](TaskEnd end) { own->End(std::move(end)); };
+  wanted.span = own->options_.span;
+  if (own->options_.judging) {
+    wanted.judging = [own](const Task& task) {
+      std::unique_lock lock(own->mutex_);
+      const Job job = own->jobs_.at(task.id);
+      lock.unlock();
+      own->options_.judging(job);
+    };
+  }
+  KB_ASSIGN_OR_RETURN(own->scheduler_, Scheduler::Create(std::move(wanted)));
+  own->renewing_ = std::thread([own] { own->RenewLeases(); });
+  return loop;
+}
+
+JobLoop::~JobLoop() {
+  if (scheduler_) (void)Stop();
+}
+
+void JobLoop::Submit(const Job& job, Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    jobs_[job.id] = job;
+  }
+  task.id = job.id;
+  task.size = job.size;
+  task.client = job.client;
+  task.priority = job.priority;
+  scheduler_->Submit(std::move(task));
+}
+
+Result<bool> JobLoop::Cancel(int64_t id) {
+  KB_ASSIGN_OR_RETURN(const bool cancelled, options_.queue->Cancel(id));
+  if (cancelled && scheduler_->Cancel(id)) {
+    const std::lock_guard lock(mutex_);
+    jobs_.erase(id);
+  }
+  return cancelled;
+}
+
+// Leases hold until all that was claimed has ended.
+Status JobLoop::Stop() {
+  scheduler_->Stop();
+  const bool interrupted = scheduler_->interrupted();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (interrupted && status_) status_ = Fail(ErrorCode::kInterrupted, "interrupted");
+  }
+  stopped_.notify_all();
+  if (renewing_.joinable()) renewing_.join();
+  return status_;
+}
+
+bool JobLoop::Ended() const {
+  const std::lock_guard lock(mutex_);
+  return !status_;
+}
+
+void JobLoop::EndBy(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  if (status_) status_ = tl::make_unexpected(error);
+}
+
+Job JobLoop::Take(int64_t id) {
+  const std::lock_guard lock(mutex_);
+  return std::move(jobs_.extract(id).mapped());
+}
+
+// A task's turn has come.
+bool JobLoop::Begin(int64_t id) {
+  Result<bool> claimed = false;
+  const bool ended = Ended();
+  if (!ended) claimed = options_.queue->Claim(id);
+  if (claimed.value_or(false)) return true;
+  if (!claimed) EndBy(claimed.error());
+  Tell({.job = Take(id), .elsewhere = claimed && !ended});
+  return false;
+}
+
+void JobLoop::End(TaskEnd task) {
+  JobEnd end{.job = Take(task.id), .device = task.device, .attempts = task.attempts};
+  if (task.evaluation) {
+    end.evaluation = task.evaluation->ToJson();
+    if (!options_.run.empty()) {
+      end.evaluation->update({{"run", options_.run}, {"model", end.job.model}, {"sample", end.job.sample}});
+    }
+  } else {
+    end.evaluation = tl::make_unexpected(task.evaluation.error());
+  }
+  const Result<bool> kept = Keep(end);
+  if (!kept) {
+    EndBy(kept.error());
+    end.evaluation = Fail(ErrorCode::kInterrupted, kept.error().message);
+  }
+  end.elsewhere = kept && !*kept;
+  Tell(end);
+}
+
+Result<bool> JobLoop::Keep(const JobEnd& end) {
+  if (end.evaluation) return options_.queue->Finish(end.job.id, *end.evaluation);
+  const Error& error = end.evaluation.error();
+  return options_.queue->GiveBack(end.job.id, error.message, error.code == ErrorCode::kInterrupted);
+}
+
+void JobLoop::Tell(const JobEnd& end) {
+  const std::lock_guard lock(telling_);
+  if (const Status told = options_.tell(end); !told) EndBy(told.error());
+}
+
+void JobLoop::RenewLeases() {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, std::chrono::seconds(kRenewal), [&] { return stopping_; })) {
+    lock.unlock();
+    const Status renewed = options_.queue->Renew();
+    if (!renewed) EndBy(renewed.error());
+    lock.lock();
+  }
+}
+
+}  // namespace kb

@@ -1,0 +1,91 @@
+// Claims jobs, has them judged, keeps their results and tells of them: eval, run, generate, rejudge and whatever else
+// has candidates judged. Each loop can be interrupted by itself; Ctrl-C interrupts all.
+#ifndef JOBS_JOB_LOOP_H_
+#define JOBS_JOB_LOOP_H_
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "jobs/queue.h"
+#include "jobs/scheduler.h"
+
+namespace kb {
+
+// How a job ended for this loop.
+struct JobEnd {
+  Job job;
+  std::string device;
+  int attempts = 0;
+  bool elsewhere = false;  // another one judges the job or did so in the meantime
+  // As it was kept. An error says nothing about the candidate; kInterrupted says that this loop has not judged it, for
+  // an interrupt, its own end, or because another one has the job.
+  Result<nlohmann::json> evaluation = Fail(ErrorCode::kInterrupted, "not judged here");
+};
+
+struct JobLoopOptions {
+  JudgeMaker make_judge;
+  std::vector<std::string> devices = {"cpu"};
+  int compilations = 0;    // as SchedulerOptions
+  std::string run;         // evaluations say it, with their job's model and sample; empty: they say none of these
+  Queue* queue = nullptr;  // outlives the loop
+  // Called once for each job whose turn came, one call at a time, on any thread; an interrupt keeps turns from coming.
+  // An error ends the loop: nothing more is judged.
+  std::function<Status(const JobEnd& end)> tell;
+  std::function<void(const Job& job)> judging;  // it is now; may be empty
+  std::function<void(const Span& span)> span;   // one call at a time; may be empty
+};
+
+class JobLoop {
+ public:
+  static Result<std::unique_ptr<JobLoop>> Create(JobLoopOptions options);
+  JobLoop(const JobLoop&) = delete;  // threads refer to it
+  JobLoop& operator=(const JobLoop&) = delete;
+  ~JobLoop();  // as Stop()
+
+  // A queued job, and how it is judged; its id, size, client and priority are the job's.
+  void Submit(const Job& job, Task task);
+  // False if it has begun, here or elsewhere.
+  Result<bool> Cancel(int64_t id);
+  // Waits until all that was submitted has ended, or an interrupt.
+  void Drain() { scheduler_->Drain(); }
+  // As Ctrl-C: what is being judged is queued again.
+  void Interrupt() { scheduler_->Interrupt(); }
+  // Begins nothing more, ends what is prepared as an interrupt does, and waits for what is being judged. The first
+  // error of the queue or of `tell`; kInterrupted after an interrupt.
+  Status Stop();
+  // After Stop().
+  std::vector<DeviceTime> Times() const { return scheduler_->Times(); }
+
+ private:
+  explicit JobLoop(JobLoopOptions options) : options_(std::move(options)) {}
+  Job Take(int64_t id);  // it has ended
+  bool Begin(int64_t id);
+  void End(TaskEnd end);
+  // False: the job is another one's.
+  Result<bool> Keep(const JobEnd& end);
+  void Tell(const JobEnd& end);
+  void EndBy(const Error& error);
+  bool Ended() const;
+  void RenewLeases();
+
+  const JobLoopOptions options_;
+  mutable std::mutex mutex_;
+  std::condition_variable stopped_;
+  std::map<int64_t, Job> jobs_;  // submitted and not ended
+  Status status_;
+  bool stopping_ = false;
+  std::mutex telling_;  // held while the caller's function is called
+  std::thread renewing_;
+  std::unique_ptr<Scheduler> scheduler_;  // the last: its threads use the others
+};
+
+}  // namespace kb
+
+#endif  // JOBS_JOB_LOOP_H_
