@@ -36,7 +36,7 @@ def judge(arguments, directory):
         raise SystemExit(f"{' '.join(map(str, command))}: exit status {done.returncode}")
     if keep := os.environ.get("KEEP_EVALUATIONS"):
         pathlib.Path(keep).write_text(done.stdout)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    return [told for told in map(json.loads, done.stdout.splitlines()) if not told.get("summary")]
 
 
 def main():

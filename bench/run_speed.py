@@ -102,7 +102,7 @@ class Utilization:
 def sustained(timeline, judged):
     """Evaluations a second from the end of the first to the end of the last; nothing for fewer than two."""
     events = json.loads(pathlib.Path(timeline).read_text())["traceEvents"]
-    device = {e["tid"] for e in events if e["ph"] == "M" and not e["args"]["name"].startswith("build")}
+    device = {e["tid"] for e in events if e["ph"] == "M" and not e["args"]["name"].startswith("prepare")}
     ends = sorted(e["ts"] + e["dur"] for e in events if e["ph"] == "X" and e["tid"] in device)[:judged]  # one more after Ctrl-C
     if len(ends) < 2:
         return []

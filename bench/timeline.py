@@ -23,7 +23,7 @@ def main():
     names = {event["tid"]: event["args"]["name"] for event in events if event["ph"] == "M"}
     spans = [event for event in events if event["ph"] == "X"]
     end = max((span["ts"] + span["dur"] for span in spans), default=1)
-    order = {tid: row for row, tid in enumerate(sorted(names, key=lambda tid: (not names[tid].startswith("build"), names[tid])))}
+    order = {tid: row for row, tid in enumerate(sorted(names, key=lambda tid: (not names[tid].startswith("prepare"), names[tid])))}
     scale = (WIDTH - LEFT - 10) / end
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{LANE * len(order) + 40}" font-family="sans-serif" font-size="11">',
              '<rect width="100%" height="100%" fill="white"/>']
@@ -32,7 +32,7 @@ def main():
         parts.append(f'<text x="4" y="{row * LANE + 17}">{html.escape(names[tid])} {busy:.0%}</text>')
     for span in spans:
         x, y, width = LEFT + span["ts"] * scale, order[span["tid"]] * LANE + 4, max(span["dur"] * scale, 0.3)
-        build = names[span["tid"]].startswith("build")
+        build = names[span["tid"]].startswith("prepare")
         label = html.escape(f'{span["name"]}: {span["dur"] / 1e3:.0f} ms')
         parts.append(f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{LANE - 8}" fill="{"#d9a441" if build else "#9cc3e6"}" '
                      f'stroke="white" stroke-width="0.2"><title>{label}</title></rect>')

@@ -107,6 +107,8 @@ def judge(binary, rows, device, store, jobs, folder):
         try:
             for line in process.stdout:
                 told = json.loads(line)
+                if told.get("summary"):
+                    continue
                 row = waiting.pop((told["problem"], told["sample"]))
                 if "not_judged" in told:
                     failures.append(f"{row.candidate} ({row.size}): {told['not_judged']}")

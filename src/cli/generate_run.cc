@@ -6,6 +6,7 @@
 #include "cli/told_jobs.h"
 #include "interop/run_directory.h"
 #include "jobs/session_judge.h"
+#include "judge/problem/problem_finder.h"
 
 namespace kb::cli {
 namespace {

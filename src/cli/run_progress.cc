@@ -36,7 +36,7 @@ RunProgress::~RunProgress() { Finish(); }
 
 void RunProgress::Add(const Span& span) {
   const std::lock_guard lock(mutex_);
-  if (span.lane.starts_with("build")) {
+  if (span.lane.starts_with("prepare")) {
     ++built_;
   } else {
     held_us_ += static_cast<double>(span.end_ns - span.start_ns) / 1e3;

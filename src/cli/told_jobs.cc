@@ -15,8 +15,8 @@ void TellJobs::operator()(const JobEnd& end, const json& more) const {
   if (end.elsewhere) return;
   if (end.evaluation) {
     progress->Judged(end.evaluation->at("verdict"));
-    if (!json) return;
-    nlohmann::json told = *end.evaluation;
+    if (!as_json) return;
+    json told = *end.evaluation;
     told.update(more);
     return progress->Print(JsonLine(told));
   }
@@ -24,7 +24,7 @@ void TellJobs::operator()(const JobEnd& end, const json& more) const {
   if (error.code == ErrorCode::kInterrupted) return;
   progress->Failed();
   const Job& job = end.job;
-  if (json) {
+  if (as_json) {
     progress->Print(JsonLine({{"schema", 1},
                               {"run", run},
                               {"model", job.model},

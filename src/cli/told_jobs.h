@@ -12,7 +12,7 @@ namespace kb::cli {
 
 struct TellJobs {
   std::string run;
-  bool json = false, quiet = false;  // a line of JSON each, or only what could not be judged, or nothing
+  bool as_json = false, quiet = false;  // a line of JSON each, or only what could not be judged, or nothing
   RunProgress* progress = nullptr;
 
   // `more`: what a printed evaluation says besides.

@@ -145,6 +145,12 @@ std::vector<json> Ended::Lines() const {
   return lines;
 }
 
+std::vector<json> Ended::Evaluations() const {
+  std::vector<json> lines = Lines();
+  if (!lines.empty() && lines.back().contains("summary")) lines.pop_back();
+  return lines;
+}
+
 json Ended::Of(const std::string& candidate) const {
   json found;
   int count = 0;

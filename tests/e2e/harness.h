@@ -35,6 +35,8 @@ struct Ended {
 
   // The lines of stdout as JSON. A line that is none fails the test.
   std::vector<json> Lines() const;
+  // Without the last one, if that is about a run.
+  std::vector<json> Evaluations() const;
   // The evaluation of the candidate with this file name; null, and a failure,
   // if there is not exactly one.
   json Of(const std::string& candidate) const;

@@ -37,8 +37,8 @@ class ModelNew(torch.nn.Module):
   Write("run/manifest.jsonl", manifest);
   const Ended ended = Run({"run", (root() / "run").string(), "--protocol", "quick", "--measure", "false", "--json"});
   EXPECT_EQ(ended.code, 0) << ended;
-  ASSERT_EQ(ended.Lines().size(), 5u);
-  EXPECT_THAT(ended.Lines().back().at("candidate").value("path", ""), testing::EndsWith("asks.py"))
+  ASSERT_EQ(ended.Evaluations().size(), 5u);
+  EXPECT_THAT(ended.Evaluations().back().at("candidate").value("path", ""), testing::EndsWith("asks.py"))
       << "the device judges others while what a call asked for is built";
   EXPECT_EQ(ended.Of("asks.py").value("verdict", ""), "correct");
   EXPECT_EQ(ended.Of("right.py").value("verdict", ""), "correct");

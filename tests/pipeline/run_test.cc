@@ -76,7 +76,7 @@ TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
   const Ended first = Run(Command(directory, {"--json", "--timeline", timeline}));
   EXPECT_EQ(first.code, 0) << first;
   std::map<int, std::string> verdicts;
-  for (const json& line : first.Lines()) {
+  for (const json& line : first.Evaluations()) {
     EXPECT_EQ(line.at("run"), "test");
     EXPECT_EQ(line.at("model"), "m");
     verdicts[line.at("sample").get<int>()] = line.at("verdict").get<std::string>();
@@ -84,14 +84,23 @@ TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
   EXPECT_THAT(verdicts, testing::ElementsAre(testing::Pair(0, "correct"), testing::Pair(1, "incorrect"),
                                              testing::Pair(2, "crashed"), testing::Pair(3, "build_failed"),
                                              testing::Pair(4, "correct")));
+  const json summary = first.Lines().back();
+  EXPECT_EQ(summary.at("judged"), 5);
+  EXPECT_EQ(summary.at("not_judged"), 0);
+  const json& device = summary.at("devices").at(0);
+  EXPECT_EQ(device.at("device"), "cpu");
+  EXPECT_GT(device.at("judging_s"), 0);
+  EXPECT_GT(device.at("idle_s").at("builds"), 0) << "on the CPU compilers work first";
   std::map<std::string, int> lanes = LanesOf(timeline);
   EXPECT_EQ(lanes["cpu"], 5);
-  EXPECT_GE(lanes["build 0"] + lanes["build 1"], 4) << "two have the same text, which may be built already";
+  int prepared = 0;
+  for (const auto& [lane, spans] : lanes) prepared += lane.starts_with("prepare") ? spans : 0;
+  EXPECT_EQ(prepared, 5);
 
   const Ended rejudged = Run({"rejudge", "test", "--json"});
   EXPECT_EQ(rejudged.code, 0) << rejudged;
-  ASSERT_EQ(rejudged.Lines().size(), 5u);
-  for (const json& line : rejudged.Lines()) {
+  ASSERT_EQ(rejudged.Evaluations().size(), 5u);
+  for (const json& line : rejudged.Evaluations()) {
     EXPECT_EQ(line.at("verdict"), line.at("verdict_again"));
     EXPECT_EQ(line.at("verdict_agrees"), true);
     EXPECT_TRUE(line.at("speedup_agrees").is_null());
@@ -101,14 +110,14 @@ TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
 
   const Ended second = Run(Command(directory, {"--json"}));
   EXPECT_EQ(second.code, 0) << second;
-  EXPECT_TRUE(second.Lines().empty()) << "all have their verdict";
+  EXPECT_TRUE(second.Evaluations().empty()) << "all have their verdict";
 
   Write("run/wrong.cpp", kReluNative);
   const Ended third = Run(Command(directory, {"--json"}));
-  ASSERT_EQ(third.Lines().size(), 1u) << "one has another text now";
-  EXPECT_EQ(third.Lines()[0].at("verdict"), "correct");
+  ASSERT_EQ(third.Evaluations().size(), 1u) << "one has another text now";
+  EXPECT_EQ(third.Evaluations()[0].at("verdict"), "correct");
   EXPECT_EQ(Stored().size(), 6u) << "what was judged before stays";
-  EXPECT_EQ(Run(Command(directory, {"--json", "--again", "--samples", "0,4"})).Lines().size(), 2u);
+  EXPECT_EQ(Run(Command(directory, {"--json", "--again", "--samples", "0,4"})).Evaluations().size(), 2u);
   ExpectNoProcessLeft();
 }
 
@@ -126,7 +135,7 @@ TEST_F(RunTest, ARowOfAListLosesNoOther) {
   const Ended judged = Run(Command(list, {"--json"}));
   EXPECT_EQ(judged.code, 0) << judged;
   std::map<int, std::string> verdicts, reasons;
-  for (const json& line : judged.Lines()) {
+  for (const json& line : judged.Evaluations()) {
     verdicts[line.at("sample")] = line.at("verdict");
     reasons[line.at("sample")] = line.at("reason");
   }
@@ -150,7 +159,7 @@ TEST_F(RunTest, AnotherTextOfAProblemIsJudgedAgain) {
     const Ended ended = Run(Command(directory, flags));
     EXPECT_EQ(ended.code, 0) << ended;
     std::vector<std::string> verdicts;
-    for (const json& line : ended.Lines()) verdicts.push_back(line.at("verdict").get<std::string>());
+    for (const json& line : ended.Evaluations()) verdicts.push_back(line.at("verdict").get<std::string>());
     return verdicts;
   };
   const auto score = [&] { return Run({"score", "test", "--json"}).Lines().at(0); };
@@ -172,7 +181,7 @@ TEST_F(RunTest, AnotherTextOfAProblemIsJudgedAgain) {
   EXPECT_THAT(Run({"export", "test", "--kernelbench", exported}).err, HasSubstr(said));
   EXPECT_THAT(Run({"original", exported, "--run", "test"}).err, HasSubstr(said));
   const Ended rejudged = Run({"rejudge", "test", "--json", "--problems", (root() / "new").string()});
-  EXPECT_EQ(rejudged.Lines().size(), 1u) << rejudged;
+  EXPECT_EQ(rejudged.Evaluations().size(), 1u) << rejudged;
   EXPECT_THAT(rejudged.err, HasSubstr("1 of 2 evaluations of run test are left out"));
 
   EXPECT_THAT(judged("new"), testing::ElementsAre("wrong_form"));
@@ -189,8 +198,8 @@ TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
   Play({Refuses<ops::LoadProblem>("no such luck", false, {.problem = "broken.py"})});
   const Ended first = Run(Command(directory, {"--json"}));
   EXPECT_EQ(first.code, 3) << first;
-  ASSERT_EQ(first.Lines().size(), 2u);
-  for (const json& line : first.Lines()) {
+  ASSERT_EQ(first.Evaluations().size(), 2u);
+  for (const json& line : first.Evaluations()) {
     if (line.at("sample") == 0) {
       EXPECT_THAT(line.at("not_judged").get<std::string>(), HasSubstr("no such luck"));
       EXPECT_FALSE(line.contains("verdict"));
@@ -206,8 +215,8 @@ TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
   Play({});
   const Ended second = Run(Command(directory, {"--json"}));
   EXPECT_EQ(second.code, 0) << second;
-  ASSERT_EQ(second.Lines().size(), 1u);
-  EXPECT_EQ(second.Lines()[0].at("sample"), 0);
+  ASSERT_EQ(second.Evaluations().size(), 1u);
+  EXPECT_EQ(second.Evaluations()[0].at("sample"), 0);
 }
 
 // One run of 30 candidates, whose commands are killed, interrupted and lose their reader before two of them finish it.
@@ -261,7 +270,7 @@ TEST_F(RunTest, ItGoesOnWhateverEndedIt) {
   const Ended first = one.Wait(), second = two.Wait();
   EXPECT_EQ(first.code, 0) << first;
   EXPECT_EQ(second.code, 0) << second;
-  EXPECT_EQ(static_cast<int>(first.Lines().size() + second.Lines().size()), kAll - done);
+  EXPECT_EQ(static_cast<int>(first.Evaluations().size() + second.Evaluations().size()), kAll - done);
   std::multiset<int> samples;
   for (const json& evaluation : Stored()) {
     EXPECT_EQ(evaluation.at("verdict"), "correct");
@@ -288,7 +297,7 @@ TEST_F(RunTest, WhoMakesTheEngineFailAlwaysIsCharged) {
   const Ended beside = Run(Command(directory, {"--json"}));
   EXPECT_EQ(beside.code, 0) << beside;
   std::map<int, std::string> verdicts;
-  for (const json& line : beside.Lines()) {
+  for (const json& line : beside.Evaluations()) {
     verdicts[line.at("sample")] = line.at("verdict");
     EXPECT_EQ(line.at("reason").get<std::string>().find("in every attempt") != std::string::npos,
               line.at("sample") == 0);
@@ -314,7 +323,7 @@ TEST_F(RunTest, ABadReferenceCostsItsOwnJobs) {
   const Ended ended = Run(Command(directory, {"--json", "--reference-timeout-s", "0.3"}));
   EXPECT_EQ(ended.code, 3) << ended;
   int judged = 0;
-  for (const json& line : ended.Lines()) judged += line.value("verdict", "") == "correct";
+  for (const json& line : ended.Evaluations()) judged += line.value("verdict", "") == "correct";
   EXPECT_EQ(judged, 8) << ended;
   EXPECT_EQ(StoredEvaluations(), 8);
   ExpectNoProcessLeft();
