@@ -31,7 +31,7 @@ void TellJobs::operator()(const JobEnd& end, const json& more) const {
                               {"problem", job.problem},
                               {"sample", job.sample},
                               {"not_judged", error.message},
-                              {"attempts", end.attempts}}));
+                              {"attempts", job.attempts + 1}}));
   } else if (!quiet) {
     progress->Print(fmt::format("{} sample {} could not be judged: {}\n", job.problem, job.sample, error.message));
   }

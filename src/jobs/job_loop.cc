@@ -94,7 +94,7 @@ bool JobLoop::Begin(int64_t id) {
 }
 
 void JobLoop::End(TaskEnd task) {
-  JobEnd end{.job = Take(task.id), .device = task.device, .attempts = task.attempts};
+  JobEnd end{.job = Take(task.id), .device = task.device};
   if (task.evaluation) {
     end.evaluation = task.evaluation->ToJson();
     if (!options_.run.empty()) {

@@ -22,7 +22,6 @@ namespace kb {
 struct JobEnd {
   Job job;
   std::string device;
-  int attempts = 0;
   bool elsewhere = false;  // another one judges the job or did so in the meantime
   // As it was kept. An error says nothing about the candidate; kInterrupted says that this loop has not judged it, for
   // an interrupt, its own end, or because another one has the job.

@@ -132,7 +132,7 @@ void Scheduler::Serve(Device* device) {
     if (begun) JudgeNext(device, std::move(*begun));
   }
   for (const Begun& begun : device->window) {
-    End({begun.task.id, device->name, 0, Fail(ErrorCode::kInterrupted, "interrupted")});
+    End({begun.task.id, device->name, Fail(ErrorCode::kInterrupted, "interrupted")});
   }
   device->window.clear();
   EndFailed(device);
@@ -174,10 +174,10 @@ bool Scheduler::Refill(Device* device) {
 void Scheduler::Prepare(Device* device, Task task) {
   auto candidate = task.read();
   if (!candidate) {
-    End({task.id, device->name, 1, tl::make_unexpected(candidate.error())});
+    End({task.id, device->name, tl::make_unexpected(candidate.error())});
     return;
   }
-  Begun begun{std::move(task), {}, {}, {}, 0};
+  Begun begun{std::move(task), {}, {}, {}};
   begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
   (void)device->judge->MakeReady(begun.request);  // what fails Prepare() tells
   begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
@@ -217,21 +217,17 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   return begun;
 }
 
-// Judges until there is a verdict, an error that is none of the engine's, or no attempt left.
-Result<Evaluation> Scheduler::Attempt(Device* device, Begun* begun) {
+// What the engine failed to prepare beside others is prepared once more, alone.
+Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   std::vector<const Request*> ahead;
   for (const Begun& later : device->window) ahead.push_back(&later.request);
   Result<Prepared>& prepared = *begun->prepared;
-  Result<Evaluation> evaluation = Fail(ErrorCode::kEngine, "not judged");
-  while (begun->failures < options_.attempts && !Ending()) {
-    if (!prepared && begun->failures > 0) {
-      const Status ready = device->judge->MakeReady(begun->request);
-      prepared = ready ? device->judge->Prepare(begun->request) : tl::make_unexpected(ready.error());
-    }
-    evaluation = prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
-    if (evaluation || evaluation.error().code != ErrorCode::kEngine) break;
-    ++begun->failures;
+  if (!prepared && prepared.error().code == ErrorCode::kEngine) {
+    const Status ready = device->judge->MakeReady(begun->request);
+    prepared = ready ? device->judge->Prepare(begun->request) : tl::make_unexpected(ready.error());
   }
+  Result<Evaluation> evaluation =
+      prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
   if (!evaluation && Ending()) evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
   return evaluation;
 }
@@ -239,10 +235,9 @@ Result<Evaluation> Scheduler::Attempt(Device* device, Begun* begun) {
 void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (options_.judging) options_.judging(begun.task);
   Span span{device->name, begun.task.problem.name, NowNs(), 0, 0};
-  TaskEnd end{begun.task.id, device->name, 0, Attempt(device, &begun)};
+  TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
   span.end_ns = NowNs();
   Spent(device, &DeviceTime::judging);
-  end.attempts = std::min(begun.failures + 1, options_.attempts);
   if (end.evaluation) {
     const auto calls = end.evaluation->engine_us.find("calls");
     if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;

@@ -19,13 +19,12 @@
 
 namespace kb {
 
-// How one task ended. An error says nothing about the candidate: the engine or this machine failed in every attempt at
-// this task and at all others, the request could not be judged at all (kUsage, kUnavailable), or it was interrupted
+// How one task ended. An error says nothing about the candidate: the engine or this machine failed at this task and at
+// all others, the request could not be judged at all (kUsage, kUnavailable), or it was interrupted
 // (kInterrupted).
 struct TaskEnd {
   int64_t id = 0;
   std::string device;
-  int attempts = 0;
   Result<Evaluation> evaluation;
 };
 
@@ -50,7 +49,6 @@ struct SchedulerOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
   int compilations = 0;  // at the same time; 0: as many as cores, less those that a GPU's judge needs
-  int attempts = 3;      // of a task whose engine fails
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten. Called on any thread.
   std::function<bool(int64_t id)> begin;
   std::function<void(const Task& task)> judging;  // it is now; on the device's thread; may be empty
@@ -85,7 +83,6 @@ class Scheduler {
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     BuildPool::TicketPtr ticket;
-    int failures = 0;  // of the engine
   };
   struct Device {
     int index = 0;
@@ -94,7 +91,7 @@ class Scheduler {
     std::shared_ptr<Judge> judge;                     // its builds hold it too
     std::deque<Begun> window;                         // begun, being built, next to be judged; by priority
     bool judged = false;                              // some task, without an error
-    std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed in every attempt, while none was
+    std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed, while none was
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
     std::thread thread;
@@ -108,7 +105,7 @@ class Scheduler {
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
   void JudgeNext(Device* device, Begun begun);
-  Result<Evaluation> Attempt(Device* device, Begun* begun);
+  Result<Evaluation> Evaluate(Device* device, Begun* begun);
   // What passed since the last call goes there.
   static void Spent(Device* device, double DeviceTime::*part);
   void GiveBack(Device* device, Begun begun);

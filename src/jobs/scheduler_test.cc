@@ -130,7 +130,6 @@ TEST_F(SchedulerTest, JudgesAllButWhatIsSomebodyElses) {
   EXPECT_THAT(order_, ElementsAre(1, 3));
   EXPECT_EQ(ends_.size(), 3u);
   EXPECT_TRUE(ends_.at(1).evaluation);
-  EXPECT_EQ(ends_.at(1).attempts, 1);
   EXPECT_EQ(CodeOf(4), ErrorCode::kUsage);
 }
 
@@ -237,8 +236,7 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
     scheduler->Submit(MakeTask(1));
     scheduler->Drain();
     EXPECT_EQ(CodeOf(1), ErrorCode::kEngine) << "no other was judged";
-    EXPECT_EQ(calls, 3);
-    EXPECT_EQ(ends_.at(1).attempts, 3);
+    EXPECT_EQ(calls, 1) << "the judge itself tries again";
   }
   {
     Door both;  // a device that has nothing left to judge charges nobody
