@@ -219,6 +219,56 @@ TEST_F(RunTest, WhatCannotBeJudgedIsToldApartAndTriedAgain) {
   EXPECT_EQ(second.Evaluations()[0].at("sample"), 0);
 }
 
+// A command is killed in each step of its job loop, and each job is judged once in the end.
+TEST_F(RunTest, KilledInEachStepItJudgesEachJobOnce) {
+  std::vector<std::pair<std::string, std::string>> files;
+  for (int i = 0; i < 8; ++i) {  // texts that no build cache has
+    files.emplace_back(std::to_string(i) + ".cpp", kReluNative + ("\n// " + root().string() + std::to_string(i)));
+  }
+  const std::string directory = MakeRun(files);
+  const auto jobs_in = [&](const std::string& state) -> size_t {
+    const auto opened = Store::Open(store(), {.create = false});
+    if (!opened) return 0;
+    const auto jobs = opened->Jobs("test", state);
+    return jobs ? jobs->size() : 0;
+  };
+  const auto has = [](const char* name) {
+    return [name](pid_t pid) {
+      const std::vector<Process> below = Descendants(pid);
+      return std::any_of(below.begin(), below.end(), [&](const Process& each) { return IsNamed(each, name); });
+    };
+  };
+  size_t done = 0;
+  const std::pair<const char*, std::function<bool(pid_t)>> kSteps[] = {
+      {"queued", [&](pid_t) { return jobs_in("queued") > 0; }},
+      {"claimed", [&](pid_t) { return jobs_in("running") > 0; }},
+      {"being prepared", has("cc1plus")},
+      {"being judged", has("kb-runner")},
+      {"kept", [&](pid_t) { return jobs_in("done") > done; }},
+  };
+  for (const auto& [name, reached] : kSteps) {
+    SCOPED_TRACE(name);
+    Engine engine = Start(Command(directory));
+    bool there = false;
+    for (int i = 0; i < 6000 && !there; ++i) {
+      usleep(10'000);
+      there = reached(engine.pid());
+    }
+    EXPECT_TRUE(there);
+    engine.Signal(SIGKILL);
+    EXPECT_EQ(engine.Wait().signal, SIGKILL);
+    ExpectNoProcessLeft();
+    done = jobs_in("done");
+    EXPECT_EQ(StoredEvaluations(), static_cast<int>(done));
+  }
+  EXPECT_LT(done, files.size());
+  const Ended ended = Run(Command(directory, {"--json"}));
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_EQ(ended.Evaluations().size(), files.size() - done);
+  EXPECT_EQ(jobs_in("done"), files.size());
+  EXPECT_EQ(StoredEvaluations(), static_cast<int>(files.size()));
+}
+
 // One run of 30 candidates, whose commands are killed, interrupted and lose their reader before two of them finish it.
 TEST_F(RunTest, ItGoesOnWhateverEndedIt) {
   constexpr int kAll = 30;
