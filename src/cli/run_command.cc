@@ -118,15 +118,20 @@ Result<std::unique_ptr<JobLoop>> StartLoop(const RunFlags& flags, const std::str
   return JobLoop::Create(std::move(options));
 }
 
-// Judges what is queued of the plan. `times`: of the devices, if there was anything to judge.
-Status JudgeQueued(const RunPlan& plan, const std::vector<Job>& jobs, JobLoop* loop, std::vector<DeviceTime>* times) {
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    if (jobs[i].state == "queued") loop->Submit(jobs[i], plan.TaskOf(i));
+// Judges what is queued of the plan, and what others left meanwhile.
+Status JudgeQueued(const RunPlan& plan, const Store& store, Queue* queue, JobLoop* loop) {
+  for (bool any = true; any && loop->status();) {
+    if (const auto released = queue->Release(); !released) return tl::make_unexpected(released.error());
+    KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, plan.Stored(store));
+    any = false;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (jobs[i].state != "queued") continue;
+      any = true;
+      loop->Submit(jobs[i], plan.TaskOf(i));
+    }
+    loop->Drain();
   }
-  loop->Drain();
-  const Status stopped = loop->Stop();
-  *times = loop->Times();
-  return stopped;
+  return {};
 }
 
 int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::string>& devices, Store* store) {
@@ -140,14 +145,16 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
   if (open > 0) {
     const auto queue = QueueInStore(store, plan.run());
     const auto loop = StartLoop(flags, plan.run(), devices, queue.get(), &progress);
-    judged = loop ? JudgeQueued(plan, *jobs, loop->get(), &times) : tl::make_unexpected(loop.error());
-  }
-  progress.Finish();
-  if (!flags.timeline.empty()) {
-    if (const Status written = WriteFileAtomic(flags.timeline, progress.Timeline().dump()); !written) {
-      return Report(written.error());
+    judged = loop ? JudgeQueued(plan, *store, queue.get(), loop->get()) : tl::make_unexpected(loop.error());
+    if (loop) {
+      const Status stopped = (*loop)->Stop();
+      if (judged) judged = stopped;
+      times = (*loop)->Times();
     }
   }
+  progress.Finish();
+  Status written;
+  if (!flags.timeline.empty()) written = WriteFileAtomic(flags.timeline, progress.Timeline().dump());
   const auto counts = CountJobs(plan, *store);
   if (!counts) return Report(counts.error());
   if (flags.json) {
@@ -156,6 +163,7 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
     PrintSummary(plan.run(), *counts, progress);
   }
   if (!judged) return Report(judged.error());
+  if (!written) return Report(written.error());
   return counts->failed > 0 ? kEngineFailure : kAllCorrect;
 }
 

@@ -6,17 +6,12 @@
 
 namespace kb {
 
-BuildPool::BuildPool(int threads, Told told) : told_(std::move(told)) {
-  for (int i = 0; i < std::max(threads, 1); ++i) threads_.emplace_back([this, i] { Work(i); });
-}
-
 BuildPool::~BuildPool() {
-  Drop();
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
+  wanted_.notify_all();
   for (std::thread& thread : threads_) thread.join();
 }
 
@@ -26,21 +21,13 @@ BuildPool::TicketPtr BuildPool::Submit(const std::string& key, std::function<voi
   if (!ticket) {
     ticket = std::make_shared<Ticket>();
     queue_.push_back({key, std::move(run), ticket});
-    changed_.notify_all();
+    if (queue_.size() > free_) {
+      threads_.emplace_back([this, thread = static_cast<int>(threads_.size())] { Work(thread); });
+    } else {
+      wanted_.notify_one();
+    }
   }
   return ticket;
-}
-
-void BuildPool::Drop() {
-  {
-    const std::lock_guard lock(mutex_);
-    for (Entry& entry : queue_) {
-      entry.ticket->done = true;
-      open_.erase(entry.key);
-    }
-    queue_.clear();
-  }
-  changed_.notify_all();
 }
 
 bool BuildPool::Done(const TicketPtr& ticket) const {
@@ -62,7 +49,9 @@ void BuildPool::AwaitAny(const std::vector<TicketPtr>& tickets, std::chrono::mil
 void BuildPool::Work(int thread) {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    ++free_;
+    wanted_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+    --free_;
     if (queue_.empty()) return;
     Entry entry = std::move(queue_.front());
     queue_.pop_front();

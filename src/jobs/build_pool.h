@@ -1,4 +1,4 @@
-// Compilations on several threads, each only once however many ask for it at a time.
+// Preparations, each on a thread of its own and only once however many ask for it at a time.
 #ifndef JOBS_BUILD_POOL_H_
 #define JOBS_BUILD_POOL_H_
 
@@ -26,15 +26,13 @@ class BuildPool {
   // Told of each compilation when it has ended: which thread, and when (NowNs()). Called on that thread.
   using Told = std::function<void(int thread, const std::string& key, int64_t start_ns, int64_t end_ns)>;
 
-  explicit BuildPool(int threads, Told told = {});
+  explicit BuildPool(Told told = {}) : told_(std::move(told)) {}
   BuildPool(const BuildPool&) = delete;  // threads refer to it
   BuildPool& operator=(const BuildPool&) = delete;
-  ~BuildPool();  // what has not begun is dropped; what has begun is waited for
+  ~BuildPool();  // waits for all
 
-  // `run` goes to the end of the queue, unless the same key waits or runs already.
+  // `run` begins on a thread that is free, or a new one, unless the same key waits or runs already.
   TicketPtr Submit(const std::string& key, std::function<void()> run);
-  // Removes what has not begun: its tickets are done, with nothing built.
-  void Drop();
   bool Done(const TicketPtr& ticket) const;
   void Await(const std::vector<TicketPtr>& tickets) const;
   // Waits until any compilation has ended since, all of these have, or the time is over.
@@ -49,8 +47,10 @@ class BuildPool {
   void Work(int thread);
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable std::condition_variable changed_;  // some ticket is done
+  std::condition_variable wanted_;           // there is something to run, or nothing ever will be
   std::deque<Entry> queue_;
+  size_t free_ = 0;                                      // threads that wait for something to run
   std::map<std::string, std::shared_ptr<Ticket>> open_;  // by key: waiting or running
   bool ending_ = false;
   Told told_;

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "base/clock.h"
+
 namespace kb {
 
 Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
@@ -35,7 +37,7 @@ JobLoop::~JobLoop() {
 void JobLoop::Submit(const Job& job, Task task) {
   {
     const std::lock_guard lock(mutex_);
-    jobs_[job.id] = job;
+    KB_CHECK(jobs_.emplace(job.id, job).second);
   }
   task.id = job.id;
   task.size = job.size;
@@ -53,23 +55,22 @@ Result<bool> JobLoop::Cancel(int64_t id) {
   return cancelled;
 }
 
-// Leases hold until all that was claimed has ended.
-Status JobLoop::Stop() {
-  scheduler_->Stop();
-  const bool interrupted = scheduler_->interrupted();
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-    if (interrupted && status_) status_ = Fail(ErrorCode::kInterrupted, "interrupted");
-  }
-  stopped_.notify_all();
-  if (renewing_.joinable()) renewing_.join();
+Status JobLoop::status() const {
+  const std::lock_guard lock(mutex_);
+  if (status_ && scheduler_->interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
   return status_;
 }
 
-bool JobLoop::Ended() const {
-  const std::lock_guard lock(mutex_);
-  return !status_;
+// Leases hold until all that was claimed has ended.
+Status JobLoop::Stop() {
+  scheduler_->Stop();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stopped_.notify_all();
+  if (renewing_.joinable()) renewing_.join();
+  return status();
 }
 
 void JobLoop::EndBy(const Error& error) {
@@ -85,7 +86,7 @@ Job JobLoop::Take(int64_t id) {
 // A task's turn has come.
 bool JobLoop::Begin(int64_t id) {
   Result<bool> claimed = false;
-  const bool ended = Ended();
+  const bool ended = !status();
   if (!ended) claimed = options_.queue->Claim(id);
   if (claimed.value_or(false)) return true;
   if (!claimed) EndBy(claimed.error());
@@ -123,12 +124,19 @@ void JobLoop::Tell(const JobEnd& end) {
   if (const Status told = options_.tell(end); !told) EndBy(told.error());
 }
 
+// A store that is locked for a while loses no lease.
 void JobLoop::RenewLeases() {
+  int64_t renewed = NowNs();
   std::unique_lock lock(mutex_);
   while (!stopped_.wait_for(lock, std::chrono::seconds(kRenewal), [&] { return stopping_; })) {
     lock.unlock();
-    const Status renewed = options_.queue->Renew();
-    if (!renewed) EndBy(renewed.error());
+    const int64_t now = NowNs();
+    const Status again = options_.queue->Renew();
+    if (again) {
+      renewed = now;
+    } else if (now - renewed > int64_t{kLease} * 1'000'000'000) {
+      EndBy(again.error());
+    }
     lock.lock();
   }
 }

@@ -23,8 +23,8 @@ struct JobEnd {
   Job job;
   std::string device;
   bool elsewhere = false;  // another one judges the job or did so in the meantime
-  // As it was kept. An error says nothing about the candidate; kInterrupted says that this loop has not judged it, for
-  // an interrupt, its own end, or because another one has the job.
+  // As it was kept, unless `elsewhere`. An error says nothing about the candidate; kInterrupted says that this loop has
+  // not judged it, for an interrupt, its own end, or because another one has the job.
   Result<nlohmann::json> evaluation = Fail(ErrorCode::kInterrupted, "not judged here");
 };
 
@@ -35,7 +35,7 @@ struct JobLoopOptions {
   std::string run;         // evaluations say it, with their job's model and sample; empty: they say none of these
   Queue* queue = nullptr;  // outlives the loop
   // Called once for each job whose turn came, one call at a time, on any thread; an interrupt keeps turns from coming.
-  // An error ends the loop: nothing more is judged.
+  // An error ends the loop: nothing more begins.
   std::function<Status(const JobEnd& end)> tell;
   std::function<void(const Job& job)> judging;  // it is now; may be empty
   std::function<void(const Span& span)> span;   // one call at a time; may be empty
@@ -52,6 +52,8 @@ class JobLoop {
   void Submit(const Job& job, Task task);
   // False if it has begun, here or elsewhere.
   Result<bool> Cancel(int64_t id);
+  // What ended this loop: the first error of the queue or of `tell`, or an interrupt.
+  Status status() const;
   // Waits until all that was submitted has ended, or an interrupt.
   void Drain() { scheduler_->Drain(); }
   // As Ctrl-C: what is being judged is queued again.
@@ -71,7 +73,6 @@ class JobLoop {
   Result<bool> Keep(const JobEnd& end);
   void Tell(const JobEnd& end);
   void EndBy(const Error& error);
-  bool Ended() const;
   void RenewLeases();
 
   const JobLoopOptions options_;

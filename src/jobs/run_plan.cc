@@ -54,7 +54,8 @@ Result<RunPlan> RunPlan::Make(const RunWanted& wanted, std::vector<std::string>*
 // Leaves out what is not wanted, and finds the problem of each.
 Status RunPlan::Choose(const RunWanted& wanted, std::vector<RunCandidate> all, std::vector<std::string>* notes) {
   ProblemFinder finder(wanted.problem_directory);
-  std::string left_out;  // why the first one was that has no problem here
+  std::string left_out;                       // why the first one was that has no problem here
+  std::map<std::string, std::string> places;  // of those that are chosen, by job
   for (RunCandidate& candidate : all) {
     if (wanted.limit > 0 && candidates_.size() == static_cast<size_t>(wanted.limit)) break;
     if (!IsWanted(wanted, candidate)) continue;
@@ -83,6 +84,11 @@ Status RunPlan::Choose(const RunWanted& wanted, std::vector<RunCandidate> all, s
     job.path = candidate.path.string();
     job.sha256 = Sha256(source->text);
     job.problem_sha256 = finder.TextHash(*problem);
+    const auto [same, first] = places.try_emplace(KeyOf(job), candidate.place);
+    if (!first) {
+      leave_out({ErrorCode::kUsage, fmt::format("it has the model, problem and sample of {}", same->second)});
+      continue;
+    }
     jobs_.push_back(std::move(job));
     problems_.push_back(*problem);
     candidates_.push_back(std::move(candidate));
@@ -101,7 +107,7 @@ Status RunPlan::Queue(Store* store, bool again) const {
   for (const Job& job : stored) {
     if (job.state == "failed") failed.push_back(job.id);
   }
-  return store->RetryJobs(failed);
+  return store->RetryJobs(run_, failed);
 }
 
 Result<std::vector<Job>> RunPlan::Stored(const Store& store) const {

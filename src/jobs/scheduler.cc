@@ -20,17 +20,17 @@ int Compilations(const SchedulerOptions& options) {
   return std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size()));
 }
 
-// So many may be in preparation: one that finds all it needs in the cache never waits for one that is compiled.
+// So many of a device's tasks may be in preparation. Those that compile wait for each other, and none for them that
+// finds all it needs in the cache.
 size_t Ahead(const SchedulerOptions& options) {
   const int windows = IsCpu(options.devices.front()) ? 4 : 1;
-  return static_cast<size_t>(std::max(4, 2 * Compilations(options) * windows));
+  return static_cast<size_t>(std::clamp(2 * Compilations(options) * windows, 4, 128));
 }
 
 }  // namespace
 
 Scheduler::Scheduler(SchedulerOptions options)
-    : options_(std::move(options)),
-      pool_(static_cast<int>(Ahead(options_)), [this](int thread, const std::string& key, int64_t start, int64_t end) {
+    : options_(std::move(options)), pool_([this](int thread, const std::string& key, int64_t start, int64_t end) {
         const std::lock_guard lock(telling_);
         if (options_.span) options_.span({"prepare " + std::to_string(thread), key, start, end, 0});
       }) {}
@@ -50,18 +50,23 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   }
   for (const auto& device : scheduler->devices_) {
     device->since_ns = NowNs();
-    device->thread = std::thread(scheduler->Interruptible([&s = *scheduler, d = device.get()] { s.Serve(d); }));
+    device->thread = std::thread([&s = *scheduler, d = device.get()] {
+      const WorksUnder flag(s.interrupted_);
+      s.Serve(d);
+    });
   }
   return scheduler;
 }
 
 Scheduler::~Scheduler() { Stop(); }
 
-std::function<void()> Scheduler::Interruptible(std::function<void()> work) const {
-  return [this, work = std::move(work)] {
-    const WorksUnder flag(interrupted_);
-    work();
-  };
+void Scheduler::Interrupt() { interrupted_ = builds_end_ = true; }
+
+BuildPool::TicketPtr Scheduler::Start(const Begun& begun, std::function<void()> build) {
+  return pool_.Submit(std::to_string(begun.task.id), [this, build = std::move(build)] {
+    const WorksUnder flag(builds_end_);
+    build();
+  });
 }
 
 void Scheduler::Submit(Task task) {
@@ -89,9 +94,8 @@ void Scheduler::Drain() {
 }
 
 void Scheduler::Stop() {
-  stopping_ = true;
+  stopping_ = builds_end_ = true;
   changed_.notify_all();
-  pool_.Drop();
   for (const auto& device : devices_) {
     if (device->thread.joinable()) device->thread.join();
   }
@@ -177,24 +181,24 @@ void Scheduler::Prepare(Device* device, Task task) {
     End({task.id, device->name, tl::make_unexpected(candidate.error())});
     return;
   }
-  Begun begun{std::move(task), {}, {}, {}};
+  Begun begun{std::move(task), {}, {}, {}, false};
   begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
-  (void)device->judge->MakeReady(begun.request);  // what fails Prepare() tells
   begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
-  begun.ticket = pool_.Submit(std::to_string(begun.task.id),
-                              Interruptible([judge = device->judge, request = begun.request, to = begun.prepared] {
-                                *to = judge->Prepare(request);
-                              }));
+  PrepareBegun(device, std::move(begun));
+}
+
+void Scheduler::PrepareBegun(Device* device, Begun begun) {
+  (void)device->judge->MakeReady(begun.request);  // what fails Prepare() tells
+  begun.ticket = Start(
+      begun, [judge = device->judge, request = begun.request, to = begun.prepared] { *to = judge->Prepare(request); });
   PutIntoWindow(device, std::move(begun));
 }
 
 // A call asked for an extension: the device is free while that is built.
-void Scheduler::GiveBack(Device* device, Begun begun) {
-  begun.ticket =
-      pool_.Submit(std::to_string(begun.task.id), Interruptible([judge = device->judge, to = begun.prepared] {
-                     if (const Status built = judge->AddLacking(&**to); !built)
-                       *to = tl::make_unexpected(built.error());
-                   }));
+void Scheduler::AddLacking(Device* device, Begun begun) {
+  begun.ticket = Start(begun, [judge = device->judge, to = begun.prepared] {
+    if (const Status built = judge->AddLacking(&**to); !built) *to = tl::make_unexpected(built.error());
+  });
   PutIntoWindow(device, std::move(begun));
 }
 
@@ -217,15 +221,10 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   return begun;
 }
 
-// What the engine failed to prepare beside others is prepared once more, alone.
 Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   std::vector<const Request*> ahead;
   for (const Begun& later : device->window) ahead.push_back(&later.request);
   Result<Prepared>& prepared = *begun->prepared;
-  if (!prepared && prepared.error().code == ErrorCode::kEngine) {
-    const Status ready = device->judge->MakeReady(begun->request);
-    prepared = ready ? device->judge->Prepare(begun->request) : tl::make_unexpected(ready.error());
-  }
   Result<Evaluation> evaluation =
       prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
   if (!evaluation && Ending()) evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
@@ -233,6 +232,11 @@ Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
 }
 
 void Scheduler::JudgeNext(Device* device, Begun begun) {
+  // What failed beside others may not fail again.
+  const Result<Prepared>& prepared = *begun.prepared;
+  if (!prepared && prepared.error().code == ErrorCode::kEngine && !std::exchange(begun.again, true)) {
+    return PrepareBegun(device, std::move(begun));
+  }
   if (options_.judging) options_.judging(begun.task);
   Span span{device->name, begun.task.problem.name, NowNs(), 0, 0};
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
@@ -246,7 +250,7 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  if (end.evaluation && (*begun.prepared)->lacking) return GiveBack(device, std::move(begun));
+  if (end.evaluation && (*begun.prepared)->lacking) return AddLacking(device, std::move(begun));
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
   device->judged |= end.evaluation.has_value();
   if (failed && *begun.prepared) {

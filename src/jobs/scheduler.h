@@ -70,7 +70,7 @@ class Scheduler {
   // Waits until all that was submitted has ended, or an interrupt.
   void Drain();
   // Ends all that began with kInterrupted, also what is being judged or built, and begins nothing more: as Ctrl-C does.
-  void Interrupt() { interrupted_ = true; }
+  void Interrupt();
   bool interrupted() const { return interrupted_ || Interrupted(); }
   // Begins nothing more, ends what is prepared with kInterrupted, and waits for what is being judged.
   void Stop();
@@ -83,6 +83,7 @@ class Scheduler {
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     BuildPool::TicketPtr ticket;
+    bool again = false;  // it is prepared for the second time
   };
   struct Device {
     int index = 0;
@@ -108,15 +109,16 @@ class Scheduler {
   Result<Evaluation> Evaluate(Device* device, Begun* begun);
   // What passed since the last call goes there.
   static void Spent(Device* device, double DeviceTime::*part);
-  void GiveBack(Device* device, Begun begun);
+  void PrepareBegun(Device* device, Begun begun);
+  void AddLacking(Device* device, Begun begun);
   // One under which an engine failed again and again that judges others is itself the cause.
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }
-  std::function<void()> Interruptible(std::function<void()> work) const;
+  BuildPool::TicketPtr Start(const Begun& begun, std::function<void()> build);
 
   SchedulerOptions options_;
-  std::atomic<bool> interrupted_ = false, stopping_ = false;
+  std::atomic<bool> interrupted_ = false, stopping_ = false, builds_end_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
 
   mutable std::mutex mutex_;

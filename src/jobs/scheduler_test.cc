@@ -33,6 +33,7 @@ struct Script {
   std::map<std::string, std::function<void()>> build;  // has a compilation
   std::set<std::string> asks;                          // lacks an extension when it is judged first
   std::function<void()> add_lacking;
+  std::string fails_first;      // cannot be prepared the first time
   std::atomic<int> judges = 0;  // that live
 };
 
@@ -44,8 +45,13 @@ class FakeJudge : public Judge {
   ~FakeJudge() override { --script_->judges; }
 
   Result<Prepared> Prepare(const Request& request) override {
-    const auto found = script_->build.find(request.candidate.path.string());
+    const std::string path = request.candidate.path.string();
+    const auto found = script_->build.find(path);
     if (found != script_->build.end()) found->second();
+    if (script_->fails_first == path) {
+      script_->fails_first.clear();
+      return Fail(ErrorCode::kEngine, "no memory for a build");
+    }
     return Prepared{.request = request};
   }
   Status MakeReady(const Request&) override { return {}; }
@@ -253,6 +259,14 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
     ASSERT_TRUE(ends_.at(1).evaluation);
     EXPECT_EQ(ends_.at(1).evaluation->reason, "charged: the device process died");
   }
+}
+
+TEST_F(SchedulerTest, WhatCouldNotBePreparedIsPreparedOnceMore) {
+  script_.fails_first = "1";
+  const auto scheduler = Start(Options());
+  scheduler->Submit(MakeTask(1));
+  scheduler->Drain();
+  EXPECT_TRUE(ends_.at(1).evaluation);
 }
 
 // 1 is being judged, 2 is in the window, 3 has not begun.

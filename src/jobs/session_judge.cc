@@ -82,6 +82,7 @@ Result<Candidate> SessionJudge::Read(const SessionCandidate& candidate, const Jo
 }
 
 Status SessionJudge::Judge(const SessionCandidate& candidate) {
+  KB_RETURN_IF_ERROR(loop_->status());
   KB_ASSIGN_OR_RETURN(const Job job, queue_->Add(JobOf(candidate)));
   if (job.state != "queued") {  // another process judges it, and the strategy goes on without it
     session_->Judged(candidate, std::nullopt, false);

@@ -248,6 +248,7 @@ ALTER TABLE jobs ADD COLUMN priority INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN lease_until INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE jobs ADD COLUMN changed INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX jobs_changed ON jobs (run_id, changed);
+CREATE INDEX jobs_owner ON jobs (owner) WHERE owner <> '';
 )sql";
 
 constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts, kMeasurements, kQueue};

@@ -121,8 +121,8 @@ class Store {
   Result<bool> GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
   // Makes a queued job a failed one. False if it is not queued.
   Result<bool> CancelJob(int64_t id);
-  // Queues those of these jobs that have failed.
-  Status RetryJobs(std::span<const int64_t> ids);
+  // Queues those of these jobs of the run that have failed.
+  Status RetryJobs(const std::string& run, std::span<const int64_t> ids);
   // Queues running jobs of owners that do not live any more or whose lease is over, and failed ones if `failed`.
   // Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);

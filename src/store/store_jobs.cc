@@ -228,7 +228,7 @@ Result<bool> Store::ClaimJob(int64_t id, const std::string& owner, int64_t lease
 Status Store::RenewJobs(const std::string& owner, int64_t lease_until) {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Status {
-    SQLite::Statement renew(impl_->database, "UPDATE jobs SET lease_until = ?2 WHERE state = 'running' AND owner = ?1");
+    SQLite::Statement renew(impl_->database, "UPDATE jobs SET lease_until = ?2 WHERE owner = ?1 AND owner <> ''");
     renew.bind(1, owner);
     renew.bind(2, lease_until);
     renew.exec();
@@ -269,18 +269,23 @@ Result<bool> Store::CancelJob(int64_t id) {
   });
 }
 
-Status Store::RetryJobs(std::span<const int64_t> ids) {
-  for (const int64_t id : ids) {
-    const auto retried = ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
-      SQLite::Statement retry(database, fmt::format("UPDATE jobs SET state = 'queued', attempts = 0, {} WHERE id = ?1 "
-                                                    "AND state = 'failed'",
-                                                    kChanged));
+Status Store::RetryJobs(const std::string& run, std::span<const int64_t> ids) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Status {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    CountChange(database, IdOf(database, "SELECT id FROM runs WHERE name = ?1", run));
+    SQLite::Statement retry(database, fmt::format("UPDATE jobs SET state = 'queued', attempts = 0, {} WHERE id = ?1 "
+                                                  "AND state = 'failed'",
+                                                  kChanged));
+    for (const int64_t id : ids) {
+      retry.reset();
       retry.bind(1, id);
-      return retry.exec() == 1;
-    });
-    if (!retried) return tl::make_unexpected(retried.error());
-  }
-  return {};
+      retry.exec();
+    }
+    transaction.commit();
+    return {};
+  });
 }
 
 Result<int64_t> Store::ReleaseJobs(const std::string& run, bool failed) {

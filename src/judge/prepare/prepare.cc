@@ -186,13 +186,13 @@ Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* pre
 }
 
 Status Preparer::AddLacking(Prepared* prepared) const {
-  const int64_t start = NowNs();
+  const int64_t start = NowNs() - *prepared->limits.waited_ns;
   ++prepared->asked;
   prepared->first_call.clear();  // it is another now
   prepared->call_log.clear();
   prepared->called = false;
   KB_RETURN_IF_ERROR(BuildExtension(*std::exchange(prepared->lacking, std::nullopt), prepared));
-  prepared->us += static_cast<double>(NowNs() - start) / 1e3;
+  prepared->us += static_cast<double>(NowNs() - *prepared->limits.waited_ns - start) / 1e3;
   return {};
 }
 
