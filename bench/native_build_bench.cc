@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/file.h"
-#include "judge/build/builder.h"
+#include "judge/devices/cuda/cuda_builder.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -45,7 +45,7 @@ Result<Times> BuildTimes(const Candidate& candidate, const Installation& install
     setenv("KERNELBENCH_CACHE", cache.path().c_str(), 1);
     KB_ASSIGN_OR_RETURN(const Builder builder, Builder::Create(installation, &sandbox));
     const auto start = std::chrono::steady_clock::now();
-    KB_ASSIGN_OR_RETURN(const BuildResult built, builder.BuildNative(candidate, gpu, {}));
+    KB_ASSIGN_OR_RETURN(const BuildResult built, BuildCuda(builder, candidate, gpu, {}));
     times.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     if (!built.ok || built.cached) {
       return Fail(ErrorCode::kUsage, fmt::format("{} was not built: {}", candidate.path.string(), built.log));

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/number_checks.h"
+#include "judge/devices/device_kind.h"
 #include "store/store.h"
 
 namespace kb::cli {
@@ -201,7 +202,7 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   // A candidate rejected by its text names no device, only the kind it was meant for: it follows its group.
   // So does one without a verdict, unless it is meant for another kind.
   const auto other_kind = [&](const std::string& device) {
-    return (flags.device == "cpu" || flags.device == "cuda") && device != flags.device;
+    return KindOfDevice(flags.device) != nullptr && device != flags.device;
   };
   const auto on_device = [&](const ScoreRow& row) {
     if (row.verdict.empty() && other_kind(row.device)) return false;

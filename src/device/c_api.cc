@@ -34,8 +34,11 @@ using kb::ErrorBudget;    // NOLINT
 int64_t kbd_now_ns() { return kb::NowNs(); }
 
 void* kbd_open(const char* kind, int threads) {
-  if (std::string(kind) == "cpu") return new DeviceHandle{kb::MakeCpuDevice(threads), ""};
-  auto device = kb::MakeCudaDevice(threads);
+  const std::string name = kind;
+  if (name == "cpu") return new DeviceHandle{kb::MakeCpuDevice(threads), ""};
+  kb::Result<std::unique_ptr<kb::Device>> device =
+      kb::Fail(kb::ErrorCode::kUsage, "the device library knows no device \"" + name + "\"");
+  if (name == "cuda") device = kb::MakeCudaDevice(threads);
   if (device) return new DeviceHandle{std::move(*device), ""};
   kb::last_error = device.error().message;
   return nullptr;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "judge/gpus.h"
+#include "judge/devices/device_kind.h"
 
 namespace kb {
 namespace {
@@ -35,9 +35,11 @@ Result<std::vector<std::string>> FindDevices(const std::string& text) {
   std::vector<std::string> sorted = devices;
   std::sort(sorted.begin(), sorted.end());
   const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
-  const bool mixed = devices.size() > 1 && std::any_of(devices.begin(), devices.end(), [](const std::string& device) {
-                       return !device.starts_with("cuda:");
-                     });
+  const auto differs = [&](const std::string& device) {
+    const DeviceKind* kind = KindOfDevice(device);
+    return kind == nullptr || kind->on_host() || device == kind->name || kind != KindOfDevice(devices.front());
+  };
+  const bool mixed = devices.size() > 1 && std::any_of(devices.begin(), devices.end(), differs);
   if (devices.empty() || twice || mixed) {
     return Fail(ErrorCode::kUsage, fmt::format("--devices {}: give cpu, cuda, or several GPUs such as cuda:0,cuda:1, "
                                                "each once",
@@ -45,6 +47,11 @@ Result<std::vector<std::string>> FindDevices(const std::string& text) {
   }
   for (const std::string& device : devices) KB_RETURN_IF_ERROR(CheckDevice(device));
   return devices;
+}
+
+bool OnHost(const std::vector<std::string>& devices) {
+  const DeviceKind* kind = KindOfDevice(devices.front());
+  return kind != nullptr && kind->on_host();
 }
 
 }  // namespace kb

@@ -15,6 +15,9 @@ Result<std::vector<std::string>> FindDevices(const std::string& text);
 // "cuda" of "cuda:1": what jobs and evaluations call their device.
 inline std::string KindOf(const std::string& device) { return device.substr(0, device.find(':')); }
 
+// Whether what they compute with are the machine's own cores.
+bool OnHost(const std::vector<std::string>& devices);
+
 }  // namespace kb
 
 #endif  // JOBS_DEVICES_H_

@@ -18,7 +18,7 @@ class EvaluatorJudge : public Judge {
 
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) override {
     std::vector<RunnerNeeds> needs;
-    for (const Request* later : ahead.first(std::min(ahead.size(), RunnersAhead(device_)))) {
+    for (const Request* later : ahead.first(std::min(ahead.size(), KindOfDevice(device_)->runners_ahead))) {
       needs.push_back(NeedsOf(*later));
     }
     return evaluator_->Evaluate(prepared, needs);

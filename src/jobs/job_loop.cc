@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "base/clock.h"
+#include "jobs/devices.h"
 
 namespace kb {
 
@@ -13,6 +14,7 @@ Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
   SchedulerOptions wanted;
   wanted.make_judge = own->options_.make_judge;
   wanted.devices = own->options_.devices;
+  wanted.on_host = OnHost(wanted.devices);
   wanted.compilations = own->options_.compilations;
   wanted.begin = [own](int64_t id) { return own->Begin(id); };
   wanted.end = [own](TaskEnd end) { own->End(std::move(end)); };

@@ -11,19 +11,17 @@ namespace {
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
 constexpr size_t kReadyAhead = 8;  // prepared candidates that wait for a device while others are being built
 
-bool IsCpu(const std::string& device) { return device == "cpu"; }
-
 // On a GPU a judge, a runner and their Python need cores of their own while compilers work.
 int Compilations(const SchedulerOptions& options) {
   if (options.compilations > 0) return options.compilations;
-  if (IsCpu(options.devices.front())) return CoreCount();
+  if (options.on_host) return CoreCount();
   return std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size()));
 }
 
 // So many of a device's tasks may be in preparation. Those that compile wait for each other, and none for them that
 // finds all it needs in the cache.
 size_t Ahead(const SchedulerOptions& options) {
-  const int windows = IsCpu(options.devices.front()) ? 4 : 1;
+  const int windows = options.on_host ? 4 : 1;
   return static_cast<size_t>(std::clamp(2 * Compilations(options) * windows, 4, 128));
 }
 
@@ -45,7 +43,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
     KB_ASSIGN_OR_RETURN(device->judge, wanted.make_judge(name, shares));
     device->index = static_cast<int>(scheduler->devices_.size());
     device->name = device->time.device = name;
-    device->overlaps = !IsCpu(name);
+    device->overlaps = !wanted.on_host;
     scheduler->devices_.push_back(std::move(device));
   }
   for (const auto& device : scheduler->devices_) {

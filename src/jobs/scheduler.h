@@ -48,6 +48,7 @@ struct DeviceTime {
 struct SchedulerOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
+  bool on_host = true;   // what they compute with are the cores that compilers would take
   int compilations = 0;  // at the same time; 0: as many as cores, less those that a GPU's judge needs
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten. Called on any thread.
   std::function<bool(int64_t id)> begin;

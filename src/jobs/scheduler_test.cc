@@ -84,6 +84,7 @@ class SchedulerTest : public ::testing::Test {
       return std::make_shared<FakeJudge>(&script_);
     };
     options.devices = {device};
+    options.on_host = device == "cpu";
     options.compilations = 2;
     options.begin = [this](int64_t id) { return id != refused_; };
     options.judging = [this](const Task& task) { order_.push_back(task.id); };  // of one device

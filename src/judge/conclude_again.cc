@@ -5,6 +5,7 @@
 #include <exception>
 #include <vector>
 
+#include "judge/devices/device_kind.h"
 #include "judge/evaluation.h"
 
 namespace kb {
@@ -71,7 +72,9 @@ ConcludedAgain Again(const json& evaluation, const Protocol* protocol) {
   if (const std::string why = WhyNot(own, wanted); !why.empty()) return TooLittle(why);
   const auto measured = evaluation.at("measurements").get<Measurements>();
   if (measured.setting.weight_sets < 1) return TooLittle(kDamaged);
-  const Calibration calibration = CalibrationOf(measured.setting.device);
+  const DeviceKind* kind = KindOfDevice(measured.setting.device);
+  if (kind == nullptr) return TooLittle(kDamaged);
+  const Calibration& calibration = kind->calibration;
   for (const Stage stage : kStages) {
     if (Next(stage, measured, wanted, calibration)) {
       return TooLittle(fmt::format("further {} are wanted", NameOf(stage)));

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "judge/devices/device_kind.h"
 #include "judge/evaluation.h"
 #include "judge/round/round.h"
 
@@ -24,7 +25,7 @@ json Judged(const Protocol& protocol) {
   Measurements& measured = evaluation.measured;
   measured.setting.distributions = {"centred", "scaled", "sparse"};
   measured.authorship = {{"class", "custom"}};
-  const Calibration calibration = CalibrationOf("cpu");
+  const Calibration calibration = KindOfDevice("cpu")->calibration;
   std::mt19937_64 random(1);
   for (const Stage stage : kStages) {
     while (const auto wanted = Next(stage, measured, protocol, calibration)) {

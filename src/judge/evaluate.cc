@@ -11,7 +11,6 @@
 #include "base/cores.h"
 #include "base/interrupt.h"
 #include "base/random.h"
-#include "judge/gpus.h"
 #include "judge/problem/metadata.h"
 #include "judge/trial/anchors.h"
 #include "wire/report.h"
@@ -31,13 +30,12 @@ std::optional<ExtensionRequest> LacksExtension(const Measurements& measured) {
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
-  KB_ASSIGN_OR_RETURN(const std::optional<Gpu> found, GpuOfDevice(options.device));
-  const Gpu gpu = found.value_or(Gpu());
+  KB_ASSIGN_OR_RETURN(FoundDevice device, FindDevice(options.device));
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
-  KB_ASSIGN_OR_RETURN(Sandbox sandbox, Sandbox::Create(installation, options.isolation, options.without, gpu.file));
-  Setup setup{options, gpu.name, std::move(installation), std::move(sandbox), {}, {}};
-  setup.options.device = found ? "cuda" : "cpu";
-  setup.calibration = CalibrationOf(setup.options.device);
+  KB_ASSIGN_OR_RETURN(Sandbox sandbox,
+                      Sandbox::Create(installation, options.isolation, options.without, device.access));
+  Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}};
+  setup.options.device = setup.device.kind->name;
   if (setup.options.threads <= 0) setup.options.threads = CoreCount();
   for (int i = 0; i < 16; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
   std::unique_ptr<Evaluator> evaluator(new Evaluator(std::move(setup)));
@@ -158,7 +156,7 @@ Result<Evaluation> Evaluator::RejectByText(const Prepared& prepared) {
 }
 
 Status Evaluator::CanTime(const Protocol& protocol) const {
-  if (!protocol.TimedByEvents() || !setup_.cpu()) return {};
+  if (!protocol.TimedByEvents() || !setup_.on_host()) return {};
   return Fail(ErrorCode::kUsage,
               fmt::format("timing={} takes events of a GPU; choose --timing outer or --device cuda", protocol.timing));
 }

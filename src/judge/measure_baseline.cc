@@ -106,7 +106,7 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
     offset.measured.reference_empty = services_.reference_empty();
     KB_RETURN_IF_ERROR(Measurer(&services_, &rounds, &offset).MeasureReference());
   }
-  const Timings figures = TimingsOf(offset.measured, protocol, setup_.calibration);
+  const Timings figures = TimingsOf(offset.measured, protocol, setup_.calibration());
   const auto calls = figures.no_speedup.empty()
                          ? TimeCalls(figures, &rounds)
                          : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");

@@ -26,8 +26,6 @@ struct RunnerNeeds {
   bool operator==(const RunnerNeeds&) const = default;
 };
 RunnerNeeds NeedsOf(const Request& request);
-// So many runners are worth starting ahead on a device of this name.
-size_t RunnersAhead(const std::string& device);
 
 }  // namespace kb
 

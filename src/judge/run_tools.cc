@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/evaluate.h"
 #include "judge/process/tool_process.h"
 #include "judge/profile/counters.h"

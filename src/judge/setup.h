@@ -11,7 +11,7 @@
 #include "base/barriers.h"
 #include "base/file.h"
 #include "base/slots.h"
-#include "judge/rule/calibration.h"
+#include "judge/devices/device_kind.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -41,13 +41,13 @@ inline std::chrono::milliseconds Seconds(double seconds) {
 
 struct Setup {
   EvaluatorOptions options;  // device without its number; threads as they are
-  std::string gpu;           // as CUDA_VISIBLE_DEVICES takes it; empty: the first that there is
+  FoundDevice device;
   Installation installation;
   Sandbox sandbox;
-  Calibration calibration;
   std::vector<uint64_t> weight_seeds;  // random ones, drawn once, so that the loaded problem serves every candidate
 
-  bool cpu() const { return options.device == "cpu"; }
+  const Calibration& calibration() const { return device.kind->calibration; }
+  bool on_host() const { return device.kind->on_host(); }
   void Say(const std::string& line) const {
     if (options.progress) options.progress(line);
   }

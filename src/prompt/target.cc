@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "judge/devices/device_kind.h"
+
 namespace kb {
 namespace {
 
@@ -51,8 +53,9 @@ Result<Target> MakeTarget(const std::string& backend, const std::string& device)
     return Fail(ErrorCode::kUsage,
                 fmt::format("there is no backend {}; there are: {}", backend, fmt::join(BackendNames(), ", ")));
   }
-  const bool asks_cpu = device == "cpu", asks_gpu = device.starts_with("cuda");
-  if (!device.empty() && !asks_cpu && !asks_gpu) {
+  const DeviceKind* kind = KindOfDevice(device);
+  const bool asks_cpu = kind != nullptr && kind->on_host(), asks_gpu = kind != nullptr && !kind->on_host();
+  if (!device.empty() && kind == nullptr) {
     return Fail(ErrorCode::kUsage, fmt::format("there is no device {}; it is cpu, cuda or cuda:N", device));
   }
   if (row->backend == Backend::kNative) return Target{row->backend, asks_gpu};

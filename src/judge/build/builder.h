@@ -15,9 +15,9 @@
 #include "base/result.h"
 #include "judge/build/build_cache.h"
 #include "judge/build/compiler.h"
-#include "judge/build/cuda_libraries.h"
 #include "judge/build/extension_request.h"
 #include "judge/candidate/candidate.h"
+#include "judge/devices/device_kind.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -35,32 +35,41 @@ struct TorchBuildFacts {
   std::string python_include;
   std::string library_path;
   std::string standard;    // "c++20"
-  std::string capability;  // of the GPU that device code is built for: "9.0"; empty: the device is the CPU
+  std::string capability;  // of the GPU that device code is built for: "9.0"
+  const DeviceKind* device = nullptr;
 };
 
-// Of the GPU that a .cu candidate is built for, told by the device process.
-struct GpuBuildFacts {
-  std::string capability;        // as "9.0"
-  std::filesystem::path nvrtc;   // PyTorch's, for want of one in the toolkit; may be empty
-  CudaLibraries libraries = {};  // that candidates may be linked with
-  bool with_nvcc_alone = false;  // for tests: also what could be built with NVRTC
+// What the part of an extension that runs on a device of its own is compiled with.
+struct DevicePart {
+  CompilerIdentity compiler;
+  std::vector<std::string> flags, libraries;
+  std::string source;  // of load_inline; empty: there is none, or files have it
+  // A shell script that does what `command` would do, which compiles `source` in file `name`.
+  Result<std::string> (*script)(const Sandbox& sandbox, const std::string& name, const std::string& source,
+                                const std::vector<std::string>& command,
+                                const std::vector<std::filesystem::path>& read_only,
+                                const CompileLimits& limits) = nullptr;
 };
 
 // Of all that an artefact depends on, each field delimited.
 std::string BuildKey(const CompilerIdentity& compiler, const std::vector<std::string>& flags,
                      const std::vector<std::string>& contents);
-// "arch=compute_90a,code=sm_90a" for "9.0": with the instructions that only this architecture has.
-std::string GencodeOf(const std::string& capability);
+// Of an extension that is asked for: its list of that name, and what of it each compiler is told.
+std::vector<std::string> StringsOf(const nlohmann::json& list);
+std::vector<std::string> IncludeFlags(const nlohmann::json& wanted);
+std::string NameFlag(const nlohmann::json& wanted);
+bool IsOfFiles(const nlohmann::json& wanted);  // of `load`
 
 class Builder {
  public:
   // `cache_bytes`: what the cache may take; 0: no limit.
   static Result<Builder> Create(const Installation& installation, const Sandbox* sandbox, uint64_t cache_bytes = 0);
 
-  // `gpu` is not used for others than .cu candidates. Those are built with NVRTC where that is certain to mean the same
-  // (cuda_split.h), and with nvcc otherwise; what does not compile is always refused in nvcc's words.
-  Result<BuildResult> BuildNative(const Candidate& candidate, const GpuBuildFacts& gpu,
-                                  const CompileLimits& limits) const;
+  // As the kind of device does that the candidate is written for. `facts`: of the device, unless that is the host.
+  Result<BuildResult> BuildNative(const Candidate& candidate, const ops::DeviceFacts& facts,
+                                  const CompileLimits& limits) const {
+    return KindOfSource(candidate.path)->build(*this, candidate, facts, limits);
+  }
   // PyTorch's flags and semantics, with less of its headers where that will do (lean_headers.h); for flags that come
   // again the host part is precompiled.
   Result<BuildResult> BuildExtension(const ExtensionRequest& request, const TorchBuildFacts& torch,
@@ -71,6 +80,14 @@ class Builder {
 
   const CompilerIdentity& compiler() const { return compiler_; }
   const BuildCache& cache() const { return cache_; }
+  const Installation& installation() const { return installation_; }
+  const Sandbox& sandbox() const { return *sandbox_; }
+  const std::string& header() const { return header_; }
+
+  enum class Keep { kEverything, kSuccess };
+  // `compiler`: as the result records it. What may not be kept is returned without an artefact.
+  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,
+                                    Keep keep = Keep::kEverything) const;
 
  private:
   Builder(Installation installation, const Sandbox* sandbox, BuildCache cache, CompilerIdentity compiler,
@@ -81,33 +98,11 @@ class Builder {
         compiler_(std::move(compiler)),
         header_(std::move(header)) {}
 
-  Result<BuildResult> BuildCuda(const Candidate& candidate, const GpuBuildFacts& gpu,
-                                const CompileLimits& limits) const;
-  // `more_flags`: beside those that every candidate gets.
-  Result<BuildResult> BuildWithNvcc(const Candidate& candidate, const CompilerIdentity& nvcc, const GpuBuildFacts& gpu,
-                                    const CompileLimits& limits, const std::vector<std::string>& more_flags) const;
-  // No result: nvcc has to do it.
-  Result<std::optional<BuildResult>> BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
-                                                    const GpuBuildFacts& gpu, const CompileLimits& limits) const;
-  // Sets `job->argv`: compiles `source` and links it. `command`: nvcc with all flags but those that say what to do.
-  // What the job may read, and its limits, are set.
-  Status PlanNvcc(const std::string& source, const std::vector<std::string>& command, CompileJob* job) const;
-  // A shell script that does what `command`, an nvcc that compiles `source` in file `name`, would do: its host pass and
-  // its device pass at the same time, where that is possible.
-  Result<std::string> NvccScript(const std::string& name, const std::string& source,
-                                 const std::vector<std::string>& command,
-                                 const std::vector<std::filesystem::path>& read_only,
-                                 const CompileLimits& limits) const;
-  enum class Keep { kEverything, kSuccess };
-  // `compiler`: as the result records it. What may not be kept is returned without an artefact.
-  Result<BuildResult> CompileCached(const std::string& key, const CompileJob& job, const std::string& compiler,
-                                    Keep keep = Keep::kEverything) const;
   // What an extension is built of, before its headers are chosen.
   struct ExtensionParts {
     const nlohmann::json* wanted;
-    std::vector<std::string> host_flags, device_flags;
-    std::string device_source;  // of load_inline
-    CompilerIdentity nvcc;
+    std::vector<std::string> host_flags;
+    DevicePart device;
   };
   // `lean`: as lean_headers.h makes it; empty: with all of PyTorch's headers.
   Result<CompileJob> ExtensionJob(const ExtensionParts& parts, const TorchBuildFacts& torch,

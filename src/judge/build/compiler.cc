@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <mutex>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -225,15 +223,21 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job) {
   return compiled;
 }
 
-namespace {
-
 bool IsOfTheSystem(const std::filesystem::path& path) {
   const std::string text = path.string();
   return std::any_of(std::begin(kSystemPrefixes), std::end(kSystemPrefixes),
                      [&](const char* prefix) { return text.starts_with(prefix); });
 }
 
-}  // namespace
+std::vector<std::filesystem::path> PathsOf(const std::string& command) {
+  std::vector<std::filesystem::path> paths;
+  std::error_code ignored;
+  for (const std::filesystem::path& place :
+       {std::filesystem::path(command), std::filesystem::canonical(command, ignored)}) {
+    if (!place.empty() && !IsOfTheSystem(place)) paths.push_back(place.parent_path().parent_path());
+  }
+  return paths;
+}
 
 Result<CompilerIdentity> FindCompiler() {
   CompilerIdentity identity;
@@ -241,11 +245,7 @@ Result<CompilerIdentity> FindCompiler() {
   const char* path = std::getenv("PATH");
   const std::string wanted = set && *set ? set : "g++";
   identity.command = FindProgram(wanted).value_or(wanted);
-  std::error_code ignored;
-  for (const std::filesystem::path& place :
-       {std::filesystem::path(identity.command), std::filesystem::canonical(identity.command, ignored)}) {
-    if (!place.empty() && !IsOfTheSystem(place)) identity.paths.push_back(place.parent_path().parent_path());
-  }
+  identity.paths = PathsOf(identity.command);
   const std::vector<std::string> environment = {fmt::format("PATH={}", path ? path : "/usr/bin:/bin"), "LANG=C"};
   SpawnOptions version{.argv = {identity.command, "--version"}, .environment = environment};
   const auto told = RunToEnd(version, std::chrono::seconds(20));
@@ -258,90 +258,6 @@ Result<CompilerIdentity> FindCompiler() {
   KB_ASSIGN_OR_RETURN(const Completed flags, RunToEnd(target, std::chrono::seconds(20)));
   identity.target = Sha256(flags.output).substr(0, 16);
   return identity;
-}
-
-namespace {
-
-// nvcc may be a script or a link to another place, so it is asked.
-std::filesystem::path ToolkitOf(const std::string& nvcc, const std::vector<std::string>& environment) {
-  SpawnOptions ask{.argv = {nvcc, "--dryrun", "-x", "cu", "-c", "/dev/null", "-o", "/dev/null"},
-                   .environment = environment};
-  const auto told = RunToEnd(ask, std::chrono::seconds(20));
-  std::error_code ignored;
-  if (told) {
-    constexpr std::string_view kTop = "#$ TOP=";
-    const size_t begin = told->output.find(kTop);
-    if (begin != std::string::npos) {
-      const size_t from = begin + kTop.size();
-      return std::filesystem::weakly_canonical(told->output.substr(from, told->output.find('\n', from) - from),
-                                               ignored);
-    }
-  }
-  return std::filesystem::path(nvcc).parent_path().parent_path();
-}
-
-Result<CompilerIdentity> AskCudaCompilers(const std::vector<std::string>& places) {
-  for (const std::string& place : places) {
-    const std::vector<std::string> environment = {"PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C"};
-    SpawnOptions version{.argv = {place, "--version"}, .environment = environment};
-    const auto told = RunToEnd(version, std::chrono::seconds(20));
-    if (!told || !told->status.ok()) continue;
-    CompilerIdentity identity;
-    identity.command = place;
-    const size_t release = told->output.find("release ");
-    identity.version = "nvcc " + told->output.substr(release == std::string::npos ? 0 : release);
-    identity.version = identity.version.substr(0, identity.version.find('\n'));
-    if (release != std::string::npos) {
-      const size_t number = release + std::string_view("release ").size();
-      identity.release = told->output.substr(number, told->output.find_first_not_of("0123456789.", number) - number);
-    }
-    identity.toolkit = ToolkitOf(place, environment);
-    std::error_code ignored;
-    for (const std::filesystem::path& shown :
-         {std::filesystem::path(place), std::filesystem::canonical(place, ignored)}) {
-      if (!shown.empty() && !IsOfTheSystem(shown)) identity.paths.push_back(shown.parent_path().parent_path());
-    }
-    if (!IsOfTheSystem(identity.toolkit)) identity.paths.push_back(identity.toolkit);
-    return identity;
-  }
-  return Fail(ErrorCode::kUnavailable,
-              "no CUDA compiler: nvcc is not in PATH; install the CUDA toolkit or set CUDA_HOME");
-}
-
-}  // namespace
-
-Result<CompilerIdentity> FindCudaCompiler() {
-  const char* home = std::getenv("CUDA_HOME");
-  std::vector<std::string> places;
-  if (home != nullptr && *home != '\0') places.push_back(std::string(home) + "/bin/nvcc");
-  places.push_back(FindProgram("nvcc").value_or("nvcc"));
-  places.emplace_back("/usr/local/cuda/bin/nvcc");
-  // Asking takes as long as a tenth of a small build, and every build asks.
-  static std::mutex mutex;
-  static std::map<std::vector<std::string>, CompilerIdentity> known;
-  const std::lock_guard lock(mutex);
-  if (const auto found = known.find(places); found != known.end()) return found->second;
-  auto asked = AskCudaCompilers(places);
-  if (asked) known.emplace(places, *asked);
-  return asked;
-}
-
-std::optional<std::filesystem::path> FindNvrtc(const CompilerIdentity& nvcc, const std::filesystem::path& offered) {
-  if (nvcc.release.empty()) return std::nullopt;
-  const std::string major = nvcc.release.substr(0, nvcc.release.find('.'));
-  std::vector<std::filesystem::path> directories;
-  for (const char* name : {"lib64", "lib", "targets/x86_64-linux/lib"}) directories.push_back(nvcc.toolkit / name);
-  if (!offered.empty()) directories.push_back(offered.parent_path());
-  for (const std::filesystem::path& directory : directories) {
-    std::error_code ignored;
-    const std::filesystem::path library = directory / ("libnvrtc.so." + major);
-    // The library's name has no minor number, its companion's has.
-    if (std::filesystem::exists(library, ignored) &&
-        std::filesystem::exists(directory / ("libnvrtc-builtins.so." + nvcc.release), ignored)) {
-      return library;
-    }
-  }
-  return std::nullopt;
 }
 
 }  // namespace kb

@@ -72,15 +72,13 @@ struct CompilerIdentity {
   std::vector<std::filesystem::path> paths;  // what the sandbox must show of it beside the system
   std::string version;                       // first line of --version
   std::string target;                        // hash of what -march=native means here
-  std::filesystem::path toolkit;             // nvcc: where include/ and lib64/ of its toolkit are
-  std::string release;                       // nvcc: "13.0"
+  std::filesystem::path toolkit;             // of a device's: where include/ and lib64/ of its toolkit are
+  std::string release;                       // of a device's: "13.0"
 };
 Result<CompilerIdentity> FindCompiler();
-// nvcc of $CUDA_HOME, of PATH, or of /usr/local/cuda; an error says that there is none.
-Result<CompilerIdentity> FindCudaCompiler();
-// The NVRTC of nvcc's own release, which reads its headers: of its toolkit, or `offered` (the path of a library, or
-// empty), the one that PyTorch brings. Its path.
-std::optional<std::filesystem::path> FindNvrtc(const CompilerIdentity& nvcc, const std::filesystem::path& offered);
+// Whether a sandbox shows it in any case; and what it must show beside that for a program and what it links to.
+bool IsOfTheSystem(const std::filesystem::path& path);
+std::vector<std::filesystem::path> PathsOf(const std::string& command);
 
 }  // namespace kb
 

@@ -15,14 +15,34 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr const char* kPrecompiledName = "kb_torch_extension.h";
-constexpr const char* kDeviceSource = "kernels.cu";
+// Of `load`: its files lie in a folder of their own, and each source is compiled by itself.
+constexpr const char* kFiles = "files/";
 
-std::vector<std::string> Strings(const json& list) {
+}  // namespace
+
+std::vector<std::string> StringsOf(const json& list) {
   std::vector<std::string> strings;
   for (const json& item : list) strings.push_back(item.get<std::string>());
   return strings;
 }
+
+bool IsOfFiles(const json& wanted) { return !wanted.at("files").empty(); }
+
+std::string NameFlag(const json& wanted) { return "-DTORCH_EXTENSION_NAME=" + wanted.at("name").get<std::string>(); }
+
+// Those that are no absolute paths are folders among the files.
+std::vector<std::string> IncludeFlags(const json& wanted) {
+  std::vector<std::string> flags;
+  for (const std::string& path : StringsOf(wanted.at("include_paths"))) {
+    flags.push_back((IsOfFiles(wanted) && !path.starts_with('/') ? std::string("-I") + kFiles : "-I") + path);
+  }
+  return flags;
+}
+
+namespace {
+
+constexpr const char* kPrecompiledName = "kb_torch_extension.h";
+constexpr const char* kDeviceSource = "kernels.cu";
 
 // What load_inline makes of its sources: an implicit header, the sources, one binding for each function.
 std::string ExtensionSource(const json& request, bool precompiled) {
@@ -34,7 +54,7 @@ std::string ExtensionSource(const json& request, bool precompiled) {
   }
   source += fmt::format("#ifndef TORCH_EXTENSION_NAME\n#define TORCH_EXTENSION_NAME {}\n#endif\n",
                         request.at("name").get<std::string>());
-  for (const std::string& part : Strings(request.at("cpp"))) source += part + "\n";
+  for (const std::string& part : StringsOf(request.at("cpp"))) source += part + "\n";
   const json& functions = request.at("functions");
   if (functions.empty()) return source;
   source += "PYBIND11_MODULE(TORCH_EXTENSION_NAME, kb_module) {\n";
@@ -46,26 +66,10 @@ std::string ExtensionSource(const json& request, bool precompiled) {
   return source + "}\n";
 }
 
-// Of `load`: its files lie in a folder of their own, and each source is compiled by itself.
-constexpr const char* kFiles = "files/";
-
-bool IsOfFiles(const json& wanted) { return !wanted.at("files").empty(); }
-
 std::vector<std::string> FileSources(const json& wanted, const char* part) {
-  std::vector<std::string> sources = Strings(wanted.at(part));
+  std::vector<std::string> sources = StringsOf(wanted.at(part));
   for (std::string& source : sources) source.insert(0, kFiles);
   return sources;
-}
-
-std::string NameFlag(const json& wanted) { return "-DTORCH_EXTENSION_NAME=" + wanted.at("name").get<std::string>(); }
-
-// Those that are no absolute paths are folders among the files.
-std::vector<std::string> IncludeFlags(const json& wanted) {
-  std::vector<std::string> flags;
-  for (const std::string& path : Strings(wanted.at("include_paths"))) {
-    flags.push_back((IsOfFiles(wanted) && !path.starts_with('/') ? std::string("-I") + kFiles : "-I") + path);
-  }
-  return flags;
 }
 
 std::vector<fs::path> TorchPaths(const TorchBuildFacts& torch, const CompilerIdentity& compiler) {
@@ -82,47 +86,9 @@ std::vector<std::string> HostFlags(const json& wanted, const TorchBuildFacts& to
   if (!toolkit.empty()) flags.insert(flags.end(), {"-isystem", toolkit + "/include"});
   flags.insert(flags.end(),
                {"-isystem", torch.python_include, "-fPIC", "-std=" + torch.standard, "-fdiagnostics-color=never"});
-  for (const std::string& flag : Strings(wanted.at("cflags"))) flags.push_back(flag);
+  for (const std::string& flag : StringsOf(wanted.at("cflags"))) flags.push_back(flag);
   if (IsOfFiles(wanted)) flags.push_back(NameFlag(wanted));
   return Joined(flags, IncludeFlags(wanted));
-}
-
-bool NamesArchitecture(const std::string& flag) {
-  return flag.find("arch") != std::string::npos || flag.starts_with("-code");
-}
-
-// PyTorch's flags for the device part, for the one architecture that is there unless the candidate names others.
-std::vector<std::string> DeviceFlags(const json& wanted, const TorchBuildFacts& torch, const std::string& host) {
-  std::vector<std::string> flags = {NameFlag(wanted),
-                                    "-DTORCH_API_INCLUDE_EXTENSION_H",
-                                    "-D__CUDA_NO_HALF_OPERATORS__",
-                                    "-D__CUDA_NO_HALF_CONVERSIONS__",
-                                    "-D__CUDA_NO_BFLOAT16_CONVERSIONS__",
-                                    "-D__CUDA_NO_HALF2_OPERATORS__",
-                                    "--expt-relaxed-constexpr",
-                                    "-Xcompiler=-fPIC",
-                                    "-ccbin=" + host};
-  for (const std::string& path : torch.include_paths) flags.insert(flags.end(), {"-isystem", path});
-  flags.insert(flags.end(), {"-isystem", torch.python_include});
-  flags = Joined(flags, IncludeFlags(wanted));
-  const std::vector<std::string> own = Strings(wanted.at("cuda_cflags"));
-  if (std::none_of(own.begin(), own.end(), NamesArchitecture)) {
-    flags.insert(flags.end(), {"-gencode", GencodeOf(torch.capability)});
-  }
-  if (std::none_of(own.begin(), own.end(), [](const std::string& flag) { return flag.starts_with("-std="); })) {
-    flags.push_back("-std=" + torch.standard);
-  }
-  flags.insert(flags.end(), own.begin(), own.end());
-  return flags;
-}
-
-std::string DeviceSource(const json& request) {
-  std::string source;
-  if (request.at("implicit_headers")) {
-    source += "#include <torch/types.h>\n#include <cuda.h>\n#include <cuda_runtime.h>\n";
-  }
-  for (const std::string& part : Strings(request.at("cuda"))) source += part + "\n";
-  return source;
 }
 
 }  // namespace
@@ -169,7 +135,7 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
   const std::vector<std::string> host_flags = Joined(searched_first("host"), parts.host_flags);
   std::optional<CacheEntry> precompiled;
   if (wanted.at("implicit_headers")) {
-    const bool make = parts.device_source.empty();  // nvcc takes longer than the host part anyway
+    const bool make = parts.device.source.empty();  // nvcc takes longer than the host part anyway
     KB_ASSIGN_OR_RETURN(precompiled, PrecompiledHeader(host_flags, torch, limits, lean, make));
   }
   CompileJob job;
@@ -179,7 +145,7 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
     job.sources = {{"extension.cpp", ExtensionSource(wanted, precompiled.has_value())}};
   }
   job.read_only = TorchPaths(torch, compiler_);
-  job.read_only.insert(job.read_only.end(), parts.nvcc.paths.begin(), parts.nvcc.paths.end());
+  job.read_only.insert(job.read_only.end(), parts.device.compiler.paths.begin(), parts.device.compiler.paths.end());
   if (!lean.empty()) job.read_only.push_back(lean);
   std::vector<std::string> host = Joined({compiler_.command}, host_flags);
   if (precompiled) {
@@ -189,17 +155,16 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
   }
   job.output = "extension.so";
   job.limits = limits;
-  const std::vector<std::string> libraries = Joined(
-      Strings(wanted.at("ldflags")), {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
-  const std::string toolkit = parts.nvcc.toolkit.string();
-  const std::vector<std::string> device_libraries =
-      Joined(libraries, {"-lc10_cuda", "-ltorch_cuda", "-L" + toolkit + "/lib64", "-lcudart"});
+  const std::vector<std::string> libraries =
+      Joined(StringsOf(wanted.at("ldflags")),
+             {"-L" + torch.library_path, "-lc10", "-ltorch_cpu", "-ltorch", "-ltorch_python"});
+  const std::vector<std::string> device_libraries = Joined(libraries, parts.device.libraries);
   if (IsOfFiles(wanted)) {
     std::vector<std::string> units = FileSources(wanted, "cpp");
     for (const std::string& source : FileSources(wanted, "cuda")) {
       const std::string object = fmt::format("kernels{}.o", units.size());
-      job.script +=
-          ShellCommand(Joined(Joined({parts.nvcc.command}, parts.device_flags), {"-c", source, "-o", object}));
+      job.script += ShellCommand(
+          Joined(Joined({parts.device.compiler.command}, parts.device.flags), {"-c", source, "-o", object}));
       job.script += " || exit $?\n";
       units.push_back(object);
     }
@@ -207,18 +172,19 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
     job.script += ShellCommand(Joined(link, wanted.at("cuda").empty() ? libraries : device_libraries)) + "\n";
     return job;
   }
-  if (parts.device_source.empty()) {
+  if (parts.device.source.empty()) {
     job.argv = Joined(Joined(host, {"extension.cpp", "-shared", "-o", "extension.so"}), libraries);
     return job;
   }
   const std::vector<std::string> device =
-      Joined(Joined({parts.nvcc.command}, Joined(searched_first("device"), parts.device_flags)),
+      Joined(Joined({parts.device.compiler.command}, Joined(searched_first("device"), parts.device.flags)),
              {"-c", kDeviceSource, "-o", "kernels.o"});
-  KB_ASSIGN_OR_RETURN(const std::string device_script,
-                      NvccScript(kDeviceSource, parts.device_source, device, job.read_only, limits));
+  KB_ASSIGN_OR_RETURN(
+      const std::string device_script,
+      parts.device.script(*sandbox_, kDeviceSource, parts.device.source, device, job.read_only, limits));
   const std::vector<std::string> link =
       Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"}, device_libraries);
-  job.sources.emplace_back(kDeviceSource, parts.device_source);
+  job.sources.emplace_back(kDeviceSource, parts.device.source);
   job.script = fmt::format(
       "{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
       "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
@@ -230,7 +196,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
                                             const CompileLimits& limits) const {
   const json& wanted = request.description;
   const bool has_device_part = !wanted.at("cuda").empty();
-  if (has_device_part && torch.capability.empty()) {
+  if (has_device_part && torch.device->extension_part == nullptr) {
     BuildResult refused;
     refused.log = IsOfFiles(wanted) ? "load of .cu files needs a CUDA device; this device is cpu"
                                     : "load_inline with cuda_sources needs a CUDA device; this device is cpu";
@@ -238,19 +204,19 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   }
   ExtensionParts parts{.wanted = &wanted};
   if (has_device_part) {
-    KB_ASSIGN_OR_RETURN(parts.nvcc, FindCudaCompiler());
-    parts.device_flags = DeviceFlags(wanted, torch, compiler_.command);
-    if (!IsOfFiles(wanted)) parts.device_source = DeviceSource(wanted);
+    KB_ASSIGN_OR_RETURN(parts.device, torch.device->extension_part(wanted, torch, compiler_.command));
   }
-  parts.host_flags = HostFlags(wanted, torch, parts.nvcc.toolkit.string());
+  parts.host_flags = HostFlags(wanted, torch, parts.device.compiler.toolkit.string());
   std::vector<std::string> contents = {torch.version, torch.library_path, ExtensionSource(wanted, false),
                                        wanted.at("ldflags").dump()};
   if (IsOfFiles(wanted)) {
     for (const char* part : {"files", "cpp", "cuda"}) contents.push_back(wanted.at(part).dump());
   }
-  if (has_device_part) contents.insert(contents.end(), {parts.nvcc.command, parts.nvcc.version, parts.device_source});
-  const std::string key = BuildKey(compiler_, Joined(parts.host_flags, parts.device_flags), contents);
-  const std::string& compiler = has_device_part ? parts.nvcc.version : compiler_.version;
+  if (has_device_part)
+    contents.insert(contents.end(),
+                    {parts.device.compiler.command, parts.device.compiler.version, parts.device.source});
+  const std::string key = BuildKey(compiler_, Joined(parts.host_flags, parts.device.flags), contents);
+  const std::string& compiler = has_device_part ? parts.device.compiler.version : compiler_.version;
   if (auto found = cache_.Find(key)) return *found;
 
   if (MayDoWithLess(wanted) && sandbox_->CheckReadable({cache_.directory()})) {

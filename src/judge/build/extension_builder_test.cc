@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
-#include "judge/build/builder.h"
 #include "judge/build/lean_headers.h"
+#include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
 namespace {
@@ -51,7 +51,8 @@ class CudaExtensionTest : public testing::Test {
                          {"ldflags", json::array()}, {"include_paths", json::array()},
                          {"error_handling", true},   {"implicit_headers", true},
                          {"files", json::object()}};
-    const TorchBuildFacts torch{"2.9", {root().string()}, root().string(), root().string(), "c++17", "9.0"};
+    const TorchBuildFacts torch{"2.9", {root().string()},   root().string(), root().string(), "c++17",
+                                "9.0", KindOfDevice("cuda")};
     return builder->BuildExtension({"key", wanted}, torch, {});
   }
 

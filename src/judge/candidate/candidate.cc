@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "judge/devices/device_kind.h"
 
 namespace kb {
 namespace {
@@ -39,10 +40,10 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
   const std::string& source = candidate.source;
   if (std::all_of(source.begin(), source.end(), [](unsigned char c) { return isspace(c); })) return "the file is empty";
   if (LooksBinary(source)) return "the file is binary, not source text";
-  const std::string extension = candidate.path.extension();
-  if (extension == ".cu" && device == "cpu") return "a CUDA candidate cannot run on device cpu";
-  if (candidate.kind == CandidateKind::kNative && extension != ".cu" && device.starts_with("cuda")) {
-    return "a C++ candidate for the CPU cannot run on device cuda; call it .cu if it launches kernels";
+  const DeviceKind *kind = KindOfDevice(device), *written_for = KindOfSource(candidate.path);
+  if (kind != nullptr && written_for != nullptr && kind != written_for) {
+    const std::string rename = kind->on_host() ? "" : "; call it " + kind->extensions[0] + " if it launches kernels";
+    return fmt::format("{} cannot run on device {}{}", written_for->writes, kind->name, rename);
   }
   if (candidate.kind == CandidateKind::kModule && !Contains(source, "ModelNew")) {
     return "the file defines no class ModelNew";
@@ -55,11 +56,8 @@ std::string Rejection(const Candidate& candidate, const std::string& device) {
 }
 
 Result<CandidateKind> KindOf(const fs::path& path) {
-  const std::string extension = path.extension();
-  if (extension == ".py") return CandidateKind::kModule;
-  for (const char* native : {".cpp", ".cc", ".cxx", ".c", ".cu"}) {
-    if (extension == native) return CandidateKind::kNative;
-  }
+  if (path.extension() == ".py") return CandidateKind::kModule;
+  if (KindOfSource(path) != nullptr) return CandidateKind::kNative;
   return Fail(
       ErrorCode::kUsage,
       fmt::format("{}: a candidate is a .py file (ModelNew), or a .cpp or .cu file (kb_forward)", path.string()));

@@ -148,7 +148,7 @@ void CheckPython(const Installation& installation, const Sandbox& sandbox, const
     return;
   }
   diagnosis->checks.push_back({"tools", "PyTorch", "ok", python->executable, ""});
-  auto zygote = Zygote::Start(installation, sandbox, *python, "cpu", "", 1);
+  auto zygote = Zygote::Start(installation, sandbox, *python, Host(), 1);
   AddProbes("module", zygote ? zygote->Probe(probe) : tl::make_unexpected(zygote.error()), diagnosis);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/static/candidate_check.h"
 
 namespace kb {
@@ -40,14 +41,21 @@ bool CompilesWhenCalled(const Candidate& candidate) {
   return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") || says("triton");
 }
 
-TorchBuildFacts TorchFactsOf(const ops::DeviceFacts& device) {
-  const ops::BuildFacts& build = device.build;
-  return {build.version,      build.include_paths, build.python_include,
-          build.library_path, build.standard,      device.compute_capability};
+// A native candidate for a GPU is built for the one that there is, so the device process must have said which.
+bool BuiltForItsDevice(const Candidate& candidate) {
+  const DeviceKind* kind = KindOfSource(candidate.path);
+  return kind != nullptr && !kind->on_host();
 }
 
-GpuBuildFacts GpuFactsOf(const ops::DeviceFacts& device) {
-  return {device.compute_capability, device.build.nvrtc, device.build.libraries};
+TorchBuildFacts TorchFactsOf(const ops::DeviceFacts& device, const DeviceKind* kind) {
+  const ops::BuildFacts& build = device.build;
+  return {build.version,
+          build.include_paths,
+          build.python_include,
+          build.library_path,
+          build.standard,
+          device.compute_capability,
+          kind};
 }
 
 // What a library does is not a candidate's own, and some protocols count nothing else. Empty: nothing to object to.
@@ -70,7 +78,7 @@ Result<std::unique_ptr<Preparer>> Preparer::Create(const Setup* setup, Services*
 
 Status Preparer::MakeReady(const Request& request) const {
   const Candidate& candidate = request.candidate;
-  if (request.module() ? UsesExtensions(candidate) : candidate.path.extension() == ".cu") {
+  if (request.module() ? UsesExtensions(candidate) : BuiltForItsDevice(candidate)) {
     return services_->Ensure(request.module());
   }
   return {};
@@ -126,17 +134,15 @@ std::string Preparer::WhyNotBuilt(const BuildResult& result, const Protocol& pro
   return "the compiler refused it; evidence.compiler_output holds what it said";
 }
 
-// A .cu file is built for the GPU that there is, so the device process must have said which.
 Status Preparer::BuildNative(Prepared* prepared) const {
   const Request& request = prepared->request;
   BuildResult result{.log = RefusedLibraries(request)};
   if (result.log.empty()) {
-    GpuBuildFacts gpu;
-    if (request.candidate.path.extension() == ".cu") {
-      KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
-      gpu = GpuFactsOf(facts);
+    ops::DeviceFacts facts;
+    if (BuiltForItsDevice(request.candidate)) {
+      KB_ASSIGN_OR_RETURN(facts, services_->Facts());
     }
-    KB_ASSIGN_OR_RETURN(result, builder_.BuildNative(request.candidate, gpu, prepared->limits));
+    KB_ASSIGN_OR_RETURN(result, builder_.BuildNative(request.candidate, facts, prepared->limits));
   }
   prepared->kernel = Add(std::move(result), prepared).artifact;
   return {};
@@ -174,7 +180,8 @@ Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* pre
   const std::string name = extension.description.at("name");
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
   setup_->Say(fmt::format("{}: building extension {}", prepared->request.candidate.path.filename().string(), name));
-  KB_ASSIGN_OR_RETURN(BuildResult result, builder_.BuildExtension(extension, TorchFactsOf(facts), prepared->limits));
+  KB_ASSIGN_OR_RETURN(BuildResult result,
+                      builder_.BuildExtension(extension, TorchFactsOf(facts, setup_->device.kind), prepared->limits));
   const BuildResult built = Add(std::move(result), prepared);
   if (built.ok) {
     prepared->extensions.emplace_back(extension.key, name, built.artifact);
@@ -233,7 +240,7 @@ Result<BuildResult> Preparer::FirstCall(const ops::Problem& problem, const Prepa
   job.argv = {python.executable, "-m", "kernelbench_torch.first_call", "spec.json",
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;
-  job.environment = TensorEnvironment(installation, setup_->options.device, setup_->gpu, setup_->options.threads);
+  job.environment = TensorEnvironment(installation, setup_->device.environment, setup_->options.threads);
   job.read_only = python.paths;
   job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});
   job.limits = prepared.limits;

@@ -1,13 +1,9 @@
 #include "judge/process/device_process.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <span>
-
-#include "base/cores.h"
 
 namespace kb {
 namespace {
@@ -33,14 +29,6 @@ print(json.dumps({"paths": sorted(paths), "executable": sys.executable}))
 std::string Inherited(const char* name, const char* otherwise) {
   const char* value = std::getenv(name);
   return fmt::format("{}={}", name, value && *value ? value : otherwise);
-}
-
-// The main thread may go where it likes, and so may threads that it starts. OpenMP's other threads have a core each.
-std::string OpenMpPlaces() {
-  const std::vector<int> cores = UsableCores();
-  std::string places = fmt::format("{{{}}}", fmt::join(cores, ","));
-  for (const int core : std::span(cores).subspan(1)) places += fmt::format(",{{{}}}", core);
-  return places;
 }
 
 Result<PythonIdentity> Probe(const std::string& executable) {
@@ -85,8 +73,8 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
       "no Python with PyTorch 2.9 or later; run ./quickstart, or set KERNELBENCH_PYTHON to one that has it:" + reasons);
 }
 
-std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
-                                           const std::string& gpu, int threads) {
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::vector<std::string>& device,
+                                           int threads) {
   std::vector<std::string> environment = {fmt::format("PYTHONPATH={}", installation.python.string()),
                                           "PYTHONDONTWRITEBYTECODE=1",
                                           "PYTHONUNBUFFERED=1",
@@ -104,22 +92,12 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, con
   // first call has room.
   environment.insert(environment.end(),
                      {"TORCHINDUCTOR_COMPILE_THREADS=1", "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS=0"});
-  if (device == "cpu") {
-    environment.insert(environment.end(), {"OMP_PROC_BIND=true", "OMP_PLACES=" + OpenMpPlaces()});
-  } else {
-    // Bound, the judge and the runner would spin on the same core. And asking torch for a GPU must not start CUDA,
-    // which does not survive the zygote's forks.
-    environment.emplace_back("PYTORCH_NVML_BASED_CUDA_CHECK=1");
-    // Of NVML, which a confined process does not reach, it wants no more than the number of devices.
-    environment.emplace_back("PYTHONWARNINGS=ignore:Can't initialize NVML");
-    environment.emplace_back("CUDA_DEVICE_ORDER=PCI_BUS_ID");
-    if (!gpu.empty()) environment.push_back("CUDA_VISIBLE_DEVICES=" + gpu);
-  }
+  environment.insert(environment.end(), device.begin(), device.end());
   return environment;
 }
 
 Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, const PythonIdentity& python,
-                                           const std::string& device, const std::string& gpu, int threads) {
+                                           const FoundDevice& device, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   SpawnOptions options;
   options.argv = {python.executable,
@@ -127,9 +105,9 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
                   "kernelbench_torch.device_host",
                   std::to_string(pair.second.get()),
                   installation.libexec / "libkernelbench_device.so",
-                  device,
+                  device.kind->name,
                   std::to_string(threads)};
-  options.environment = TensorEnvironment(installation, device, gpu, threads);
+  options.environment = TensorEnvironment(installation, device.environment, threads);
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
   // Where libraries lie that candidates may use (find_libraries() and find_cupti() in device_facts.py).

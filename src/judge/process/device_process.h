@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
+#include "judge/devices/device_kind.h"
 #include "wire/channel.h"
 #include "wire/ops.h"
 
@@ -35,15 +36,15 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 // bound to cores, all but the main thread, which begins each call on the core that is left (base/cores.h): where two
 // threads of a runner wake up on one core, they share it for all of a short call. A bound thread hands that on to
 // the threads that it starts, so the main thread is not.
-// `gpu`: the only GPU that CUDA is to show, as CUDA_VISIBLE_DEVICES takes it, or empty.
-std::vector<std::string> TensorEnvironment(const Installation& installation, const std::string& device,
-                                           const std::string& gpu, int threads);
+// `device`: FoundDevice::environment.
+std::vector<std::string> TensorEnvironment(const Installation& installation, const std::vector<std::string>& device,
+                                           int threads);
 
 class DeviceProcess {
  public:
   // Starts it; importing torch goes on in the background until AwaitReady().
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
-                                     const std::string& device, const std::string& gpu, int threads);
+                                     const FoundDevice& device, int threads);
   Status AwaitReady();
 
   // One operation of wire/ops.h. An error of the problem is ErrorCode::kUsage; a device process that died or hung

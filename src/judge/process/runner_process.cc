@@ -237,11 +237,11 @@ Result<std::unique_ptr<RunnerProcess>> StartNative(const Installation& installat
 }  // namespace
 
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
-                                                         const worker::Run& run, const std::string& gpu,
+                                                         const worker::Run& run, const FoundDevice& device,
                                                          const std::vector<std::string>& folders) {
   SandboxSpec box;
   box.read_only.assign(folders.begin(), folders.end());
-  box.environment = TensorEnvironment(installation, run.device, gpu, run.threads);
+  box.environment = TensorEnvironment(installation, device.environment, run.threads);
   return StartNative(installation, sandbox, run, true, std::move(box));
 }
 
@@ -255,7 +255,7 @@ Result<std::string> Probed(Result<std::unique_ptr<RunnerProcess>> worker, const 
 
 Result<std::string> ProbeNative(const Installation& installation, const Sandbox& sandbox, const worker::Probe& probe) {
   SandboxSpec box;
-  box.environment = TensorEnvironment(installation, "cpu", "", 1);
+  box.environment = TensorEnvironment(installation, Host().environment, 1);
   return Probed(StartNative(installation, sandbox, probe, false, std::move(box)), probe);
 }
 

@@ -98,9 +98,9 @@ class RunnerProcess {
   std::optional<End> end_;
 };
 
-// kb-runner in a sandbox of its own. `gpu`: as TensorEnvironment() takes it. `folders`: what it must see beside itself.
+// kb-runner in a sandbox of its own. `folders`: what it must see beside itself.
 Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& installation, const Sandbox& sandbox,
-                                                         const worker::Run& run, const std::string& gpu,
+                                                         const worker::Run& run, const FoundDevice& device,
                                                          const std::vector<std::string>& folders);
 
 // What a worker that only probes has printed. `probe`: as it was started with.

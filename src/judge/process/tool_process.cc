@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/json.h"
+#include "judge/devices/cuda/gpus.h"
 
 namespace kb {
 namespace {
@@ -113,7 +114,7 @@ Result<Completed> RunUnderTool(const Installation& installation, const Sandbox& 
   ShowTool(run.tool, &box);
   box.read_only.push_back(installation.libexec);
   box.read_only.insert(box.read_only.end(), run.folders.begin(), run.folders.end());
-  box.environment = TensorEnvironment(installation, "cuda", "", run.spec.threads);
+  box.environment = TensorEnvironment(installation, CudaEnvironment(""), run.spec.threads);
   box.argv = {run.tool};
   box.argv.insert(box.argv.end(), run.options.begin(), run.options.end());
   SpecFile file{.spec = std::move(run.spec), .confinement = std::move(run.confinement), .profiled = run.profiled};

@@ -61,7 +61,7 @@ TEST_F(ToolProcess, IsFoundWhereItIsNamed) {
 TEST_F(ToolProcess, RunsTheDriverInTheSandbox) {
   const Installation installation{KB_PROGRAMS, directory_->path(), directory_->path(), directory_->path(),
                                   directory_->path()};
-  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "/dev/nvidia0");
+  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, {.files = {"/dev/nvidia0"}});
   if (!sandbox) GTEST_SKIP() << sandbox.error().message;
   ToolRun run{.tool = tool_, .options = SanitizerOptions("memcheck"), .kernel = tool_};
   const auto done = RunUnderTool(installation, *sandbox, {}, run, std::chrono::seconds(30));
@@ -93,7 +93,7 @@ TEST_F(ToolProcess, RunsTheDriverInTheSandbox) {
 TEST_F(ToolProcess, ASourceNeedNotBeUtf8) {
   const Installation installation{KB_PROGRAMS, directory_->path(), directory_->path(), directory_->path(),
                                   directory_->path()};
-  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, "/dev/nvidia0");
+  auto sandbox = Sandbox::Create(installation, Isolation::kNamespaces, {}, {.files = {"/dev/nvidia0"}});
   if (!sandbox) GTEST_SKIP() << sandbox.error().message;
   ToolRun run{.tool = tool_, .spec = {.source = "# caf\xe9"}};
   const auto done = RunUnderTool(installation, *sandbox, {"/bin/echo", {}}, run, std::chrono::seconds(30));
@@ -103,7 +103,7 @@ TEST_F(ToolProcess, ASourceNeedNotBeUtf8) {
 
 TEST_F(ToolProcess, NeedsNamespaces) {
   const Installation installation{KB_PROGRAMS, "/", "/", "/", "/"};
-  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {"user"}, "/dev/nvidia0");
+  const auto sandbox = Sandbox::Create(installation, Isolation::kProcess, {"user"}, {.files = {"/dev/nvidia0"}});
   const auto done = RunUnderTool(installation, *sandbox, {}, {tool_}, std::chrono::seconds(1));
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, ErrorCode::kUsage);

@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 }  // namespace
 
 Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                             const std::string& device, const std::string& gpu, int threads) {
+                             const FoundDevice& device, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
   SandboxSpec box;
@@ -23,7 +23,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
               std::to_string(pair.second.get()),
               installation.libexec / "libkernelbench_runner.so",
               namespaces ? "1" : "0"};
-  box.environment = TensorEnvironment(installation, device, gpu, threads);
+  box.environment = TensorEnvironment(installation, device.environment, threads);
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
   KB_RETURN_IF_ERROR(sandbox.CheckReadable(box.read_only));

@@ -26,7 +26,7 @@ class Zygote {
  public:
   // Starts it; importing torch goes on in the background until the first use.
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                              const std::string& device, const std::string& gpu, int threads);
+                              const FoundDevice& device, int threads);
 
   // The files that the runner is told are shared objects in the order of RunnerSpec::extensions, then what its first
   // call compiled, if anything.

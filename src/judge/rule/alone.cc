@@ -63,7 +63,7 @@ class Series {
 
   Asked<Alone> Answer() const {
     Asked<Alone> asked{.busy = TooMany(disturbed_),
-                       .quiet = quiet_ || timings_.cpu() || calls_ >= kPatience,
+                       .quiet = quiet_ || timings_.calibration.on_host || calls_ >= kPatience,
                        .draw = calls_ == 0,
                        .pause_ms = lost_ ? PauseBetween(disturbed_) : 0};
     if (asked.busy || counting_.size() < kCalls) return asked;
@@ -168,7 +168,8 @@ Asked<std::vector<double>> AskEmpty(std::span<const double> calls, const OffsetC
 OffsetCalls ReferenceOffsetCalls() { return {5, 4, kAgreeUs}; }
 
 bool WantsExactOffset(const Timings& timings) {
-  const bool matters = timings.cpu() || timings.setting.own_process || timings.undisturbed.us < kLongCallUs;
+  const bool matters =
+      timings.calibration.on_host || timings.setting.own_process || timings.undisturbed.us < kLongCallUs;
   return timings.Timed() && matters;
 }
 
@@ -178,7 +179,7 @@ OffsetCalls RunnerOffsetCalls(const Timings& timings) {
   const bool exact = WantsExactOffset(timings);
   const double agree_us = exact ? std::max(kAgreeUs, timings.protocol.half_width * timings.undisturbed.us)
                                 : std::numeric_limits<double>::infinity();
-  if (timings.cpu()) return {1, 3, agree_us};
+  if (timings.calibration.on_host) return {1, 3, agree_us};
   if (exact && timings.undisturbed.us < kLongCallUs) return {1 + 5, 4, agree_us};
   return {1 + 1, 2, agree_us};
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "judge/devices/device_kind.h"
 #include "judge/rule/timings.h"
 #include "judge/rule/void_rounds.h"
 
@@ -11,7 +12,7 @@ namespace {
 using testing::DoubleEq;
 using testing::ElementsAre;
 
-Timings OnGpu() { return {.setting = {.device = "cuda"}, .calibration = CalibrationOf("cuda")}; }
+Timings OnGpu() { return {.setting = {.device = "cuda"}, .calibration = KindOfDevice("cuda")->calibration}; }
 
 AloneCall Took(double us) { return {.call = {.us = us, .launch_us = us / 2}, .quiet = true}; }
 
@@ -72,7 +73,7 @@ TEST(Alone, WhatTheMachineDoesNoMoreIsForgotten) {
 }
 
 TEST(Alone, HowCloselyTheyAgreeIsUpToTheDevice) {
-  Timings cpu{.calibration = CalibrationOf("cpu")};
+  Timings cpu{.calibration = KindOfDevice("cpu")->calibration};
   const std::vector<CallTimes> kept = Make({}, 100, cpu).alone.kept;
   EXPECT_EQ(Make(kept, 104, cpu).made, 1 + 2);
   EXPECT_EQ(Make(kept, 108, cpu).made, 1 + 6);

@@ -3,12 +3,13 @@
 #ifndef JUDGE_RULE_CALIBRATION_H_
 #define JUDGE_RULE_CALIBRATION_H_
 
-#include <string>
-
 namespace kb {
 
 // Times are microseconds, everything else is relative. The defaults are those of a GPU.
 struct Calibration {
+  // Calls compute on the machine's own cores and return when they are done. Otherwise they launch work, which a device
+  // of its own does after other work, also of other processes.
+  bool on_host = false;
   // Systematic error of a ratio between two processes: of native candidates, of modules, and where the reference has a
   // process of its own and the device bounds its calls. A module's outputs are copied to shared memory on both sides.
   double floor = 0.02, module_floor = 0.02, device_bound_floor = 0.005;
@@ -43,27 +44,6 @@ struct Calibration {
   double baseline_slack = 0;  // undisturbed baselines differ by so much
   double agreement = 0.01;    // undisturbed calls that were made before serve again if new ones agree so closely
 };
-
-// `device`: "cpu" or "cuda".
-inline Calibration CalibrationOf(const std::string& device) {
-  if (device != "cpu") return {};
-  return {.floor = 0.08,
-          .module_floor = 0.12,
-          .device_bound_floor = 0.08,
-          .hosts_differ = 0,
-          .offset_share = 0.5,
-          .warming_us = 0,
-          .own_process_us = 0,
-          .no_device_us = 0,
-          .launched_at_once_us = 0,
-          .hidden_us = 0,
-          .module_us = 0,
-          .own_module_us = 0,
-          .cold_module_us = 60,
-          .copy_us = 100,
-          .baseline_slack = 0.15,
-          .agreement = 0.05};
-}
 
 }  // namespace kb
 

@@ -69,7 +69,7 @@ void Course::Follow(const Round& round) {
 void Course::Count(TimedCalls round) {
   const int most_voids = std::max(10, protocol_.round_checks.front());
   const bool is_void = !round.void_reason.empty(), natural = round.plan.distribution == "natural";
-  slower_ = round.void_reason == kBaselineSlower && !timings_->cpu() ? slower_ + 1 : 0;
+  slower_ = round.void_reason == kBaselineSlower && !timings_->calibration.on_host ? slower_ + 1 : 0;
   timings_->rounds.push_back(std::move(round));
   const bool slow = is_void && SlowThroughout(*timings_);
   const bool stays = voids_ == most_voids || slower_ >= kSlowerInARow || slow;

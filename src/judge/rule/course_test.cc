@@ -6,6 +6,7 @@
 #include <map>
 #include <random>
 
+#include "judge/devices/device_kind.h"
 #include "judge/round/round.h"
 
 namespace kb {
@@ -33,7 +34,7 @@ struct Trial {
     measured.setting.weight_sets = 2;
   }
   Timings Known() const {
-    Timings timings{.setting = measured.setting, .protocol = protocol, .calibration = CalibrationOf("cpu")};
+    Timings timings{.setting = measured.setting, .protocol = protocol, .calibration = KindOfDevice("cpu")->calibration};
     timings.undisturbed.us = 1'000;
     return timings;
   }

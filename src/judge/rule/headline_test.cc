@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "judge/devices/device_kind.h"
 #include "judge/rule/void_rounds.h"
 
 namespace kb {
@@ -16,7 +17,7 @@ using testing::StartsWith;
 Timings OfModule(double other_us) {
   Timings timings;
   timings.setting.device = "cpu";
-  timings.calibration = CalibrationOf("cpu");
+  timings.calibration = KindOfDevice("cpu")->calibration;
   timings.setting.module = true;
   timings.undisturbed.us = 1'000;
   timings.slower_inputs["centred"] = other_us / 1'000;
@@ -89,7 +90,7 @@ TEST(Headline, LoadHidesNoCertainSlowness) {
 Timings ByEvents(double clock_us, double event_us) {
   Timings timings;
   timings.setting.device = "cuda";
-  timings.calibration = CalibrationOf("cuda");
+  timings.calibration = KindOfDevice("cuda")->calibration;
   timings.setting.module = false;
   timings.setting.own_process = true;
   timings.offset_us = timings.reference_offset_us = 800;
@@ -139,7 +140,7 @@ TEST(Headline, ReachesDownToTheUndisturbedBaselineOnAGpu) {
 TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
   Timings timings;
   timings.setting.device = "cuda";
-  timings.calibration = CalibrationOf("cuda");
+  timings.calibration = KindOfDevice("cuda")->calibration;
   timings.setting.module = true;
   timings.setting.own_process = true;
   timings.undisturbed.us = 450;

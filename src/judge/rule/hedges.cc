@@ -29,7 +29,7 @@ void HedgeAgainstLoad(Timings* timings) {
                     latest_us));
   }
   Speedup& speedup = *timings->speedup;
-  const double baseline_us = admitted ? quietest : timings->cpu() ? kNever : undisturbed;
+  const double baseline_us = admitted ? quietest : timings->calibration.on_host ? kNever : undisturbed;
   speedup.low = std::min(speedup.low, baseline_us / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
 }
 
@@ -63,7 +63,7 @@ double CopyUs(const TrialSetting& setting, const Calibration& calibration) {
 
 void HedgeAgainstLeftOutCopy(Timings* timings) {
   Speedup& speedup = *timings->speedup;
-  if (!timings->cpu() || !timings->setting.module || !(speedup.candidate_us > 0)) return;
+  if (!timings->calibration.on_host || !timings->setting.module || !(speedup.candidate_us > 0)) return;
   speedup.low *= speedup.candidate_us / (speedup.candidate_us + CopyUs(timings->setting, timings->calibration));
 }
 

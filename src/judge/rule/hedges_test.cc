@@ -2,18 +2,19 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/devices/device_kind.h"
 #include "judge/rule/void_rounds.h"
 
 namespace kb {
 namespace {
 
-const Calibration kGpu = CalibrationOf("cuda");
+const Calibration kGpu = KindOfDevice("cuda")->calibration;
 
 // A candidate that takes as long as its baseline of 1000 us, on a GPU.
 Timings Even() {
   Timings timings;
   timings.setting.device = "cuda";
-  timings.calibration = CalibrationOf("cuda");
+  timings.calibration = KindOfDevice("cuda")->calibration;
   timings.setting.module = false;
   timings.undisturbed.us = 1'000;
   Speedup speedup;
@@ -147,7 +148,7 @@ TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
   EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'210);
   Timings cpu = Even();
   cpu.setting.device = "cpu";
-  cpu.calibration = CalibrationOf("cpu");
+  cpu.calibration = KindOfDevice("cpu")->calibration;
   HedgeAgainstHiddenLaunches(&cpu);
   EXPECT_EQ(cpu.speedup->low, 0.95);
 }
@@ -160,7 +161,7 @@ TEST(Hedges, AModuleMayLeaveOutItsCopyOnACpuAlone) {
   HedgeAgainstLeftOutCopy(&module);
   EXPECT_EQ(module.speedup->low, 0.95) << "on a GPU outputs are not copied";
   module.setting.device = "cpu";
-  module.calibration = CalibrationOf("cpu");
+  module.calibration = KindOfDevice("cpu")->calibration;
   HedgeAgainstLeftOutCopy(&module);
   EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'400);  // 100 us, and 300 for 3 MB
   Timings native = module;
@@ -176,19 +177,19 @@ TEST(Hedges, AModuleMayBeQuickerThanItsColdProcessOnACpuAlone) {
   HedgeAgainstColdRunner(&module);
   EXPECT_EQ(module.speedup->high, 1.05) << "on a GPU both sides' processes are alike";
   module.setting.device = "cpu";
-  module.calibration = CalibrationOf("cpu");
+  module.calibration = KindOfDevice("cpu")->calibration;
   HedgeAgainstColdRunner(&module);
   EXPECT_DOUBLE_EQ(module.speedup->high, 1.05 * 1'000 / 940);
   Timings shorter = Even();
   shorter.setting.device = "cpu";
-  shorter.calibration = CalibrationOf("cpu");
+  shorter.calibration = KindOfDevice("cpu")->calibration;
   shorter.setting.module = true;
   shorter.speedup->candidate_us = 100;
   HedgeAgainstColdRunner(&shorter);
   EXPECT_DOUBLE_EQ(shorter.speedup->high, 2 * 1.05) << "half of a call at most";
   Timings native = Even();
   native.setting.device = "cpu";
-  native.calibration = CalibrationOf("cpu");
+  native.calibration = KindOfDevice("cpu")->calibration;
   HedgeAgainstColdRunner(&native);
   EXPECT_EQ(native.speedup->high, 1.05);
 }

@@ -42,7 +42,7 @@ void NoteFloor(Timings* timings) {
   constexpr double kWorthTelling = 0.05;
   const Speedup& speedup = *timings->speedup;
   const double floor = FloorOf(*timings, timings->headline);
-  const bool half = timings->cpu() && speedup.candidate_us <= timings->offset_us;
+  const bool half = timings->calibration.on_host && speedup.candidate_us <= timings->offset_us;
   if (half || speedup.floor > floor + std::max(0.05, timings->protocol.half_width)) {
     timings->AddNote(fmt::format(
         "too_short_to_resolve: {:.0f} us with an offset of {:.0f} us that is uncertain by {:.1f} us{}; a larger --size "

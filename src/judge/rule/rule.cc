@@ -74,7 +74,7 @@ void ReadRunner(const Measurements& measured, Timings* timings) {
   if (!asked.answer) return;
   // On a CPU other load makes some calls longer, and nothing makes one shorter. A GPU's calls err either way, as the
   // candidate's do, whose median counts.
-  timings->offset_us = (*asked.answer)[asked.answer->size() / (timings->cpu() ? 4 : 2)];
+  timings->offset_us = (*asked.answer)[asked.answer->size() / (timings->calibration.on_host ? 4 : 2)];
   timings->offset_spread_us = ScatterUs(*asked.answer);
 }
 
@@ -98,8 +98,8 @@ std::optional<Wanted> NextOfRunner(const Measurements& measured, const Timings& 
   if (!wanted) return wanted;
   // Runners that start meanwhile are stopped wherever the figure matters: they made three calls of a native candidate
   // 400 us longer, and its time as much shorter.
-  wanted->quiet =
-      measured.empty.empty() || timings.cpu() || WantsExactOffset(timings) || UsedBesideOurs(measured.alone);
+  wanted->quiet = measured.empty.empty() || timings.calibration.on_host || WantsExactOffset(timings) ||
+                  UsedBesideOurs(measured.alone);
   return wanted;
 }
 

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "judge/devices/device_kind.h"
 #include "judge/round/round.h"
 #include "wire/report.h"
 
@@ -16,7 +17,7 @@ using testing::Contains;
 using testing::Not;
 using testing::StartsWith;
 
-const Calibration kCpu = CalibrationOf("cpu");
+const Calibration kCpu = KindOfDevice("cpu")->calibration;
 
 // A machine on which the baseline takes 1000 us and the candidate what it is told; makes each call that is wanted.
 class Machine {

@@ -58,7 +58,6 @@ struct Timings {
   std::optional<Speedup> speedup;  // of the headline distribution
   std::vector<std::string> notes;
 
-  bool cpu() const { return setting.device == "cpu"; }
   // Whether a speedup is still to be had.
   bool Timed() const { return protocol.measure && no_speedup.empty(); }
 

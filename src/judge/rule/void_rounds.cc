@@ -74,7 +74,7 @@ Asked<Duration> AskPairs(std::span<const CallTimes> calls, const Timings& timing
   }
   const bool certain = ratios.size() == kPairs;
   if (!certain && pairs < kMostPairs) return {.quiet = true, .draw = true};
-  const double times = certain && !timings.cpu() ? Median(ratios) : other_us / natural_us;
+  const double times = certain && !timings.calibration.on_host ? Median(ratios) : other_us / natural_us;
   return {.answer = Duration{std::max(1.0, times), certain}};
 }
 

@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "judge/devices/device_kind.h"
+
 namespace kb {
 namespace {
 
@@ -17,7 +19,7 @@ using testing::IsEmpty;
 Timings Measured(double undisturbed_us, double launch_us) {
   Timings timings;
   timings.setting.device = "cuda";
-  timings.calibration = CalibrationOf("cuda");
+  timings.calibration = KindOfDevice("cuda")->calibration;
   timings.undisturbed.us = undisturbed_us;
   timings.undisturbed.launch_us = launch_us;
   return timings;
@@ -140,7 +142,7 @@ TEST(VoidRounds, WhereOtherLoadDisturbsAllTheLeastCallsCount) {
 TEST(VoidRounds, OnTheCpuTheLeastCallsCount) {
   Timings timings = Measured(1'200, 0);
   timings.setting.device = "cpu";
-  timings.calibration = CalibrationOf("cpu");
+  timings.calibration = KindOfDevice("cpu")->calibration;
   const auto answer =
       Ask(timings,
           Takes([](bool natural, int call) { return natural ? (call == 5 ? 1'230. : 2'250.) : 41'700. + call; }))
@@ -152,7 +154,7 @@ TEST(VoidRounds, OnTheCpuTheLeastCallsCount) {
 TEST(VoidRounds, OnTheCpuNothingIsLaunched) {
   Timings timings = Measured(1'000, 0);
   timings.setting.device = "cpu";
-  timings.calibration = CalibrationOf("cpu");
+  timings.calibration = KindOfDevice("cpu")->calibration;
   EXPECT_THAT(VoidReason(RoundOf(1'140, 0), timings), IsEmpty());
   EXPECT_EQ(VoidReason(RoundOf(1'160, 0), timings), kBaselineSlower);
 }

@@ -21,12 +21,6 @@ constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/
 constexpr const char* kScratch = "kernelbench-scratch";  // names of directories that candidates write to
 constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
 constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
-
-// What the NVIDIA driver opens beside the file of the GPU itself; a machine has some of them.
-constexpr const char* kGpuFiles[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"};
-// It also names its threads (/proc/self/task/*/comm), and does not start where it may not. What else lies below /proc
-// belongs to others, or to the machine.
-constexpr const char* kGpuWrites = "/proc/self/task";
 // What of /proc is the machine's.
 constexpr const char* kMachineFacts[] = {"/proc/sys", "/proc/irq",  "/proc/bus",
                                          "/proc/fs",  "/proc/acpi", "/proc/sysrq-trigger"};
@@ -93,16 +87,14 @@ const char* IsolationName(Isolation isolation) {
   return isolation == Isolation::kNamespaces ? "namespaces" : "process";
 }
 
-Sandbox::Sandbox(const Installation& installation, Isolation isolation, Without without, const std::string& gpu)
+Sandbox::Sandbox(const Installation& installation, Isolation isolation, Without without, DeviceAccess access)
     : keeper_(installation.libexec / "kb-keeper"),
       inside_(installation.libexec / "kb-inside"),
       isolation_(isolation),
       without_(std::move(without)),
-      missing_(without_) {
-  if (gpu.empty()) return;
-  missing_.insert("pid-namespace");
-  devices_ = {gpu};
-  devices_.insert(devices_.end(), std::begin(kGpuFiles), std::end(kGpuFiles));
+      missing_(without_),
+      access_(std::move(access)) {
+  missing_.insert(access_.excludes.begin(), access_.excludes.end());
 }
 
 // An error says what refused.
@@ -118,8 +110,8 @@ Status Sandbox::Try(Entry entry, const std::string& bwrap) {
 }
 
 Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isolation, Without without,
-                                const std::string& gpu) {
-  Sandbox sandbox(installation, isolation, std::move(without), gpu);
+                                DeviceAccess access) {
+  Sandbox sandbox(installation, isolation, std::move(without), std::move(access));
   std::vector<Entry> entries = {Entry::kAsWeAre};
   if (!sandbox.without_.contains("user")) {
     KB_ASSIGN_OR_RETURN(const std::optional<uid_t> user, CandidateUser());
@@ -185,8 +177,8 @@ std::vector<std::string> Sandbox::Barriers() const {
   return barriers;
 }
 
-Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_gpu) const {
-  const bool namespaces = isolation_ == Isolation::kNamespaces, gpu = with_gpu && !devices_.empty();
+Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_device) const {
+  const bool namespaces = isolation_ == Isolation::kNamespaces, device = with_device && !access_.files.empty();
   std::vector<std::string> readable, writable = {"/dev/null"};
   if (namespaces) {
     writable.insert(writable.end(), {"/tmp", "/dev/shm"});
@@ -194,11 +186,11 @@ Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_gpu) const 
     readable = {"/proc", kCpuFacts, "/dev/urandom", "/dev/random", "/dev/zero"};
     readable.insert(readable.end(), std::begin(kSystem), std::end(kSystem));
     readable.insert(readable.end(), std::begin(kEtc), std::end(kEtc));
-    if (gpu) readable.emplace_back("/sys");
+    if (device) readable.emplace_back("/sys");
   }
-  if (gpu) {
-    writable.insert(writable.end(), devices_.begin(), devices_.end());
-    writable.emplace_back(kGpuWrites);
+  if (device) {
+    writable.insert(writable.end(), access_.files.begin(), access_.files.end());
+    writable.insert(writable.end(), access_.writable.begin(), access_.writable.end());
   }
   return {.memory_bytes = memory_bytes,
           .file_bytes = uint64_t{64} << 20,
@@ -206,7 +198,7 @@ Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_gpu) const 
           .readable = std::move(readable),
           .writable = std::move(writable),
           .without = missing_,
-          .gpu = gpu,
+          .gpu = device,
           .namespaces = namespaces};
 }
 
@@ -274,7 +266,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   std::vector<std::string> inside = {inside_};
   if (spec.own_scratch && isolation_ == Isolation::kNamespaces && !missing_.contains("mount-namespace")) {
     const nlohmann::json scratch = {
-        {"bytes", spec.tmp_bytes}, {"keep", BelowTmp(Shown(spec))}, {"proc_read_only", devices_.empty()}};
+        {"bytes", spec.tmp_bytes}, {"keep", BelowTmp(Shown(spec))}, {"proc_read_only", access_.files.empty()}};
     inside.insert(inside.end(), {"--scratch", scratch.dump()});
   }
   if (entry_ == Entry::kInside) inside.insert(inside.end(), {"--user", user});
@@ -316,7 +308,7 @@ void Sandbox::AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) cons
   if (with("ipc-namespace")) argv.emplace_back("--unshare-ipc");
   if (with("uts-namespace")) argv.insert(argv.end(), {"--unshare-uts", "--hostname", "sandbox"});
   if (with("mount-namespace")) {
-    BindSystem(spec.tmp_bytes, Shown(spec), devices_, &argv);
+    BindSystem(spec.tmp_bytes, Shown(spec), access_.files, &argv);
   } else {
     argv.insert(argv.end(), {"--dev-bind", "/", "/"});
   }

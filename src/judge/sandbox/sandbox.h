@@ -44,20 +44,25 @@ struct SandboxSpec {
   std::optional<Confinement> confinement;  // what is started gives up these powers first; none: it does so itself
 };
 
+// What a process inside reaches of a device that is not the host. It sees its files and no others of that kind.
+struct DeviceAccess {
+  std::vector<std::string> files;     // under /dev; with any, /sys is shown too
+  std::vector<std::string> writable;  // beside them
+  Without excludes;                   // barriers that its driver does not work behind
+};
+
 class Sandbox {
  public:
   // Tries the isolation out; an error says what this machine refuses and what to do.
-  // `gpu`: the device file of an NVIDIA GPU, or empty for none. With one, what is inside sees it and no other, and
-  // shares the PID namespace of the device process, without which the driver maps no memory of another process.
   static Result<Sandbox> Create(const Installation& installation, Isolation isolation, Without without = {},
-                                const std::string& gpu = "");
+                                DeviceAccess access = {});
 
   Isolation isolation() const { return isolation_; }
   const Without& without() const { return without_; }
   // The barriers in force, for results.
   std::vector<std::string> Barriers() const;
   // What a process that will hold a candidate's code gives up.
-  Confinement ConfinementFor(uint64_t memory_bytes, bool with_gpu = true) const;
+  Confinement ConfinementFor(uint64_t memory_bytes, bool with_device = true) const;
   // An error if candidates, which run as another user where the engine is root's, cannot read what is at `paths`.
   Status CheckReadable(const std::vector<std::filesystem::path>& paths) const;
   // Without namespaces, where /tmp is everybody's: makes a directory of its own for one process and adds that and
@@ -76,17 +81,17 @@ class Sandbox {
     kInside,   // once root has made the namespaces
     kBefore,   // before it makes them, where root may not
   };
-  Sandbox(const Installation& installation, Isolation isolation, Without without, const std::string& gpu);
+  Sandbox(const Installation& installation, Isolation isolation, Without without, DeviceAccess access);
   Status Try(Entry entry, const std::string& bwrap);
   void AddNamespaces(const SandboxSpec& spec, SpawnOptions* options) const;
   std::vector<std::filesystem::path> Shown(const SandboxSpec& spec) const;
   std::string keeper_, inside_, bwrap_;  // programs
   Isolation isolation_;
   Entry entry_ = Entry::kAsWeAre;
-  uid_t user_ = 0;                    // for the other two
-  Without without_;                   // what was asked to be missing
-  Without missing_;                   // that, and what this device cannot have
-  std::vector<std::string> devices_;  // files under /dev
+  uid_t user_ = 0;   // for the other two
+  Without without_;  // what was asked to be missing
+  Without missing_;  // that, and what this device cannot have
+  DeviceAccess access_;
 };
 
 }  // namespace kb

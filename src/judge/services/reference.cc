@@ -9,7 +9,7 @@ namespace kb {
 
 bool Services::WantsReference(const Protocol& protocol) const {
   const bool plain = protocol.baseline == "eager" || protocol.baseline == "eager-fp32";
-  return !setup_->cpu() && protocol.measure && !protocol.TimedByEvents() && plain;
+  return !setup_->on_host() && protocol.measure && !protocol.TimedByEvents() && plain;
 }
 
 Result<bool> Services::StartReference(const Request& request, const ops::Problem& problem, StepTimes* times) {

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "base/barriers.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/services/services.h"
 
 namespace kb {
@@ -21,9 +22,6 @@ Services::Quiet::~Quiet() {
 }
 
 RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, request.protocol.memory_gb}; }
-
-// On a GPU a runner takes several times longer to start than an evaluation leaves it between what is timed.
-size_t RunnersAhead(const std::string& device) { return device == "cpu" ? 1 : 4; }
 
 void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
   const std::shared_ptr<Zygote> zygote = this->zygote();
@@ -56,7 +54,7 @@ Result<std::unique_ptr<RunnerProcess>> Services::LaunchRunner(const RunnerNeeds&
   std::vector<std::string>& readable = run.confinement.readable;
   if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
   if (needs.kind == CandidateKind::kModule) return zygote()->StartRunner(run);
-  return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->gpu, folders);
+  return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->device, folders);
 }
 
 Status Services::AwaitRunner(WaitingRunner* waiting) {

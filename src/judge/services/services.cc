@@ -28,8 +28,8 @@ Status Services::StartDevice() {
   KB_RETURN_IF_ERROR(FindThePython());
   setup_->Say("starting the device process");
   device_.reset();
-  KB_ASSIGN_OR_RETURN(DeviceProcess device, DeviceProcess::Start(setup_->installation, *python_, setup_->options.device,
-                                                                 setup_->gpu, setup_->options.threads));
+  KB_ASSIGN_OR_RETURN(DeviceProcess device,
+                      DeviceProcess::Start(setup_->installation, *python_, setup_->device, setup_->options.threads));
   device_.emplace(std::move(device));
   return {};
 }
@@ -38,8 +38,8 @@ Status Services::StartZygote() {
   KB_RETURN_IF_ERROR(FindThePython());
   setup_->Say("starting the zygote of module runners");
   zygote_.reset();
-  KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(setup_->installation, setup_->sandbox, *python_,
-                                                   setup_->options.device, setup_->gpu, setup_->options.threads));
+  KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(setup_->installation, setup_->sandbox, *python_, setup_->device,
+                                                   setup_->options.threads));
   zygote_ = std::make_shared<Zygote>(std::move(zygote));
   return {};
 }
@@ -102,7 +102,7 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
     loaded_problem_ = text;
   }
   auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
-  if (!answer && !setup_->cpu() && (dying_ || !waiting_.empty()) && device_->alive()) {
+  if (!answer && !setup_->on_host() && (dying_ || !waiting_.empty()) && device_->alive()) {
     EndReference();
     dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
     waiting_.clear();

@@ -49,11 +49,11 @@ const char* AnonymousCode(const Candidate& candidate) {
 
 Status Trial::FindAuthorship() {
   if (!right_ || !protocol().profile) return {};
-  if (setup_.cpu() && setup_.options.without.contains("freeze")) {
+  if (setup_.on_host() && setup_.options.without.contains("freeze")) {
     measured().no_authorship = "a runner that is not stopped cannot be looked at";
     return {};
   }
-  KB_ASSIGN_OR_RETURN(measured().no_authorship, setup_.cpu() ? SampleCalls() : TraceCall());
+  KB_ASSIGN_OR_RETURN(measured().no_authorship, setup_.on_host() ? SampleCalls() : TraceCall());
   if (measured().authorship.is_object() && measured().authorship.contains("why")) {
     if (measured().no_authorship.empty()) measured().no_authorship = measured().authorship["why"];
     measured().authorship.erase("why");
@@ -70,7 +70,7 @@ Result<std::string> Trial::SampleCalls() {
   if (!request_.module()) {
     settings["custom"][prepared_->kernel.filename().string()] = "kernel.so";
   } else {
-    settings["copy_us"] = kCopySlack * CopyUs(measured().setting, setup_.calibration);
+    settings["copy_us"] = kCopySlack * CopyUs(measured().setting, setup_.calibration());
   }
   for (const auto& [key, name, file] : prepared_->extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";

@@ -43,7 +43,7 @@ TrialSetting SettingOf(Services* services, const Request& request, const ops::Pr
 Status Measurer::MeasureReference() {
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(Measure(Stage::kReference));
-  if (TimingsOf(measured_, evaluation_->protocol, services_->setup().calibration).Timed()) {
+  if (TimingsOf(measured_, evaluation_->protocol, services_->setup().calibration()).Timed()) {
     services_->KeepReferenceEmpty(measured_.reference_empty);
   }
   rounds_->UseReference();
@@ -53,7 +53,7 @@ Status Measurer::MeasureReference() {
 
 Status Measurer::Measure(Stage stage) {
   std::optional<Services::Quiet> quiet;
-  while (const auto wanted = Next(stage, measured_, evaluation_->protocol, services_->setup().calibration)) {
+  while (const auto wanted = Next(stage, measured_, evaluation_->protocol, services_->setup().calibration())) {
     std::this_thread::sleep_for(std::chrono::milliseconds(wanted->pause_ms));
     if (!wanted->quiet) quiet.reset();
     if (wanted->quiet && !quiet) {

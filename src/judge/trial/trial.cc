@@ -134,8 +134,8 @@ Status Trial::LoadProblem() {
   runners.insert(runners.end(), ahead_.begin(), ahead_.end());
   services_->ForeseeRunners(runners);
   evaluation_.device_info = services_->device().facts().Info();
-  // On the CPU the last runner's memory must be back before what this one may take is planned.
-  if (setup_.cpu()) services_->AwaitDeath(&times());
+  // On the host the last runner's memory must be back before what this one may take is planned.
+  if (setup_.on_host()) services_->AwaitDeath(&times());
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));
   evaluation_.problem_sha256 = problem_.sha256;
   if (wants_reference && services_->roomy() && !services_->has_reference()) {
@@ -247,13 +247,13 @@ Status Trial::MakeRounds() {
     KB_ASSIGN_OR_RETURN(measured().ending, LeftNoMemory(ran.error()));
   }
   KB_RETURN_IF_ERROR(measurer_.CompareElsewhere());
-  right_ = kb::Conclude(measured(), protocol(), setup_.calibration).verdict == Verdict::kCorrect;
+  right_ = kb::Conclude(measured(), protocol(), setup_.calibration()).verdict == Verdict::kCorrect;
   return {};
 }
 
 // Memory ran out in a trusted process. That is the candidate's doing if it holds more than was planned for it.
 Result<Ending> Trial::LeftNoMemory(const Error& error) {
-  if (setup_.cpu() || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
+  if (setup_.on_host() || error.code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
   KB_ASSIGN_OR_RETURN(const auto held, services_->device().Ask(ops::MemoryTaken(), kStepTime));
   if (held.taken <= held.planned) return tl::make_unexpected(error);
   Ending ending;
@@ -267,7 +267,7 @@ Status Trial::EndRunner() {
   evaluation_.spent_s = rounds_.spent_s();
   int64_t start = NowNs();
   runner_->Kill();
-  if (Next(Stage::kAgain, measured(), protocol(), setup_.calibration)) {
+  if (Next(Stage::kAgain, measured(), protocol(), setup_.calibration())) {
     runner_->Finish();
     loaded_ = false;
     times()["finish"] += Since(start);
@@ -290,7 +290,7 @@ Status Trial::EndRunner() {
 
 // The verdict, and the times of a candidate that is right.
 Evaluation Trial::Conclude() {
-  evaluation_.Conclude(setup_.calibration);
+  evaluation_.Conclude(setup_.calibration());
   KeepForOthers();
   if (!runner_->Output().empty()) evaluation_.evidence["output"] = runner_->Output();
   services_->Bury(std::move(runner_));
@@ -308,7 +308,7 @@ std::string Trial::BaselineKey() const {
 }
 
 void Trial::KeepForOthers() {
-  if (protocol().measure) services_->Keep(BaselineKey(), KeptOf(measured(), protocol(), setup_.calibration));
+  if (protocol().measure) services_->Keep(BaselineKey(), KeptOf(measured(), protocol(), setup_.calibration()));
 }
 
 }  // namespace kb

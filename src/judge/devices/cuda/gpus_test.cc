@@ -1,4 +1,4 @@
-#include "judge/gpus.h"
+#include "judge/devices/cuda/gpus.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/temp_dir.h"
+#include "judge/devices/device_kind.h"
 
 namespace kb {
 namespace {
@@ -79,27 +80,34 @@ TEST_F(Gpus, WithoutUuidsAreNoneOfSeveral) {
 }
 
 TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
-  EXPECT_TRUE(CheckDevice("cuda", sources_));
+  EXPECT_EQ(WhyAbsent(*FindGpu(0, sources_), sources_), "");
   fs::remove_all(sources_.driver);
   EXPECT_EQ(FileOf(0), " nvidia0");
-  EXPECT_THAT(CheckDevice("cuda", sources_).error().message, testing::HasSubstr("there is no NVIDIA GPU"));
+  EXPECT_THAT(WhyAbsent(*FindGpu(0, sources_), sources_), testing::HasSubstr("there is no NVIDIA GPU"));
   std::ofstream(sources_.devices / "nvidia0");
-  EXPECT_TRUE(CheckDevice("cuda", sources_) && CheckDevice("cpu", sources_));
+  EXPECT_EQ(WhyAbsent(*FindGpu(0, sources_), sources_), "");
   EXPECT_THAT(FileOf(1), testing::HasSubstr("as the device cuda, without a number"));
   sources_.visible = "1";
   EXPECT_THAT(FileOf(0), testing::HasSubstr("as the device cuda, without a number"));
 }
 
-TEST_F(Gpus, AreNamedByDevices) {
-  EXPECT_FALSE(GpuOfDevice("cpu", sources_).value());
-  EXPECT_EQ(GpuOfDevice("cuda", sources_).value()->name, "GPU-bbbb2222");
-  EXPECT_EQ(GpuOfDevice("cuda:1", sources_).value()->name, "GPU-aaaa1111");
-  EXPECT_EQ(GpuOfDevice("cuda:2", sources_).error().code, ErrorCode::kUnavailable);
+TEST(FindDevice, TakesNamesOfKinds) {
+  EXPECT_TRUE(CheckDevice("cpu"));
+  EXPECT_EQ(KindOfDevice("cuda:1"), KindOfDevice("cuda"));
+  EXPECT_EQ(FindDevice("cuda:999").error().code, ErrorCode::kUnavailable);
   for (const char* wrong : {"", "tpu", "cuda:", "cuda:x", "cuda:1x", "cuda:-1", "cpu:0", "CUDA"}) {
-    const auto found = GpuOfDevice(wrong, sources_);
+    const auto found = FindDevice(wrong);
     ASSERT_FALSE(found) << wrong;
     EXPECT_EQ(found.error().code, ErrorCode::kUsage) << wrong;
+    EXPECT_EQ(found.error().message,
+              fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", wrong));
   }
+}
+
+TEST(KindOfSource, IsOfTheExtension) {
+  EXPECT_EQ(KindOfSource("a.cu"), KindOfDevice("cuda"));
+  EXPECT_EQ(KindOfSource("b.cxx"), KindOfDevice("cpu"));
+  EXPECT_EQ(KindOfSource("c.py"), nullptr);
 }
 
 }  // namespace

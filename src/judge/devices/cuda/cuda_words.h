@@ -1,7 +1,7 @@
 // The words of CUDA C++ text, outside comments and literals: what a name could be, whatever a grammar makes of the
 // text.
-#ifndef JUDGE_BUILD_CUDA_WORDS_H_
-#define JUDGE_BUILD_CUDA_WORDS_H_
+#ifndef JUDGE_DEVICES_CUDA_CUDA_WORDS_H_
+#define JUDGE_DEVICES_CUDA_CUDA_WORDS_H_
 
 #include <cstddef>
 #include <string_view>
@@ -30,4 +30,4 @@ bool Balanced(const std::vector<CudaWord>& words);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CUDA_WORDS_H_
+#endif  // JUDGE_DEVICES_CUDA_CUDA_WORDS_H_

@@ -1,4 +1,4 @@
-#include "judge/build/cuda_split.h"
+#include "judge/devices/cuda/cuda_split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <sstream>
 
-#include "judge/build/cuda_words.h"
+#include "judge/devices/cuda/cuda_words.h"
 
 namespace kb {
 namespace {

@@ -9,7 +9,9 @@
 #include "base/file.h"
 #include "base/temp_dir.h"
 #include "judge/build/builder.h"
-#include "judge/build/cuda_split.h"
+#include "judge/devices/cuda/cuda_builder.h"
+#include "judge/devices/cuda/cuda_split.h"
+#include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
 namespace {
@@ -49,7 +51,7 @@ class NvrtcTest : public testing::Test {
   }
   BuildResult Build(const std::string& source, bool with_nvcc_alone = false) {
     GpuBuildFacts gpu{.capability = "9.0", .nvrtc = Offered(), .with_nvcc_alone = with_nvcc_alone};
-    const auto built = builder_->BuildNative(Cuda(source), gpu, {});
+    const auto built = BuildCuda(*builder_, Cuda(source), gpu, {});
     EXPECT_TRUE(built) << built.error().message;
     return built.value_or(BuildResult());
   }

@@ -9,7 +9,8 @@
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
 #include "judge/build/builder.h"
-#include "judge/build/cuda_split.h"
+#include "judge/devices/cuda/cuda_split.h"
+#include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
 namespace {

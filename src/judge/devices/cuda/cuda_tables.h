@@ -5,8 +5,8 @@
 // nvcc. With CUDA 13.0 the device halves of calls of all mathematical functions, of arithmetic and conversions of half
 // and bfloat16, of atomics and of shuffles were compared as PTX, for all argument types: only pow() of arguments of
 // different types differs, and the result type of isnan() and its like.
-#ifndef JUDGE_BUILD_CUDA_TABLES_H_
-#define JUDGE_BUILD_CUDA_TABLES_H_
+#ifndef JUDGE_DEVICES_CUDA_CUDA_TABLES_H_
+#define JUDGE_DEVICES_CUDA_CUDA_TABLES_H_
 
 #include <optional>
 #include <string_view>
@@ -45,4 +45,4 @@ extern const char kDevicePreamble[];
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CUDA_TABLES_H_
+#endif  // JUDGE_DEVICES_CUDA_CUDA_TABLES_H_

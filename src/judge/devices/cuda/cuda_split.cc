@@ -1,4 +1,4 @@
-#include "judge/build/cuda_split.h"
+#include "judge/devices/cuda/cuda_split.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <optional>
 #include <set>
 
-#include "judge/build/cuda_items.h"
-#include "judge/build/cuda_tables.h"
-#include "judge/build/cuda_words.h"
+#include "judge/devices/cuda/cuda_items.h"
+#include "judge/devices/cuda/cuda_tables.h"
+#include "judge/devices/cuda/cuda_words.h"
 
 namespace kb {
 namespace {

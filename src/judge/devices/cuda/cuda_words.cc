@@ -1,4 +1,4 @@
-#include "judge/build/cuda_words.h"
+#include "judge/devices/cuda/cuda_words.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "judge/build/nvcc_passes.h"
+#include "judge/devices/cuda/nvcc_passes.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // nvcc compiles a source twice, for the host and for the device, one after the other. Neither needs the other until the
 // end, and with PyTorch's headers both take long.
-#ifndef JUDGE_BUILD_NVCC_PASSES_H_
-#define JUDGE_BUILD_NVCC_PASSES_H_
+#ifndef JUDGE_DEVICES_CUDA_NVCC_PASSES_H_
+#define JUDGE_DEVICES_CUDA_NVCC_PASSES_H_
 
 #include <optional>
 #include <string>
@@ -15,4 +15,4 @@ std::optional<std::string> OverlappedPasses(const std::string& dryrun, const std
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_NVCC_PASSES_H_
+#endif  // JUDGE_DEVICES_CUDA_NVCC_PASSES_H_

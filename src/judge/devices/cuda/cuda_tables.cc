@@ -1,4 +1,4 @@
-#include "judge/build/cuda_tables.h"
+#include "judge/devices/cuda/cuda_tables.h"
 
 #include <algorithm>
 #include <iterator>

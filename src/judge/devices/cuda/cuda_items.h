@@ -1,13 +1,13 @@
 // What a CUDA source file consists of at its outermost levels, and which of the two compilations each part belongs to.
-#ifndef JUDGE_BUILD_CUDA_ITEMS_H_
-#define JUDGE_BUILD_CUDA_ITEMS_H_
+#ifndef JUDGE_DEVICES_CUDA_CUDA_ITEMS_H_
+#define JUDGE_DEVICES_CUDA_CUDA_ITEMS_H_
 
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "judge/build/cuda_words.h"
+#include "judge/devices/cuda/cuda_words.h"
 
 namespace kb {
 
@@ -69,4 +69,4 @@ CudaItems FindCudaItems(const std::string& source);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CUDA_ITEMS_H_
+#endif  // JUDGE_DEVICES_CUDA_CUDA_ITEMS_H_

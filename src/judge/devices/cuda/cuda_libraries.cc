@@ -1,4 +1,4 @@
-#include "judge/build/cuda_libraries.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

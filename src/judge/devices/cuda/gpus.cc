@@ -1,12 +1,10 @@
-#include "judge/gpus.h"
+#include "judge/devices/cuda/gpus.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <sstream>
-#include <string_view>
 
 #include "base/file.h"
 
@@ -94,30 +92,25 @@ Result<Gpu> FindGpu(int number, const GpuSources& sources) {
   return gpu;
 }
 
-Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSources& sources) {
-  constexpr std::string_view kFirst = "cuda", kNumbered = "cuda:";
-  if (device == "cpu") return std::optional<Gpu>();
-  int number = 0;
-  if (device != kFirst) {
-    const char* end = device.data() + device.size();
-    const bool numbered = device.starts_with(kNumbered);
-    const auto read = std::from_chars(device.data() + (numbered ? kNumbered.size() : 0), end, number);
-    if (!numbered || read.ec != std::errc() || read.ptr != end || number < 0) {
-      return Fail(ErrorCode::kUsage,
-                  fmt::format("no device \"{}\"; there are: cpu, cuda, and cuda:1 for the second GPU", device));
-    }
-  }
-  KB_ASSIGN_OR_RETURN(Gpu gpu, FindGpu(number, sources));
-  return std::optional(std::move(gpu));
+std::string WhyAbsent(const Gpu& gpu, const GpuSources& sources) {
+  std::error_code ignored;
+  if (fs::exists(gpu.file, ignored)) return "";
+  return fmt::format(
+      "there is no NVIDIA GPU on this machine: {} lists none and {} is not there; nvidia-smi shows what "
+      "the driver sees",
+      sources.driver.string(), gpu.file);
 }
 
-Status CheckDevice(const std::string& device, const GpuSources& sources) {
-  KB_ASSIGN_OR_RETURN(const std::optional<Gpu> gpu, GpuOfDevice(device, sources));
-  if (!gpu || std::filesystem::exists(gpu->file)) return {};
-  return Fail(ErrorCode::kUnavailable,
-              fmt::format("there is no NVIDIA GPU on this machine: {} lists none and {} is not there; nvidia-smi shows "
-                          "what the driver sees",
-                          sources.driver.string(), std::string(gpu->file)));
+std::vector<std::string> CudaEnvironment(const std::string& gpu) {
+  std::vector<std::string> environment = {
+      // OpenMP's threads are not bound: the judge's and the runner's would spin on the same core. And asking torch for
+      // a
+      // GPU must not start CUDA, which does not survive the zygote's forks.
+      "PYTORCH_NVML_BASED_CUDA_CHECK=1",
+      // Of NVML, which a confined process does not reach, it wants no more than the number of devices.
+      "PYTHONWARNINGS=ignore:Can't initialize NVML", "CUDA_DEVICE_ORDER=PCI_BUS_ID"};
+  if (!gpu.empty()) environment.push_back("CUDA_VISIBLE_DEVICES=" + gpu);
+  return environment;
 }
 
 }  // namespace kb

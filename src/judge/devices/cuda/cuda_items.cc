@@ -1,11 +1,11 @@
-#include "judge/build/cuda_items.h"
+#include "judge/devices/cuda/cuda_items.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
 
-#include "judge/build/cuda_tables.h"
+#include "judge/devices/cuda/cuda_tables.h"
 #include "judge/static/syntax.h"
 
 namespace kb {

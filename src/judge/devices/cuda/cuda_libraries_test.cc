@@ -1,4 +1,4 @@
-#include "judge/build/cuda_libraries.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -9,7 +9,8 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
-#include "judge/build/builder.h"
+#include "judge/devices/cuda/cuda_builder.h"
+#include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
 namespace {
@@ -62,7 +63,7 @@ class CudaLibrariesTest : public testing::Test {
     candidate.source =
         "#include <cublas_v2.h>\n#include <kernelbench/kernel.h>\n"
         "int kb_forward(const kb_call*) { return cublasAnswer(); }\n";
-    const auto built = builder_->BuildNative(candidate, {.capability = "9.0", .libraries = libraries}, {});
+    const auto built = BuildCuda(*builder_, candidate, {.capability = "9.0", .libraries = libraries}, {});
     EXPECT_TRUE(built) << built.error().message;
     return built.value_or(BuildResult());
   }

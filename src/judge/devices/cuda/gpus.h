@@ -1,6 +1,6 @@
 // Which NVIDIA GPUs there are, before any of them is opened.
-#ifndef JUDGE_GPUS_H_
-#define JUDGE_GPUS_H_
+#ifndef JUDGE_DEVICES_CUDA_GPUS_H_
+#define JUDGE_DEVICES_CUDA_GPUS_H_
 
 #include <filesystem>
 #include <optional>
@@ -28,13 +28,13 @@ GpuSources ThisMachine();
 // opening it will tell.
 Result<Gpu> FindGpu(int number, const GpuSources& sources);
 
-// The GPU that a device's name ("cuda", "cuda:1") means on this machine, and none for "cpu". Any other name is a usage
-// error.
-Result<std::optional<Gpu>> GpuOfDevice(const std::string& device, const GpuSources& sources = ThisMachine());
+// Why there is surely no such GPU; empty: its file is here.
+std::string WhyAbsent(const Gpu& gpu, const GpuSources& sources);
 
-// Before work waits for a device: an error if its name means nothing, or a GPU whose file is not here either.
-Status CheckDevice(const std::string& device, const GpuSources& sources = ThisMachine());
+// Of every process that may use CUDA. `gpu`: the only one that it is to show, as CUDA_VISIBLE_DEVICES takes it, or
+// empty.
+std::vector<std::string> CudaEnvironment(const std::string& gpu);
 
 }  // namespace kb
 
-#endif  // JUDGE_GPUS_H_
+#endif  // JUDGE_DEVICES_CUDA_GPUS_H_

@@ -9,8 +9,8 @@
 // A source is split only if each part of it certainly belongs to one half or means the same in both. What makes the two
 // halves dangerous is a name that one of them no longer holds: another may be found in its place. So no half may
 // mention the name of anything that was left out of it. Whatever is not certain is refused, and nvcc builds it.
-#ifndef JUDGE_BUILD_CUDA_SPLIT_H_
-#define JUDGE_BUILD_CUDA_SPLIT_H_
+#ifndef JUDGE_DEVICES_CUDA_CUDA_SPLIT_H_
+#define JUDGE_DEVICES_CUDA_CUDA_SPLIT_H_
 
 #include <string>
 #include <vector>
@@ -30,4 +30,4 @@ CudaSplit SplitCuda(const std::string& source, const std::string& name);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CUDA_SPLIT_H_
+#endif  // JUDGE_DEVICES_CUDA_CUDA_SPLIT_H_

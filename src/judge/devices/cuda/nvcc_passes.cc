@@ -1,4 +1,4 @@
-#include "judge/build/nvcc_passes.h"
+#include "judge/devices/cuda/nvcc_passes.h"
 
 #include <fmt/format.h>
 

@@ -1,8 +1,9 @@
-// Builder::BuildWithNvrtc(): both halves of a split source at the same time, then one shared object of them.
+// BuildWithNvrtc(): both halves of a split source at the same time, then one shared object of them.
 #include <fmt/format.h>
 
-#include "judge/build/builder.h"
-#include "judge/build/cuda_split.h"
+#include "judge/devices/cuda/cuda_builder.h"
+#include "judge/devices/cuda/cuda_split.h"
+#include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
 namespace {
@@ -72,16 +73,16 @@ std::string Script(const Tools& tools, const CudaSplit& split, const std::string
 
 }  // namespace
 
-Result<std::optional<BuildResult>> Builder::BuildWithNvrtc(const Candidate& candidate, const CompilerIdentity& nvcc,
-                                                           const GpuBuildFacts& gpu,
-                                                           const CompileLimits& limits) const {
+Result<std::optional<BuildResult>> BuildWithNvrtc(const Builder& builder, const Candidate& candidate,
+                                                  const CompilerIdentity& nvcc, const GpuBuildFacts& gpu,
+                                                  const CompileLimits& limits) {
   const auto nvrtc = FindNvrtc(nvcc, gpu.nvrtc);
-  const Tools tools{compiler_.command,
-                    (installation_.libexec / "kb-nvrtc").string(),
+  const Tools tools{builder.compiler().command,
+                    (builder.installation().libexec / "kb-nvrtc").string(),
                     (nvcc.toolkit / "bin" / "fatbinary").string(),
                     nvrtc.value_or(""),
                     nvcc.toolkit,
-                    installation_.include};
+                    builder.installation().include};
   std::error_code ignored;
   if (!nvrtc || !fs::exists(tools.nvrtc_program, ignored) || !fs::exists(tools.fatbinary, ignored)) {
     return std::nullopt;
@@ -93,16 +94,17 @@ Result<std::optional<BuildResult>> Builder::BuildWithNvrtc(const Candidate& cand
   job.sources = {{kHostHalf, split.host}, {kDeviceHalf, split.device}};
   job.script = Script(tools, split, target);
   job.output = "candidate.so";
-  job.read_only = {installation_.include, installation_.libexec, nvrtc->parent_path()};
-  for (const CompilerIdentity* compiler : {&nvcc, &compiler_}) {
+  job.read_only = {builder.installation().include, builder.installation().libexec, nvrtc->parent_path()};
+  for (const CompilerIdentity* compiler : {&nvcc, &builder.compiler()}) {
     job.read_only.insert(job.read_only.end(), compiler->paths.begin(), compiler->paths.end());
   }
   job.limits = limits;
-  std::vector<std::string> contents = {nvcc.command, nvcc.version, nvrtc->string(), header_, split.host, split.device};
+  std::vector<std::string> contents = {nvcc.command,     nvcc.version, nvrtc->string(),
+                                       builder.header(), split.host,   split.device};
   contents.insert(contents.end(), split.kernels.begin(), split.kernels.end());
-  const std::string key = BuildKey(compiler_, Joined(HostFlags(), DeviceFlags(target)), contents);
-  const std::string compilers = fmt::format("NVRTC {} with {}", nvcc.release, compiler_.version);
-  KB_ASSIGN_OR_RETURN(BuildResult result, CompileCached(key, job, compilers));
+  const std::string key = BuildKey(builder.compiler(), Joined(HostFlags(), DeviceFlags(target)), contents);
+  const std::string compilers = fmt::format("NVRTC {} with {}", nvcc.release, builder.compiler().version);
+  KB_ASSIGN_OR_RETURN(BuildResult result, builder.CompileCached(key, job, compilers));
   if (result.ok || !result.conclusive()) return result;
   return std::nullopt;  // nvcc says what is wrong, and has the last word
 }

@@ -1,6 +1,6 @@
 // NVIDIA's libraries that a .cu candidate may call: cuBLAS, cuDNN, and CUTLASS, which is headers alone.
-#ifndef JUDGE_BUILD_CUDA_LIBRARIES_H_
-#define JUDGE_BUILD_CUDA_LIBRARIES_H_
+#ifndef JUDGE_DEVICES_CUDA_CUDA_LIBRARIES_H_
+#define JUDGE_DEVICES_CUDA_CUDA_LIBRARIES_H_
 
 #include <map>
 #include <string>
@@ -24,4 +24,4 @@ std::string StateOf(const std::string& name, const CudaLibrary& library);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CUDA_LIBRARIES_H_
+#endif  // JUDGE_DEVICES_CUDA_CUDA_LIBRARIES_H_
