@@ -9,7 +9,7 @@
 #include "cli/sanitize.h"
 #include "cli/selection_flags.h"
 #include "jobs/job_loop.h"
-#include "judge/sanitize/sanitizer_output.h"
+#include "judge/devices/cuda/sanitizer_output.h"
 #include "report/terminal.h"
 #include "store/store.h"
 

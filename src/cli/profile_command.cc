@@ -4,9 +4,9 @@
 #include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/selection_flags.h"
+#include "judge/devices/cuda/kernel_profile.h"
 #include "judge/evaluate.h"
 #include "judge/problem/problem_index.h"
-#include "judge/profile/kernel_profile.h"
 #include "report/profile.h"
 #include "report/terminal.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "judge/devices/cuda/tool_process.h"
 #include "judge/evaluation.h"
 #include "judge/prepare/prepare.h"
-#include "judge/process/tool_process.h"
 #include "judge/request.h"
 #include "judge/services/services.h"
 #include "judge/setup.h"

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/temp_dir.h"
-#include "judge/profile/occupancy.h"
+#include "judge/devices/cuda/occupancy.h"
 
 namespace kb {
 namespace {

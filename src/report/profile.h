@@ -1,4 +1,4 @@
-// A profile (judge/profile/kernel_profile.h) for people.
+// A profile (judge/devices/cuda/kernel_profile.h) for people.
 #ifndef REPORT_PROFILE_H_
 #define REPORT_PROFILE_H_
 

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "judge/devices/cuda/counters.h"
 #include "judge/devices/cuda/cuda_libraries.h"
+#include "judge/devices/cuda/sanitizer_output.h"
+#include "judge/devices/cuda/tool_process.h"
 #include "judge/evaluate.h"
-#include "judge/process/tool_process.h"
-#include "judge/profile/counters.h"
-#include "judge/sanitize/sanitizer_output.h"
 
 namespace kb {
 namespace {

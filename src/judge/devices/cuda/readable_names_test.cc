@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "judge/process/tool_process.h"
+#include "judge/devices/cuda/tool_process.h"
 
 namespace kb {
 namespace {

@@ -1,4 +1,4 @@
-#include "judge/process/tool_process.h"
+#include "judge/devices/cuda/tool_process.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,7 +1,7 @@
 // What can be done about a candidate's time on a GPU: its kernels, how they use the device, and what that suggests.
 // Pure functions over an evaluation; what is told of kernels is the runner's own word.
-#ifndef JUDGE_PROFILE_KERNEL_PROFILE_H_
-#define JUDGE_PROFILE_KERNEL_PROFILE_H_
+#ifndef JUDGE_DEVICES_CUDA_KERNEL_PROFILE_H_
+#define JUDGE_DEVICES_CUDA_KERNEL_PROFILE_H_
 
 #include <nlohmann/json.hpp>
 
@@ -18,4 +18,4 @@ void AddCounters(const nlohmann::json& counters, const nlohmann::json& device_in
 
 }  // namespace kb
 
-#endif  // JUDGE_PROFILE_KERNEL_PROFILE_H_
+#endif  // JUDGE_DEVICES_CUDA_KERNEL_PROFILE_H_

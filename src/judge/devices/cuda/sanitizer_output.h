@@ -1,7 +1,7 @@
 // How NVIDIA's compute-sanitizer is asked, and its text as data. A candidate can print the same lines: this is advice,
 // no verdict.
-#ifndef JUDGE_SANITIZE_SANITIZER_OUTPUT_H_
-#define JUDGE_SANITIZE_SANITIZER_OUTPUT_H_
+#ifndef JUDGE_DEVICES_CUDA_SANITIZER_OUTPUT_H_
+#define JUDGE_DEVICES_CUDA_SANITIZER_OUTPUT_H_
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -49,4 +49,4 @@ std::string WithoutSanitizerLines(std::string_view text);
 
 }  // namespace kb
 
-#endif  // JUDGE_SANITIZE_SANITIZER_OUTPUT_H_
+#endif  // JUDGE_DEVICES_CUDA_SANITIZER_OUTPUT_H_

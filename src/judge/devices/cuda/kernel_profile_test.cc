@@ -1,4 +1,4 @@
-#include "judge/profile/kernel_profile.h"
+#include "judge/devices/cuda/kernel_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

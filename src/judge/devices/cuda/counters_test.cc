@@ -1,4 +1,4 @@
-#include "judge/profile/counters.h"
+#include "judge/devices/cuda/counters.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
-#include "judge/process/tool_process.h"
+#include "judge/devices/cuda/tool_process.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "judge/profile/counters.h"
-#include "judge/sanitize/sanitizer_output.h"
+#include "judge/devices/cuda/counters.h"
+#include "judge/devices/cuda/sanitizer_output.h"
 
 namespace kb {
 namespace {

@@ -1,4 +1,4 @@
-#include "judge/sanitize/sanitizer_output.h"
+#include "judge/devices/cuda/sanitizer_output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // How many blocks of a kernel fit on one multiprocessor at a time, by the limits of its generation (the tables of
 // "Compute Capabilities" in NVIDIA's CUDA C++ Programming Guide).
-#ifndef JUDGE_PROFILE_OCCUPANCY_H_
-#define JUDGE_PROFILE_OCCUPANCY_H_
+#ifndef JUDGE_DEVICES_CUDA_OCCUPANCY_H_
+#define JUDGE_DEVICES_CUDA_OCCUPANCY_H_
 
 #include <cstdint>
 #include <optional>
@@ -26,4 +26,4 @@ std::optional<Occupancy> TheoreticalOccupancy(const LaunchResources& launch, con
 
 }  // namespace kb
 
-#endif  // JUDGE_PROFILE_OCCUPANCY_H_
+#endif  // JUDGE_DEVICES_CUDA_OCCUPANCY_H_

@@ -1,7 +1,7 @@
 // What the GPU's own counters tell of kernels, as Nsight Compute (ncu) reads them: how it is asked, and its text as
 // data. A candidate can print the same lines: this is advice, no verdict.
-#ifndef JUDGE_PROFILE_COUNTERS_H_
-#define JUDGE_PROFILE_COUNTERS_H_
+#ifndef JUDGE_DEVICES_CUDA_COUNTERS_H_
+#define JUDGE_DEVICES_CUDA_COUNTERS_H_
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -31,4 +31,4 @@ Counters CountersIn(std::string_view text);
 
 }  // namespace kb
 
-#endif  // JUDGE_PROFILE_COUNTERS_H_
+#endif  // JUDGE_DEVICES_CUDA_COUNTERS_H_

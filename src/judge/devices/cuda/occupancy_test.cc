@@ -1,4 +1,4 @@
-#include "judge/profile/occupancy.h"
+#include "judge/devices/cuda/occupancy.h"
 
 #include <gtest/gtest.h>
 

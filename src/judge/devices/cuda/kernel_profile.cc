@@ -1,4 +1,4 @@
-#include "judge/profile/kernel_profile.h"
+#include "judge/devices/cuda/kernel_profile.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <map>
 #include <string_view>
 
-#include "judge/profile/occupancy.h"
+#include "judge/devices/cuda/occupancy.h"
 #include "judge/speed_of_light.h"
 
 namespace kb {

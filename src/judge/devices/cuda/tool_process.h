@@ -1,7 +1,7 @@
 // A candidate under one of NVIDIA's tools, in a sandbox like a runner's: a process that calls it on made-up inputs of
 // the problem's form, with no memory of ours in it.
-#ifndef JUDGE_PROCESS_TOOL_PROCESS_H_
-#define JUDGE_PROCESS_TOOL_PROCESS_H_
+#ifndef JUDGE_DEVICES_CUDA_TOOL_PROCESS_H_
+#define JUDGE_DEVICES_CUDA_TOOL_PROCESS_H_
 
 #include <chrono>
 #include <filesystem>
@@ -50,4 +50,4 @@ Result<std::vector<std::string>> ReadableNames(const Installation& installation,
 
 }  // namespace kb
 
-#endif  // JUDGE_PROCESS_TOOL_PROCESS_H_
+#endif  // JUDGE_DEVICES_CUDA_TOOL_PROCESS_H_
