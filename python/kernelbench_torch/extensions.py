@@ -22,7 +22,7 @@ from . import module_runner, problem, runner_library, trees
 
 
 _LOAD, _LOAD_INLINE = inspect.signature(cpp_extension.load), inspect.signature(cpp_extension.load_inline)
-# As src/judge/build/extension_request.h has them.
+# As src/judge/compile/extension_request.h has them.
 _MOST_FLAG_BYTES, _MOST_FILES, _MOST_FILE_BYTES = 32 << 10, 200, 5_000_000
 _INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]""", re.M)
 _HOST_SOURCES, _DEVICE_SOURCES = (".cpp", ".cc", ".cxx", ".c"), (".cu",)
@@ -124,7 +124,7 @@ def describe_load(said):
 
 
 def unusable(request):
-    """Why the engine takes no such description (src/judge/build/extension_request.h), or ""."""
+    """Why the engine takes no such description (src/judge/compile/extension_request.h), or ""."""
     if not (len(request["key"]) == 64 and set(request["key"]) <= set("0123456789abcdef")):
         return "its key is none"
     if not request["name"] or not all(c.isascii() and (c.isalnum() or c == "_") for c in request["name"]):

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
-#include "judge/build/build_cache.h"
-#include "judge/build/cache_room.h"
+#include "judge/compile/build_cache.h"
+#include "judge/compile/cache_room.h"
 #include "report/text.h"
 
 namespace kb::cli {

@@ -25,7 +25,7 @@ enum class ReportStatus : uint8_t {
   kOutOfMemory = 3,  // likewise, for lack of memory
   kWrongForm = 4,    // outputs of the wrong structure, shape, dtype or device; text says what was expected
   // Text describes an extension that the module asked for and that the runner does not have, as ReadAsked()
-  // (judge/build/extension_request.h) takes it. The runner does nothing more.
+  // (judge/compile/extension_request.h) takes it. The runner does nothing more.
   kLacksExtension = 5,
 };
 

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "fuzz_target.h"
-#include "judge/build/extension_request.h"
+#include "judge/compile/extension_request.h"
 
 namespace kb::fuzz {
 namespace {

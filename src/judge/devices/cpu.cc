@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/cores.h"
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 #include "judge/devices/kinds.h"
 
 namespace kb {

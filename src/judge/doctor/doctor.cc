@@ -14,7 +14,7 @@
 #include <sstream>
 
 #include "base/interrupt.h"
-#include "judge/build/compiler.h"
+#include "judge/compile/compiler.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
 #include "judge/process/zygote.h"

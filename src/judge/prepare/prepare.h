@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 #include "judge/request.h"
 #include "judge/services/services.h"
 #include "judge/setup.h"

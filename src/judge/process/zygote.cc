@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "judge/build/extension_request.h"
+#include "judge/compile/extension_request.h"
 
 namespace kb {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 #include "judge/devices/cuda/cuda_libraries.h"
 
 namespace kb {

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 #include "judge/devices/cuda/cuda_split.h"
 #include "judge/devices/cuda/nvcc.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 
 namespace kb {
 

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/result.h"
 #include "base/subprocess.h"
-#include "judge/build/build_cache.h"
+#include "judge/compile/build_cache.h"
 #include "judge/process/device_process.h"
 #include "judge/sandbox/sandbox.h"
 #include "wire/runner_spec.h"

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
-#include "judge/build/lean_headers.h"
+#include "judge/compile/lean_headers.h"
 #include "judge/devices/cuda/nvcc.h"
 
 namespace kb {

@@ -1,4 +1,4 @@
-#include "judge/build/build_cache.h"
+#include "judge/compile/build_cache.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/temp_dir.h"
-#include "judge/build/cache_room.h"
+#include "judge/compile/cache_room.h"
 
 namespace kb {
 namespace {

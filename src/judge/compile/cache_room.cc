@@ -1,4 +1,4 @@
-#include "judge/build/cache_room.h"
+#include "judge/compile/cache_room.h"
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -1,7 +1,7 @@
 // How full the build cache is, and room in it. build_cache.h says what lies there; names that it does not give are left
 // alone, so that a directory that is no cache loses nothing.
-#ifndef JUDGE_BUILD_CACHE_ROOM_H_
-#define JUDGE_BUILD_CACHE_ROOM_H_
+#ifndef JUDGE_COMPILE_CACHE_ROOM_H_
+#define JUDGE_COMPILE_CACHE_ROOM_H_
 
 #include <cstdint>
 #include <filesystem>
@@ -51,4 +51,4 @@ uint64_t MakeRoom(const std::filesystem::path& directory, uint64_t quota_bytes);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_CACHE_ROOM_H_
+#endif  // JUDGE_COMPILE_CACHE_ROOM_H_

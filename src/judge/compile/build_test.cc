@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/temp_dir.h"
-#include "judge/build/builder.h"
-#include "judge/build/compiler.h"
+#include "judge/compile/builder.h"
+#include "judge/compile/compiler.h"
 #include "judge/sandbox/cgroup.h"
 #include "open_paths.h"
 

@@ -1,6 +1,6 @@
 // The build cache and room in it, with several processes and with some that are killed.
 
-#include "judge/build/build_cache.h"
+#include "judge/compile/build_cache.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/temp_dir.h"
-#include "judge/build/cache_room.h"
+#include "judge/compile/cache_room.h"
 
 namespace kb {
 namespace {

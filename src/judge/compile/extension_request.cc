@@ -1,4 +1,4 @@
-#include "judge/build/extension_request.h"
+#include "judge/compile/extension_request.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 
 #include "base/clock.h"
 #include "base/hash.h"

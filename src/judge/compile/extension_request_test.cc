@@ -1,5 +1,5 @@
 // What may come back from the process that imported a module: tests/fuzz/capture_fuzz.cc has the rest.
-#include "judge/build/extension_request.h"
+#include "judge/compile/extension_request.h"
 
 #include <gtest/gtest.h>
 

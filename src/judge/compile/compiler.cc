@@ -1,4 +1,4 @@
-#include "judge/build/compiler.h"
+#include "judge/compile/compiler.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

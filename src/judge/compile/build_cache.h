@@ -6,8 +6,8 @@
 // locks that file alone, without waiting, renames the folder to trash.NAME, which nobody reads, and deletes that
 // (cache_room.h). Locks end with their holders: an engine that is killed leaves at most a new.* that nobody locks and a
 // trash.*, and the next one that makes room removes both.
-#ifndef JUDGE_BUILD_BUILD_CACHE_H_
-#define JUDGE_BUILD_BUILD_CACHE_H_
+#ifndef JUDGE_COMPILE_BUILD_CACHE_H_
+#define JUDGE_COMPILE_BUILD_CACHE_H_
 
 #include <filesystem>
 #include <memory>
@@ -98,4 +98,4 @@ class BuildCache {
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_BUILD_CACHE_H_
+#endif  // JUDGE_COMPILE_BUILD_CACHE_H_

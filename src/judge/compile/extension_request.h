@@ -1,7 +1,7 @@
 // What a module asks load_inline or load for, as python/kernelbench_torch/extensions.py describes it. The process that
 // wrote the description had imported the module, so every byte of it is hostile.
-#ifndef JUDGE_BUILD_EXTENSION_REQUEST_H_
-#define JUDGE_BUILD_EXTENSION_REQUEST_H_
+#ifndef JUDGE_COMPILE_EXTENSION_REQUEST_H_
+#define JUDGE_COMPILE_EXTENSION_REQUEST_H_
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -35,4 +35,4 @@ std::optional<ExtensionRequest> ReadAsked(std::string_view text);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_EXTENSION_REQUEST_H_
+#endif  // JUDGE_COMPILE_EXTENSION_REQUEST_H_

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "judge/build/builder.h"
+#include "judge/compile/builder.h"
 
 namespace kb {
 namespace {

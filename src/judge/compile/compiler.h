@@ -1,6 +1,6 @@
 // Runs a compiler in the sandbox: sources in, one file out. Sources and flags may be hostile.
-#ifndef JUDGE_BUILD_COMPILER_H_
-#define JUDGE_BUILD_COMPILER_H_
+#ifndef JUDGE_COMPILE_COMPILER_H_
+#define JUDGE_COMPILE_COMPILER_H_
 
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "base/slots.h"
-#include "judge/build/build_cache.h"
+#include "judge/compile/build_cache.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -82,4 +82,4 @@ std::vector<std::filesystem::path> PathsOf(const std::string& command);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_COMPILER_H_
+#endif  // JUDGE_COMPILE_COMPILER_H_

@@ -1,4 +1,4 @@
-#include "judge/build/lean_headers.h"
+#include "judge/compile/lean_headers.h"
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 // From a candidate's source to what a runner can load. Builds hold no device and run in parallel.
-#ifndef JUDGE_BUILD_BUILDER_H_
-#define JUDGE_BUILD_BUILDER_H_
+#ifndef JUDGE_COMPILE_BUILDER_H_
+#define JUDGE_COMPILE_BUILDER_H_
 
 #include <filesystem>
 #include <map>
@@ -13,10 +13,10 @@
 
 #include "base/file.h"
 #include "base/result.h"
-#include "judge/build/build_cache.h"
-#include "judge/build/compiler.h"
-#include "judge/build/extension_request.h"
 #include "judge/candidate/candidate.h"
+#include "judge/compile/build_cache.h"
+#include "judge/compile/compiler.h"
+#include "judge/compile/extension_request.h"
 #include "judge/devices/device_kind.h"
 #include "judge/sandbox/sandbox.h"
 
@@ -129,4 +129,4 @@ class Builder {
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_BUILDER_H_
+#endif  // JUDGE_COMPILE_BUILDER_H_

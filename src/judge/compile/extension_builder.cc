@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "base/hash.h"
-#include "judge/build/builder.h"
-#include "judge/build/lean_headers.h"
+#include "judge/compile/builder.h"
+#include "judge/compile/lean_headers.h"
 
 namespace kb {
 namespace {

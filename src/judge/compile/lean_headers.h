@@ -1,13 +1,13 @@
 // Less of torch/extension.h. It brings PyTorch's C++ frontend and all of its Python bindings, which kernels seldom use:
 // two thirds of the time of compiling one. Nothing is known in what is left out that changes the meaning of what
 // compiles without it; what does not is compiled once more with all, whose word counts.
-#ifndef JUDGE_BUILD_LEAN_HEADERS_H_
-#define JUDGE_BUILD_LEAN_HEADERS_H_
+#ifndef JUDGE_COMPILE_LEAN_HEADERS_H_
+#define JUDGE_COMPILE_LEAN_HEADERS_H_
 
 #include <nlohmann/json.hpp>
 
 #include "base/result.h"
-#include "judge/build/build_cache.h"
+#include "judge/compile/build_cache.h"
 
 namespace kb {
 
@@ -21,4 +21,4 @@ Result<CacheEntry> LeanHeaders(const BuildCache& cache);
 
 }  // namespace kb
 
-#endif  // JUDGE_BUILD_LEAN_HEADERS_H_
+#endif  // JUDGE_COMPILE_LEAN_HEADERS_H_
