@@ -281,9 +281,9 @@ class Host(reference_session.Operations, error_budgets.Operations):
         """Whether secret positions are read. On a GPU that is part of every offset: the device must come back to this process."""
         return request.kind == FORWARD or (request.kind == EMPTY and self.kind != "cpu")
 
-    def profile(self, request):
-        """A call that counts for nothing but the question which code ran in it (src/device/c_api.h, kbd_profile)."""
-        return parsed(self.lib.kbd_profile(self.session, pointers(self.inputs), self.rng_seed,
+    def observe(self, request):
+        """A call that counts for nothing but the question which code ran in it (src/device/c_api.h, kbd_observe)."""
+        return parsed(self.lib.kbd_observe(self.session, pointers(self.inputs), self.rng_seed,
                                            int(request.timeout_us * 1000), json.dumps(request.settings).encode()))
 
     def empty_baseline(self, _):

@@ -31,7 +31,7 @@ _SIGNATURES = {
     "kbd_present": (None, [_POINTER, _POINTER, ctypes.c_int]),
     "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER, _POINTER]),
     "kbd_call": (_TEXT, [_POINTER, ctypes.c_int, ctypes.c_uint64, _I64, ctypes.c_int]),
-    "kbd_profile": (_TEXT, [_POINTER, _POINTER, ctypes.c_uint64, _I64, _TEXT]),
+    "kbd_observe": (_TEXT, [_POINTER, _POINTER, ctypes.c_uint64, _I64, _TEXT]),
     "kbd_empty": (_I64, [_POINTER, _POINTER]),
     "kbd_secrets_hold": (ctypes.c_int, [_POINTER]),
     "kbd_flush": (None, [_POINTER]),

@@ -14,7 +14,7 @@ import torch
 
 from . import extensions, first_call, ops, output_arena, runner_library, runner_spec, trees
 from .problem import Arrival, is_out_of_memory, message_of, seed_generators, synchronize, zeros_like_outputs
-from .runner_library import (EMPTY, EXIT, FORWARD, LACKS_EXTENSION, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, PROFILE, RAISED,
+from .runner_library import (EMPTY, EXIT, FORWARD, LACKS_EXTENSION, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, TRACE, RAISED,
                              WRONG_FORM)
 
 _MOST_ASKED = 65_000  # bytes of a description: a report holds 64 KiB
@@ -383,7 +383,7 @@ def obey(library, runner, kind, argument):
             answered = runner.forward(argument)
         elif kind == EMPTY and arena:
             answered = runner.empty()
-        elif kind == PROFILE:
+        elif kind == TRACE:
             said, offsets = traced(library, runner, argument, runner.spec.profiler)
             mailbox.write(text=said, offsets=offsets)
         elif kind in (LOAD, PREPARE):
@@ -394,7 +394,7 @@ def obey(library, runner, kind, argument):
     except WrongForm as error:
         mailbox.write(WRONG_FORM, text=str(error))
     except BaseException as error:  # SystemExit too, which would end this process
-        status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, PROFILE) else LOAD_FAILED
+        status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, TRACE) else LOAD_FAILED
         mailbox.write(status, text=told(error))
     runner.answered |= kind == FORWARD
     if kind != FORWARD:

@@ -267,8 +267,8 @@ class CallReference:
     timeout_us: float
 
 
-@operation("profile")
-class Profile:
+@operation("observe")
+class Observe:
     timeout_us: float
     settings: dict
 

@@ -147,9 +147,9 @@ const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout
   return static_cast<DeviceSession*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns,
                                                     clocked != 0);
 }
-const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
+const char* kbd_observe(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                         const char* settings) {
-  return static_cast<DeviceSession*>(session)->ProfileForward(inputs, argument, timeout_ns,
+  return static_cast<DeviceSession*>(session)->ObserveForward(inputs, argument, timeout_ns,
                                                               nlohmann::json::parse(settings));
 }
 int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<DeviceSession*>(session)->Empty(outputs); }

@@ -65,8 +65,8 @@ KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int6
 // A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
 // of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
 // is), "interval_us" (between stops), "copy_us" (that copying outputs may take, which is nobody's work). An
-// ops::Profile::Reply.
-KBD_EXPORT const char* kbd_profile(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
+// ops::Observe::Reply.
+KBD_EXPORT const char* kbd_observe(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
 // `to` (null: they are read where they are), poisons `outputs` (null: the baseline writes to none of ours),

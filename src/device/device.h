@@ -97,7 +97,7 @@ class SecretReader {
 };
 
 // One call during which the runner was stopped now and then to see which code it was in.
-struct Profile {
+struct ObservedCall {
   SpanEnd end = SpanEnd::kDone;
   int64_t ran_ns = 0;  // without the stops
   int64_t stops = 0;
@@ -134,7 +134,7 @@ class RunnerLink {
   // True if what the clocked call read is still what the outputs hold.
   virtual bool SecretsHold() = 0;
   // A call of the candidate that counts for nothing else, stopped at random, every `interval_ns` on average.
-  virtual Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) = 0;
+  virtual ObservedCall ObserveForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) = 0;
 };
 
 // What fails on the device once memory is there (a lost context) ends the process: the engine starts another one.

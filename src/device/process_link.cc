@@ -96,29 +96,29 @@ class ProcessLink : public RunnerLink {
 
   bool SecretsHold() override { return secrets_->Hold(); }
 
-  Profile ProfileForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
+  ObservedCall ObserveForward(uint64_t argument, int64_t timeout_ns, int64_t interval_ns) override {
     const uint64_t before = Tell(CallKind::kForward, argument);
     const PromptWaking prompt(pid_);
-    Profile profile;
+    ObservedCall call;
     CodeWatch watch(pid_);
     std::mt19937_64 random(RandomBits());
     const int64_t deadline = NowNs() + timeout_ns;
     const auto drawn = [&](int64_t below) { return static_cast<int64_t>(random() % static_cast<uint64_t>(below)); };
     for (int64_t pause = drawn(interval_ns);; pause = interval_ns / 2 + drawn(interval_ns)) {
       const int64_t start = NowNs();
-      if (profile.stops == 0) Ring();
+      if (call.stops == 0) Ring();
       Signal(SIGCONT);
-      profile.end = Await(before, std::min(deadline, start + pause));
-      profile.ran_ns += NowNs() - start;
-      if (profile.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
+      call.end = Await(before, std::min(deadline, start + pause));
+      call.ran_ns += NowNs() - start;
+      if (call.end != SpanEnd::kTimedOut || NowNs() >= deadline) break;
       if (!Freeze()) break;
-      ++profile.stops;
+      ++call.stops;
       if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
-      const Status sampled = watch.Sample(doorbell_->copying.load() == go_, &profile.samples);
-      if (!sampled) profile.refused = sampled.error().message;
+      const Status sampled = watch.Sample(doorbell_->copying.load() == go_, &call.samples);
+      if (!sampled) call.refused = sampled.error().message;
     }
     Freeze();
-    return profile;
+    return call;
   }
 
  private:

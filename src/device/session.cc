@@ -212,7 +212,7 @@ DeviceSession::Placed DeviceSession::TakeInputs(CallKind kind) {
     }
     if (too_early_ >= kMostTooEarly) inputs.early = inputs.late;
   }
-  if (kind == CallKind::kProfile && !inputs.late.empty()) inputs.early = std::exchange(inputs.late, {});
+  if (kind == CallKind::kTrace && !inputs.late.empty()) inputs.early = std::exchange(inputs.late, {});
   return inputs;
 }
 
@@ -259,7 +259,7 @@ const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeou
 }
 
 // Not timed and not compared: the inputs are put in place, caches and outputs left as they are.
-const char* DeviceSession::ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
+const char* DeviceSession::ObserveForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
                                           const json& settings) {
   static const std::map<std::string, Origin> kAnonymous = {
       {"custom", Origin::kCustom}, {"library", Origin::kLibrary}, {"other", Origin::kOther}};
@@ -267,12 +267,12 @@ const char* DeviceSession::ProfileForward(const void* const* from, uint64_t argu
                           kAnonymous.at(settings.at("anonymous"))};
   device_->Copy(Copies(input_parts_, *inputs_, from));
   const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
-  const Profile profile = link_->ProfileForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
-  authorship_.AddCall(profile.samples, ns("copy_us"), rules);
-  return Keep(ops::Profile::Reply{.end = EndName(profile.end),
-                                  .us = static_cast<double>(profile.ran_ns) / 1e3,
-                                  .stops = profile.stops,
-                                  .refused = profile.refused,
+  const ObservedCall call = link_->ObserveForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
+  authorship_.AddCall(call.samples, ns("copy_us"), rules);
+  return Keep(ops::Observe::Reply{.end = EndName(call.end),
+                                  .us = static_cast<double>(call.ran_ns) / 1e3,
+                                  .stops = call.stops,
+                                  .refused = call.refused,
                                   .authorship = authorship_.ToJson()});
 }
 

@@ -48,7 +48,7 @@ class DeviceSession {
   void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);
   int64_t BaselineGapNs() const { return baseline_gap_ns_; }
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
-  const char* ProfileForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
+  const char* ObserveForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
                              const nlohmann::json& settings);
   void BaselineBegin();
   int64_t Empty(void* const* outputs);

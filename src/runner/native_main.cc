@@ -130,7 +130,7 @@ class NativeCandidate {
   uint64_t ElapsedNs() const { return events_ ? gpu_->ElapsedNs() : 0; }
 
   // A call whose kernels are traced. Without CUPTI there is nothing to call for: the text says why.
-  Report Profile() {
+  Report Trace() {
     auto trace = KernelTrace::Start(profiler_);
     if (!trace) return Told(trace.error().message);
     Report report = Guarded("kb_forward", [&] { return forward_(&call_); });
@@ -230,7 +230,7 @@ int Serve(int control, const worker::Run& self) {
     auto opened = Gpu::Open();
     if (!opened) return Stop(opened.error());
     gpu.emplace(*opened);
-    (void)KernelTrace::Prepare(self.profiler);  // Profile() says why it cannot be
+    (void)KernelTrace::Prepare(self.profiler);  // Trace() says why it cannot be
   }
   const std::optional<ChannelMessage> task = AwaitTask(control);
   if (!task) return 0;
@@ -260,8 +260,8 @@ int Serve(int control, const worker::Run& self) {
       case CallKind::kForward:
         if (const auto report = candidate.Forward()) mailbox.Write(*report);
         break;
-      case CallKind::kProfile:
-        mailbox.Write(candidate.Profile());
+      case CallKind::kTrace:
+        mailbox.Write(candidate.Trace());
         break;
       case CallKind::kExit:
         return 0;

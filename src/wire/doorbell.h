@@ -28,7 +28,7 @@ enum class CallKind : uint32_t {
   kPrepare = 3,  // new parameters are in place; argument: the seed of the weights
   kForward = 4,  // one call of the candidate; argument: the seed of the generator that forward may use
   kExit = 5,
-  kProfile = 6,  // as kForward, with the GPU's kernels traced: the report names them, or its text says why not
+  kTrace = 6,  // as kForward, with the GPU's kernels traced: the report names them, or its text says why not
 };
 
 struct Doorbell {

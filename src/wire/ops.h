@@ -313,19 +313,19 @@ struct CallReference {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(CallReference, kind, argument, timeout_us)
 };
 
-struct Profile {
-  static constexpr const char* kOp = "profile";
+struct Observe {
+  static constexpr const char* kOp = "observe";
   struct Reply {
     std::string end;  // as Called's
     double us = 0;    // without the stops
     int64_t stops = 0;
-    std::string refused;  // why there is no profile
+    std::string refused;  // why nothing was seen
     Json authorship;      // of all calls so far (docs/evaluation.md)
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, end, us, stops, refused, authorship)
   };
   double timeout_us = 0;
   Json settings;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Profile, timeout_us, settings)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Observe, timeout_us, settings)
 };
 
 // --- A round ---

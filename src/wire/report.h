@@ -35,7 +35,7 @@ struct TensorForm {
   uint64_t offset = 0;  // in bytes from the start of the shared outputs, where the runner places them itself
 };
 
-// Launches of one kernel in one configuration in a traced call (CallKind::kProfile).
+// Launches of one kernel in one configuration in a traced call (CallKind::kTrace).
 struct KernelUse {
   std::string name;  // readable; empty: all those that there was no room for, whose configuration is 0
   uint32_t calls = 0;

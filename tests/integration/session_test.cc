@@ -41,7 +41,7 @@ class ScriptedLink : public RunnerLink {
     return {.end = call < script_->ends.size() ? script_->ends[call] : SpanEnd::kDone};
   }
   bool SecretsHold() override { return true; }
-  Profile ProfileForward(uint64_t, int64_t, int64_t) override { return {}; }
+  ObservedCall ObserveForward(uint64_t, int64_t, int64_t) override { return {}; }
 
  private:
   Script* script_;
@@ -138,7 +138,7 @@ TEST(Session, InputsComeInTheCallSmallOnesBehindGo) {
   small.Call(CallKind::kEmpty);
   EXPECT_FALSE(small.InPlace()) << "an empty call copies as much, and from elsewhere";
   small.Present(4);
-  small.Call(CallKind::kProfile);
+  small.Call(CallKind::kTrace);
   EXPECT_TRUE(small.InPlace());
   small.Present(5, Placing::kNow);
   EXPECT_FALSE(small.InPlace());

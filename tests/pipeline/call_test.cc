@@ -118,8 +118,8 @@ TEST_F(CallTest, WhatTheProblemTellsIsNoted) {
   Play({Answers<ops::LoadProblem>(needs_rng, {.evaluation = 1}),
         Answers<ops::Anchor>({.notes = {"wide_budget: of the reference"}}, {.evaluation = 2}),
         Answers<ops::Compare>({.own_anchor = true}, {.evaluation = 2}),
-        Answers<ops::Profile>({.refused = "ptrace is refused", .authorship = nobody}, {.evaluation = 3}),
-        Answers<ops::Profile>({.end = "died"}, {.evaluation = 4})});
+        Answers<ops::Observe>({.refused = "ptrace is refused", .authorship = nobody}, {.evaluation = 3}),
+        Answers<ops::Observe>({.end = "died"}, {.evaluation = 4})});
   const Ended ended =
       Run(Eval({Right("draws.cpp"), Right("noted.cpp"), Right("refused.cpp"), Right("unprofiled.cpp")}));
   EXPECT_EQ(ended.Of("draws.cpp").at("verdict"), "not_run");
@@ -149,7 +149,7 @@ TEST_F(CallTest, NobodyAsksForAuthorshipWhereItIsSwitchedOff) {
   const json evaluation = Run(Eval({Right()}, {"--profile=false"})).Of("right.cpp");
   EXPECT_EQ(evaluation["verdict"], "correct");
   EXPECT_TRUE(evaluation["authorship"].is_null());
-  EXPECT_THAT(Asked(), testing::Not(Contains(ops::Profile::kOp)));
+  EXPECT_THAT(Asked(), testing::Not(Contains(ops::Observe::kOp)));
   const Ended blind = Run(Eval({Right()}, {"--profile=false", "--accept-authorship=custom"}));
   EXPECT_EQ(blind.code, 2) << blind;
   EXPECT_THAT(blind.err, HasSubstr("needs profile"));

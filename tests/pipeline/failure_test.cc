@@ -49,7 +49,7 @@ const std::vector<Place>& Places() {
                                             {ops::Baseline::kOp, InRound(), 1, true},
                                             {Compare::kOp, {}, 1, true},
                                             {SetWeights::kOp, {}, 2, true},
-                                            {Profile::kOp, {}, 1, true}};
+                                            {Observe::kOp, {}, 1, true}};
   return places;
 }
 
@@ -187,7 +187,7 @@ TEST_F(FailureTest, AnswersWithoutTheirFieldsAreNeverTheCandidates) {
   using namespace ops;
   for (const char* op :
        {Hello::kOp, ops::LoadProblem::kOp, Anchor::kOp, MakeBaseline::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp,
-        SetWeights::kOp, Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Profile::kOp}) {
+        SetWeights::kOp, Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Observe::kOp}) {
     SCOPED_TRACE(op);
     Play({{.op = op, .whole = true}});
     ExpectNoVerdict(Measure({Right()}), 3, "the device process answered \"" + std::string(op) + "\"");

@@ -35,7 +35,7 @@ const std::map<std::string, Operation>& Operations() {
       Performs<Hello>(),         Performs<LoadProblem>(),  Performs<Clocks>(),      Performs<MemoryTaken>(),
       Performs<Anchor>(),        Performs<Impostors>(),    Performs<Audit>(),       Performs<MakeBaseline>(),
       Performs<BeginSession>(),  Performs<EndSession>(),   Performs<Share>(),       Performs<Attach>(),
-      Performs<Call>(),          Performs<ops::Profile>(), Performs<SetWeights>(),  Performs<Draw>(),
+      Performs<Call>(),          Performs<ops::Observe>(), Performs<SetWeights>(),  Performs<Draw>(),
       Performs<Present>(),       Performs<CheckInputs>(),  Performs<Baseline>(),    Performs<ops::Compare>(),
       Performs<EmptyBaseline>(), Performs<Flush>(),        Performs<KeepOutputs>(), Performs<OutputsEqualKept>()};
   return operations;
@@ -148,7 +148,7 @@ ops::Call::Reply FakeDevice::Do(const ops::Call& request) {
 }
 
 // Two hundred samples of the candidate's own code.
-ops::Profile::Reply FakeDevice::Do(const ops::Profile& request) {
+ops::Observe::Reply FakeDevice::Do(const ops::Observe& request) {
   const Json custom = request.settings.at("custom");
   const OriginRules rules{custom.get<std::map<std::string, std::string>>()};
   Authorship authorship;

@@ -43,7 +43,7 @@ class FakeDevice {
   ops::Share::Reply Do(const ops::Share&);
   ops::Attach::Reply Do(const ops::Attach& request);
   ops::Call::Reply Do(const ops::Call& request);
-  ops::Profile::Reply Do(const ops::Profile& request);
+  ops::Observe::Reply Do(const ops::Observe& request);
   ops::SetWeights::Reply Do(const ops::SetWeights& request);
   ops::Draw::Reply Do(const ops::Draw& request);
   ops::Present::Reply Do(const ops::Present&);

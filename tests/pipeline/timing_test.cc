@@ -163,7 +163,7 @@ TEST_F(TimingTest, WhoseWorkIsNotAcceptedHasNoSpeedup) {
                   {"kernels_span_us", nullptr},
                   {"arithmetic", nullptr}};
   const json evaluation =
-      JudgedWith({Answers<ops::Profile>({.authorship = library})}, {"--accept-authorship", "custom,mixed"});
+      JudgedWith({Answers<ops::Observe>({.authorship = library})}, {"--accept-authorship", "custom,mixed"});
   EXPECT_EQ(evaluation.at("no_speedup"), "authorship");
   EXPECT_EQ(evaluation.at("reason"), "authorship: library is not accepted under this protocol (only custom, mixed)");
 }

@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "python"))
 from kernelbench_torch import ops, runner_spec  # noqa: E402
 
 # Structs whose objects the device library writes out, and none in Python.
-OF_THE_LIBRARY = {"Said", "Called", "Profile.Reply", "CheckInputs.Reply"}
+OF_THE_LIBRARY = {"Said", "Called", "Observe.Reply", "CheckInputs.Reply"}
 
 
 def declared(header):

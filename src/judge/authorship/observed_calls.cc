@@ -53,7 +53,7 @@ Status Trial::FindAuthorship() {
     measured().no_authorship = "a runner that is not stopped cannot be looked at";
     return {};
   }
-  KB_ASSIGN_OR_RETURN(measured().no_authorship, setup_.on_host() ? SampleCalls() : TraceCall());
+  KB_ASSIGN_OR_RETURN(measured().no_authorship, setup_.on_host() ? ObserveCalls() : TraceCall());
   if (measured().authorship.is_object() && measured().authorship.contains("why")) {
     if (measured().no_authorship.empty()) measured().no_authorship = measured().authorship["why"];
     measured().authorship.erase("why");
@@ -61,7 +61,7 @@ Status Trial::FindAuthorship() {
   return {};
 }
 
-Result<std::string> Trial::SampleCalls() {
+Result<std::string> Trial::ObserveCalls() {
   json& authorship = measured().authorship;
   json settings = {{"custom", json::object()},
                    {"anonymous", AnonymousCode(request_.candidate)},
@@ -79,7 +79,7 @@ Result<std::string> Trial::SampleCalls() {
   int64_t stops = 0;
   const int64_t start = NowNs();
   for (int call = 0; call < kMostCalls; ++call) {
-    KB_ASSIGN_OR_RETURN(const auto answer, rounds_.ProfileCall(call % kCallsPerDraw == 0, settings));
+    KB_ASSIGN_OR_RETURN(const auto answer, rounds_.ObserveCall(call % kCallsPerDraw == 0, settings));
     if (answer.end != "done") {
       why = fmt::format("a profiled call {}", answer.end == "timed_out" ? "took too long" : "did not end well");
       authorship = nullptr;

@@ -83,15 +83,15 @@ Result<typename Op::Reply> Rounds::Step(const char* name, const Op& op, double t
 
 Rounds::Allowed Rounds::Allow(CallKind kind) const {
   const bool loading = IsLoading(kind);
-  Allowed allowed{loading                      ? protocol_.load_timeout_s
-                  : kind == CallKind::kEmpty   ? kReadyTimeoutS
-                  : kind == CallKind::kProfile ? 2 * protocol_.call_timeout_s  // stops and tracing slow it down
-                                               : protocol_.call_timeout_s,
+  Allowed allowed{loading                    ? protocol_.load_timeout_s
+                  : kind == CallKind::kEmpty ? kReadyTimeoutS
+                  : kind == CallKind::kTrace ? 2 * protocol_.call_timeout_s  // stops and tracing slow it down
+                                             : protocol_.call_timeout_s,
                   ""};
   allowed.limit = fmt::format("{} s{}", allowed.seconds,
                               loading                      ? " (load_timeout_s)"
                               : kind == CallKind::kForward ? " (call_timeout_s)"
-                              : kind == CallKind::kProfile ? " (twice call_timeout_s)"
+                              : kind == CallKind::kTrace   ? " (twice call_timeout_s)"
                                                            : "");
   const double left_s = protocol_.evaluation_timeout_s - spent_s_;
   if (kind == CallKind::kEmpty || left_s >= allowed.seconds) return allowed;
@@ -107,10 +107,10 @@ Rounds::Allowed Rounds::Allow(CallKind kind) const {
 Result<std::variant<Rounds::Answer, Ending>> Rounds::Ring(CallKind kind,
                                                           const std::function<Result<uint64_t>()>& prepare) {
   constexpr int kMostRanFrozen = 4, kMostTooEarly = 8;
-  const char* step = kind == CallKind::kForward   ? "call"
-                     : kind == CallKind::kEmpty   ? "offset"
-                     : kind == CallKind::kProfile ? "profile"
-                                                  : "load";
+  const char* step = kind == CallKind::kForward ? "call"
+                     : kind == CallKind::kEmpty ? "offset"
+                     : kind == CallKind::kTrace ? "profile"
+                                                : "load";
   double gap_us = 0;
   for (int ran_frozen = 0, too_early = 0;;) {
     KB_ASSIGN_OR_RETURN(const uint64_t argument, prepare());
@@ -226,7 +226,7 @@ Result<std::optional<Ending>> Rounds::Repeat() {
   return std::optional(EndingAt(EndedBy::kNotRepeated, {}));
 }
 
-Status Rounds::DrawForProfile() {
+Status Rounds::DrawForAuthorship() {
   const ops::Draw natural{.distribution = "natural", .seed = {}};
   KB_ASSIGN_OR_RETURN(const auto drawn, Step("profile", natural, protocol_.reference_timeout_s));
   rng_seed_ = drawn.rng_seed;
@@ -235,19 +235,19 @@ Status Rounds::DrawForProfile() {
 
 Result<std::variant<Rounds::Answer, Ending>> Rounds::TraceCall() {
   const auto prepare = [&]() -> Result<uint64_t> {
-    KB_RETURN_IF_ERROR(DrawForProfile());
+    KB_RETURN_IF_ERROR(DrawForAuthorship());
     KB_RETURN_IF_ERROR(Present("profile"));
     return rng_seed_;
   };
-  return Ring(CallKind::kProfile, prepare);
+  return Ring(CallKind::kTrace, prepare);
 }
 
-Result<ops::Profile::Reply> Rounds::ProfileCall(bool fresh, const json& settings) {
-  if (fresh) KB_RETURN_IF_ERROR(DrawForProfile());
-  const double timeout_s = Allow(CallKind::kProfile).seconds;
+Result<ops::Observe::Reply> Rounds::ObserveCall(bool fresh, const json& settings) {
+  if (fresh) KB_RETURN_IF_ERROR(DrawForAuthorship());
+  const double timeout_s = Allow(CallKind::kTrace).seconds;
   const int64_t start = NowNs();
   auto answer =
-      Step("profile", ops::Profile{.timeout_us = timeout_s * 1e6, .settings = settings}, timeout_s + kStepTimeout);
+      Step("profile", ops::Observe{.timeout_us = timeout_s * 1e6, .settings = settings}, timeout_s + kStepTimeout);
   spent_s_ += static_cast<double>(NowNs() - start) / 1e9;
   return answer;
 }

@@ -60,7 +60,7 @@ class Rounds {
   Result<std::optional<Ending>> Repeat();
 
   // One call that counts for nothing but who did its work, on fresh inputs or those of the call before.
-  Result<ops::Profile::Reply> ProfileCall(bool fresh, const nlohmann::json& settings);
+  Result<ops::Observe::Reply> ObserveCall(bool fresh, const nlohmann::json& settings);
 
   // One more call, presented like any other and not compared, in which the runner traces the GPU's kernels; its report
   // names them.
@@ -82,7 +82,7 @@ class Rounds {
   Allowed Allow(CallKind kind) const;
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
   Status Present(const char* step, bool in_place = false);
-  Status DrawForProfile();
+  Status DrawForAuthorship();
   Result<CallTimes> Baseline(const char* step, bool alone);
   template <typename Op>
   Result<typename Op::Reply> Step(const char* name, const Op& op, double timeout_s);

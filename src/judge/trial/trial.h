@@ -77,7 +77,7 @@ class Trial {
   // Why memory ran out in a trusted process: an ending if the candidate took it, else the error.
   Result<Ending> LeftNoMemory(const Error& error);
   // Both put down measured.authorship and return why there is no class, or "": on the CPU and on a GPU.
-  Result<std::string> SampleCalls();
+  Result<std::string> ObserveCalls();
   Result<std::string> TraceCall();
   Measurements& measured() { return evaluation_.measured; }
   StepTimes& times() { return evaluation_.engine_us; }
