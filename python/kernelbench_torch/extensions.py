@@ -23,7 +23,8 @@ from . import module_runner, problem, runner_library, trees
 
 _LOAD, _LOAD_INLINE = inspect.signature(cpp_extension.load), inspect.signature(cpp_extension.load_inline)
 # As src/judge/compile/extension_request.h has them.
-_MOST_FLAG_BYTES, _MOST_FILES, _MOST_FILE_BYTES = 32 << 10, 200, 5_000_000
+_MOST_FLAG_BYTES, _MOST_FILES, _MOST_FILE_BYTES, _MOST_NAME_BYTES = 32 << 10, 200, 5_000_000, 200
+_FILE_NAME = re.compile(r"[A-Za-z0-9_+][A-Za-z0-9_.+-]*(/[A-Za-z0-9_+][A-Za-z0-9_.+-]*)*", re.A)
 _INCLUDE = re.compile(r"""^[ \t]*#[ \t]*include[ \t]*(["<])([^">\n]+)[">]""", re.M)
 _HOST_SOURCES, _DEVICE_SOURCES = (".cpp", ".cc", ".cxx", ".c"), (".cu",)
 
@@ -71,9 +72,9 @@ def of_the_machine(folder):
     return any(os.path.commonpath([folder, os.path.abspath(place)]) == os.path.abspath(place) for place in places)
 
 
-def read_files(sources, folders):
-    """Texts by path: of the sources, and of what they include from beside them or from `folders`, and those in turn; and the paths of
-    all that is included."""
+def read_files(sources, searched, folders):
+    """Texts by path: of the sources, and of what they include from beside them or from the folders that are `searched`, and those in
+    turn; and the paths of all that is included. `folders` (Folders) gets to know which of them belong together."""
     texts, included, ahead, size = {}, set(), list(sources), 0
     while ahead:
         path = ahead.pop()
@@ -87,16 +88,36 @@ def read_files(sources, folders):
         texts[path] = data.decode("utf-8", "replace")
         for quote, name in _INCLUDE.findall(texts[path]):
             beside = [os.path.dirname(path)] if quote == '"' else []
-            found = (os.path.normpath(os.path.join(folder, name)) for folder in beside + folders)
-            found = next(filter(os.path.isfile, found), None)
+            places = ((folder, os.path.normpath(os.path.join(folder, name))) for folder in beside + searched)
+            folder, found = next((place for place in places if os.path.isfile(place[1])), (None, None))
             if found:
+                folders.tie(folder, os.path.dirname(found))
                 included.add(found)
                 ahead.append(found)
     return texts, included
 
 
-def safe_name(path):
-    return "/".join(re.sub(r"^[-.]", "_", re.sub(r"[^A-Za-z0-9_.+-]", "_", part)) for part in path.split("/"))
+class Folders:
+    """Folders that name one another's files by relative paths keep their places among each other; how they are called, and those
+    that nothing ties together, does not matter, for folders of temporary files have other names in each process."""
+
+    def __init__(self):
+        self.groups = []  # of folders, in the order in which they came
+
+    def tie(self, *folders):
+        tied = [group for group in self.groups if not group.isdisjoint(folders)] or [set()]
+        if tied[0] not in self.groups:
+            self.groups.append(tied[0])
+        tied[0].update(folders, *tied[1:])
+        self.groups = [group for group in self.groups if group is tied[0] or group not in tied]
+
+    def name(self, folder):
+        """The folder's path among the files of the description."""
+        number, group = next((i, group) for i, group in enumerate(self.groups) if folder in group)
+        return os.path.normpath(os.path.join(str(number), os.path.relpath(folder, os.path.commonpath(group))))
+
+    def name_of(self, path):
+        return os.path.join(self.name(os.path.dirname(path)), os.path.basename(path))
 
 
 def describe_load(said):
@@ -104,23 +125,36 @@ def describe_load(said):
     names, for those of temporary files are others in each process."""
     sources = [os.path.abspath(source) for source in as_list(said["sources"])]
     flags = flags_of(said)
-    own = [folder for folder in map(os.path.abspath, flags["include_paths"]) if not of_the_machine(folder)]
-    texts, included = read_files(sources, own)
-    folders = {os.path.dirname(path) for path in texts}
-    own = [folder for folder in own if any(os.path.commonpath([folder, each]) == folder for each in folders)]
-    root = os.path.commonpath([*folders, *own])
-    files = {safe_name(os.path.relpath(path, root)): texts[path] for path in included}
+    searched = [folder for folder in map(os.path.abspath, flags["include_paths"]) if not of_the_machine(folder)]
+    folders = Folders()
+    for source in sources:
+        folders.tie(os.path.dirname(source))
+    texts, included = read_files(sources, searched, folders)
+    used = [folder for folder in searched if any(folder in group for group in folders.groups)]
+    files = {folders.name_of(path): texts[path] for path in sorted(included)}
     named = {"cpp": [], "cuda": []}
     for number, source in enumerate(sources):
         kind = os.path.splitext(source)[1]
         if kind not in _HOST_SOURCES + _DEVICE_SOURCES:
             raise NotBuilt(f"load of {os.path.basename(source)!r}: a source is a file of {', '.join(_HOST_SOURCES + _DEVICE_SOURCES)}")
-        name = safe_name(os.path.relpath(os.path.join(os.path.dirname(source), f"source{number}{kind}"), root))
+        name = folders.name_of(os.path.join(os.path.dirname(source), f"source{number}{kind}"))
         files[name] = texts[source]
         named["cuda" if kind in _DEVICE_SOURCES else "cpp"].append(name)
     flags["include_paths"] = [path for path in flags["include_paths"] if of_the_machine(os.path.abspath(path))]
-    flags["include_paths"] = [safe_name(os.path.relpath(folder, root)) if folder != root else "." for folder in own] + flags["include_paths"]
+    flags["include_paths"] = [folders.name(folder) for folder in used] + flags["include_paths"]
     return {"name": str(said["name"]), **named, "functions": {}, **flags, "error_handling": True, "implicit_headers": False, "files": files}
+
+
+def unusable_files(request):
+    files = request["files"]
+    if len(files) > _MOST_FILES or sum(len(text.encode("utf-8", "replace")) for text in files.values()) > _MOST_FILE_BYTES:
+        return f"it has more than {_MOST_FILES} files, or {_MOST_FILE_BYTES} bytes in them"
+    for name in files:
+        if not _FILE_NAME.fullmatch(name) or len(name) > _MOST_NAME_BYTES:
+            return f"the path {name[:_MOST_NAME_BYTES]!r} is longer than {_MOST_NAME_BYTES} bytes, or not of letters, digits and _ . + -"
+        if any(name[:i] in files for i, c in enumerate(name) if c == "/"):
+            return f"a folder of the path {name!r} is a file"
+    return ""
 
 
 def unusable(request):
@@ -134,7 +168,9 @@ def unusable(request):
         return "a source is no text, or holds a NUL"
     if len(request["name"]) + sum(len(text.encode("utf-8", "replace")) + 3 for part in texts[3:] for text in part) > _MOST_FLAG_BYTES:
         return f"its flags and paths have more than {_MOST_FLAG_BYTES} bytes"
-    return ""
+    if any(isinstance(text, (dict, list, tuple)) for text in request["functions"].values()):
+        return "a function's documentation is no text"
+    return unusable_files(request)
 
 
 def free_name(name, taken):

@@ -40,23 +40,39 @@ class Files(unittest.TestCase):
             described.append(of_load("a", [source], extra_include_paths=[self.folders[folder].name + "/headers", "/usr/include"]))
         self.assertEqual(*described)
         self.assertEqual(*map(extensions.key, described))
-        self.assertEqual(sorted(described[0]["files"]), ["headers/deep/more.h", "own.h", "source0.cpp"])
-        self.assertEqual((described[0]["cpp"], described[0]["cuda"]), (["source0.cpp"], []))
-        self.assertEqual(described[0]["include_paths"], ["headers", "/usr/include"])
+        self.assertEqual(sorted(described[0]["files"]), ["0/headers/deep/more.h", "0/own.h", "0/source0.cpp"])
+        self.assertEqual((described[0]["cpp"], described[0]["cuda"]), (["0/source0.cpp"], []))
+        self.assertEqual(described[0]["include_paths"], ["0/headers", "/usr/include"])
         self.write(1, "own.h", "int other;")
         self.assertNotEqual(extensions.key(of_load("a", source)), extensions.key(described[0]))
 
     def test_sources_are_of_the_host_or_the_device(self):
         sources = [self.write(0, "a.cc", ""), self.write(0, "b.cu", ""), self.write(0, "a.c", "")]
         described = of_load("a", sources)
-        self.assertEqual((described["cpp"], described["cuda"]), (["source0.cc", "source2.c"], ["source1.cu"]))
+        self.assertEqual((described["cpp"], described["cuda"]), (["0/source0.cc", "0/source2.c"], ["0/source1.cu"]))
         with self.assertRaisesRegex(extensions.NotBuilt, "a source is a file of"):
             of_load("a", self.write(0, "a.txt", ""))
 
-    def test_names_are_fit_for_a_command(self):
-        source = self.write(0, "a.cpp", '#include "-o x/.b;c.h"\n')
-        self.write(0, "-o x/.b;c.h", "")
-        self.assertEqual(sorted(of_load("a", source)["files"]), ["_o_x/_b_c.h", "source0.cpp"])
+    def test_folders_that_have_nothing_to_do_with_each_other_have_no_names(self):
+        described = []
+        for first, second in ((0, 1), (1, 0)):
+            sources = self.write(first, "k/a.cpp", '#include "../own.h"\n#include <more.h>\n'), self.write(second, "b.cu", "")
+            self.write(first, "own.h", "int own;")
+            self.write(second, "include/more.h", "")
+            described.append(of_load("a", list(sources), extra_include_paths=[self.folders[second].name + "/include"]))
+        self.assertEqual(*described)
+        self.assertEqual(sorted(described[0]["files"]), ["0/k/source0.cpp", "0/own.h", "1/source1.cu", "2/more.h"])
+        self.assertEqual(described[0]["include_paths"], ["2"])
+
+    def test_names_are_not_fit_for_a_command(self):
+        for name in ("-o x/b.h", "a/.b.h", "b;c.h", "\u00e9.h", "x" * 90 + "/" + "x" * 109 + ".h"):
+            source = self.write(0, "a.cpp", f'#include "{name}"\n')
+            self.write(0, name, "")
+            described = {**of_load("a", source), "key": "a" * 64}
+            self.assertIn("the path", extensions.unusable(described), name)
+        plain = self.write(0, "a.cpp", '#include "b+c-d/_e.h"\n')
+        self.write(0, "b+c-d/_e.h", "")
+        self.assertEqual(extensions.unusable({**of_load("a", plain), "key": "a" * 64}), "")
 
     def test_what_is_read_is_bounded(self):
         large = self.write(0, "a.cpp", " " * (extensions._MOST_FILE_BYTES + 1))
@@ -67,7 +83,7 @@ class Files(unittest.TestCase):
             with self.assertRaisesRegex(extensions.NotBuilt, "at most 200 files of 5000000 bytes"):
                 of_load("a", source)
         circle = self.write(1, "a.cpp", '#include "a.cpp"\n')
-        self.assertEqual(sorted(of_load("a", circle)["files"]), ["a.cpp", "source0.cpp"])
+        self.assertEqual(sorted(of_load("a", circle)["files"]), ["0/a.cpp", "0/source0.cpp"])
 
 
 class Arguments(unittest.TestCase):
@@ -83,7 +99,9 @@ class Arguments(unittest.TestCase):
         good = {**of_inline("a", "int f();"), "key": "a" * 64}
         self.assertEqual(extensions.unusable(good), "")
         for change, why in (({"name": "a-b"}, "no identifier"), ({"name": ""}, "no identifier"), ({"cpp": ["\0"]}, "NUL"), ({"cuda": [5]}, "no text"),
-                            ({"files": {"a.h": "\0"}}, "NUL"), ({"cflags": ["x" * 33_000]}, "bytes"), ({"key": "../a"}, "key")):
+                            ({"files": {"a.h": "\0"}}, "NUL"), ({"functions": {"f": ["x"]}}, "documentation"),
+                            ({"files": {"a": "", "a/b": ""}}, "is a file"), ({"files": {f"{i}": "" for i in range(201)}}, "more than 200 files"),
+                            ({"files": {"a": "\u00e9" * 2_500_001}}, "5000000 bytes"), ({"cflags": ["x" * 33_000]}, "bytes"), ({"key": "../a"}, "key")):
             self.assertIn(why, extensions.unusable({**good, **change}))
 
     def test_names_are_given_once(self):
