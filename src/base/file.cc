@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -36,6 +38,14 @@ Result<std::string> ReadFile(const fs::path& path, size_t limit) {
       return Fail(ErrorCode::kUsage, fmt::format("{} is longer than {} bytes", path.string(), limit));
     }
   }
+}
+
+void RaiseOpenFiles() {
+  constexpr rlim_t kReason = 1 << 16;  // some programs walk through all numbers that could be open
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, kReason));
+  (void)setrlimit(RLIMIT_NOFILE, &limit);  // a build may still do with what there is
 }
 
 Status WriteFileAtomic(const fs::path& path, std::string_view contents) {

@@ -17,6 +17,9 @@ Result<std::string> ReadFile(const std::filesystem::path& path, size_t limit = s
 // Writes beside `path`, then renames: readers see the old contents or the new, never a part.
 Status WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
 
+// As many files may be open as the system allows, within reason: a build holds a descriptor for each of its sources.
+void RaiseOpenFiles();
+
 // The first executable of that name in $PATH, absolute. A name with a slash is a path of its own.
 std::optional<std::string> FindProgram(const std::string& name);
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/file.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
@@ -60,6 +61,7 @@ std::string FailureText(const CLI::App* app, const CLI::Error& error) {
 }  // namespace kb::cli
 
 int main(int argc, char** argv) {
+  kb::RaiseOpenFiles();
   kb::InstallInterruptHandlers();
   kb::cli::GuardOutput();
   CLI::App app{"KernelBench: is this kernel correct, and is it faster?"};
