@@ -213,9 +213,9 @@ def capture(library, request, result_fd):
         return recording
 
     cpp_extension.load_inline, cpp_extension.load = recorder(_LOAD_INLINE, describe), recorder(_LOAD, describe_load)
-    module = module_runner.new_module(request.source)
+    module, text = module_runner.new_module(request.source)
     try:
-        module_runner.run_module(module, request.source)
+        module_runner.run_module(module, text)
         theirs = problem.module_of(request.problem, request.path, request.size)
         trees.call(module.ModelNew, problem.constructor_arguments(theirs), [])  # some candidates build in their constructor
     except NotBuilt:

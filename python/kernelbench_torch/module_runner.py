@@ -4,6 +4,7 @@ import contextlib
 import ctypes
 import json
 import linecache
+import os
 import sys
 import threading
 import time
@@ -12,7 +13,7 @@ import types
 
 import torch
 
-from . import extensions, first_call, ops, output_arena, runner_library, runner_spec, trees
+from . import candidate_folder, extensions, first_call, ops, output_arena, runner_library, runner_spec, trees
 from .problem import Arrival, is_out_of_memory, message_of, seed_generators, synchronize, zeros_like_outputs
 from .runner_library import (EMPTY, EXIT, FORWARD, LACKS_EXTENSION, LOAD, LOAD_FAILED, OK, OUT_OF_MEMORY, PREPARE, TRACE, RAISED,
                              WRONG_FORM)
@@ -46,12 +47,20 @@ def view(base, form, device):
 
 
 def new_module(source):
-    """The module that a candidate becomes. inspect finds its source, as torch.jit and triton.jit need."""
+    """The module that a candidate becomes, and its text. inspect finds that, as torch.jit and triton.jit need. A folder's files lie
+    beside it, and it imports them."""
     module = types.ModuleType("candidate")
-    module.__file__ = "/tmp/candidate.py"
     sys.modules["candidate"] = module
+    files = candidate_folder.unpack(source)
+    if files is None:
+        module.__file__ = "/tmp/candidate.py"
+    else:
+        module.__file__ = candidate_folder.place(files, os.path.join(os.environ["TMPDIR"], "candidate"))
+        sys.path.insert(0, os.path.dirname(module.__file__))
+        with open(module.__file__, encoding="utf-8") as file:
+            source = file.read()
     linecache.cache[module.__file__] = (len(source), None, source.splitlines(True), module.__file__)
-    return module
+    return module, source
 
 
 def extent(base, forms):
@@ -70,8 +79,8 @@ def run_module(module, source):
 
 def load_class(source):
     """Imports the candidate. From here on nothing in this process is trusted."""
-    module = new_module(source)
-    run_module(module, source)
+    module, text = new_module(source)
+    run_module(module, text)
     model_class = module.__dict__.get("ModelNew")
     if model_class is None:
         raise TypeError("the candidate defines no class ModelNew")

@@ -61,8 +61,9 @@ int CheckFiles(const CheckFlags& flags) {
     const std::string name = OneLine(file, file.size());
     if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", name, candidate->rejection);
     for (const StaticFinding& each : findings) {
-      fmt::print("{}:{}:{}: {}: {}: {}\n", name, each.line, each.column, SeverityName(each.severity), each.rule,
-                 each.reason);
+      const std::string in_folder = each.file.empty() ? "" : "/" + OneLine(each.file, each.file.size());
+      fmt::print("{}{}:{}:{}: {}: {}: {}\n", name, in_folder, each.line, each.column, SeverityName(each.severity),
+                 each.rule, each.reason);
     }
   }
   return exit_code;
@@ -73,7 +74,10 @@ int CheckFiles(const CheckFlags& flags) {
 void AddCheck(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<CheckFlags>();
   CLI::App* command = app->add_subcommand("check", "static analysis of candidates; nothing is built or run");
-  command->add_option("files", flags->files, ".py (ModelNew), .cpp or .cu (kb_forward) files")->required();
+  command
+      ->add_option("files", flags->files,
+                   ".py (ModelNew), .cpp or .cu (kb_forward) files, or folders with a model_new.py")
+      ->required();
   command->add_option("--protocol", flags->protocol, "whose severities hold")->capture_default_str();
   command->add_option("--precision", flags->precision, "of the problem: fp32, fp16 or bf16");
   command->add_option("--backend", flags->backend, "the backend that the candidate must be written in");

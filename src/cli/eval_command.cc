@@ -170,7 +170,10 @@ void AddEval(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<EvalFlags>();
   CLI::App* command = app->add_subcommand("eval", "judge candidates for a problem");
   command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
-  command->add_option("candidates", flags->candidates, ".py (ModelNew) or .cpp (kb_forward) files")->required();
+  command
+      ->add_option("candidates", flags->candidates,
+                   ".py (ModelNew) or .cpp (kb_forward) files, or folders with a model_new.py")
+      ->required();
   AddProblemsFlag(command, &flags->problems);
   AddJudgeFlags(command, flags->judge);
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();

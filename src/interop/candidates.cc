@@ -9,11 +9,10 @@
 #include <system_error>
 #include <tuple>
 
-#include "base/file.h"
 #include "interop/json_file.h"
 #include "interop/line_reader.h"
 #include "interop/listed_candidates.h"
-#include "judge/candidate/candidate.h"
+#include "judge/candidate/folder.h"
 #include "prompt/extract.h"
 
 namespace kb {
@@ -54,17 +53,19 @@ Result<Found> ReadRunDirectory(const fs::path& directory, std::vector<std::strin
     if (BelongsToRun(file_name)) continue;
     const std::optional<KernelName> name = ParseKernelName(file_name);
     std::error_code ignored;
-    if (!name || !fs::is_regular_file(path, ignored)) {
-      notes->push_back(
-          fmt::format("{}: skipped, {}", path.string(),
-                      name ? "it is no file" : "its name is not level_{L}_problem_{P}_sample_{S}_kernel.py"));
+    const bool is_folder = name && name->language.empty();
+    if (!name || !(is_folder ? fs::is_directory(path, ignored) : fs::is_regular_file(path, ignored))) {
+      const char* why = !name       ? "its name is not level_{L}_problem_{P}_sample_{S}_kernel.py"
+                        : is_folder ? "it is no folder"
+                                    : "it is no file";
+      notes->push_back(fmt::format("{}: skipped, {}", path.string(), why));
       continue;
     }
     RunCandidate candidate;
     candidate.problem = fmt::format("{}/{}", name->level, name->problem);
     candidate.sample = name->sample;
     candidate.path = path;
-    candidate.language = name->language;
+    if (!is_folder) candidate.language = name->language;
     candidate.place = path.string();
     sorted.emplace(std::tuple(name->level, name->problem, name->sample, file_name), std::move(candidate));
   }
@@ -163,16 +164,19 @@ std::optional<KernelName> ParseKernelName(const std::string& file_name) {
   std::string_view rest = file_name;
   if (!Take(&rest, "level_") || !TakeCount(&rest, &name.level) || !Take(&rest, "_problem_") ||
       !TakeCount(&rest, &name.problem) || !Take(&rest, "_sample_") || !TakeCount(&rest, &name.sample) ||
-      !Take(&rest, "_kernel.")) {
+      !Take(&rest, "_kernel")) {
     return std::nullopt;
   }
+  if (rest.empty()) return name;
+  if (!Take(&rest, ".")) return std::nullopt;
   if (rest != "py" && rest != "cpp" && rest != "cc" && rest != "cu") return std::nullopt;
   name.language = rest == "cc" ? "cpp" : rest;
   return name;
 }
 
 std::string MakeKernelName(const KernelName& name) {
-  return fmt::format("level_{}_problem_{}_sample_{}_kernel.{}", name.level, name.problem, name.sample, name.language);
+  return fmt::format("level_{}_problem_{}_sample_{}_kernel{}{}", name.level, name.problem, name.sample,
+                     name.language.empty() ? "" : ".", name.language);
 }
 
 Result<std::vector<RunCandidate>> ReadCandidates(const fs::path& path, std::vector<std::string>* notes) {
@@ -194,7 +198,7 @@ Result<RunSource> ReadSource(const RunCandidate& candidate) {
     std::error_code error;
     const uintmax_t bytes = fs::file_size(candidate.path, error);
     if (!error && bytes > kMaxCandidateBytes) return TooLong(bytes);
-    KB_ASSIGN_OR_RETURN(std::string text, ReadFile(candidate.path, kMaxCandidateBytes));
+    KB_ASSIGN_OR_RETURN(std::string text, ReadCandidateText(candidate.path));
     return RunSource{std::move(text), ""};
   }
   const auto fail = [&](const std::string& what) {
@@ -206,7 +210,8 @@ Result<RunSource> ReadSource(const RunCandidate& candidate) {
   if (!line) return fail("it is not there any more");
   auto source = InlineSource(*line);
   if (!source) return fail(source.error().message);
-  if (source->size() > kMaxCandidateBytes) return TooLong(source->size());
+  if (source->size() > MostBytes(*source)) return TooLong(source->size());
+  if (IsPacked(*source)) return RunSource{std::move(*source), ""};
   if (auto code = CodeOfAnswer(*source, "." + candidate.language)) return RunSource{std::move(*code), ""};
   return RunSource{std::move(*source), ""};
 }

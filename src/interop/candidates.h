@@ -1,6 +1,8 @@
 // The candidates of a run as users have them. Nothing is executed, and no source is kept in memory. docs/interop.md has
 // the formats:
-//   a KernelBench run directory   level_{L}_problem_{P}_sample_{S}_kernel.py, generation_config.yaml
+//   a KernelBench run directory   level_{L}_problem_{P}_sample_{S}_kernel.py, generation_config.yaml; a candidate that
+//   is
+//                                 a folder has that name without .py
 //   a directory with manifest.json (an array) or manifest.jsonl
 //   a .jsonl file with a candidate a line, its source in the line or in a file
 #ifndef INTEROP_CANDIDATES_H_
@@ -20,7 +22,7 @@ struct RunCandidate {
   std::string model;
   std::string problem;  // as FindProblem takes it: "1/19"
   int sample = 0;
-  std::filesystem::path path;     // the candidate's file, or the .jsonl file that holds its source
+  std::filesystem::path path;     // the candidate's file or folder, or the .jsonl file that holds its source
   std::optional<int64_t> offset;  // of the line with the source; absent if `path` is the candidate itself
   std::string language = "py";    // "py", "cpp" or "cu": what the source's file would be called
   bool has_code = true;           // false: an attempt that its list has no code of
@@ -34,8 +36,8 @@ struct RunCandidate {
 Result<std::vector<RunCandidate>> ReadCandidates(const std::filesystem::path& path,
                                                  std::vector<std::string>* notes = nullptr);
 
-// The candidate's text, taken out of an answer with fences where a list holds one in place of code; or why there is
-// none that could be judged. Errors: it cannot be read any more.
+// The candidate's text (of a folder its packed form), taken out of an answer with fences where a list holds one in
+// place of code; or why there is none that could be judged. Errors: it cannot be read any more.
 struct RunSource {
   std::string text;
   std::string rejection;  // one sentence; empty if there is a text
@@ -45,7 +47,7 @@ Result<RunSource> ReadSource(const RunCandidate& candidate);
 // Level, problem and sample of a name as KernelBench gives it; absent for any other name.
 struct KernelName {
   int level = 0, problem = 0, sample = 0;
-  std::string language;
+  std::string language;  // empty: a folder's
 };
 std::optional<KernelName> ParseKernelName(const std::string& file_name);
 std::string MakeKernelName(const KernelName& name);

@@ -17,6 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -65,6 +66,31 @@ TEST_F(CandidatesTest, AKernelBenchRunDirectory) {
   EXPECT_EQ(ReadSource(read->at(1))->text, "a");
   EXPECT_THAT(notes, ElementsAre(AllOf(HasSubstr("problem_4"), HasSubstr("no file")), HasSubstr("99999999999"),
                                  HasSubstr("problem_x"), HasSubstr("notes.txt")));
+}
+
+TEST_F(CandidatesTest, FoldersInEveryKindOfList) {
+  const FolderFiles files = {{"model_new.py", "class ModelNew: pass\n```python\n```\n"}, {"k/\xc3\xa9.cpp", "int k;"}};
+  const std::string packed = Pack(files).value();
+  for (const std::string folder : {"run/level_1_problem_2_sample_0_kernel/", "list/mine/"}) {
+    for (const auto& [path, text] : files) Write(folder + path, text);
+  }
+  Write("run/level_1_problem_3_sample_0_kernel", "a file without an extension");
+  Write("list/manifest.json", R"([{"problem": "1/2", "path": "mine"}])");
+  Write("list.jsonl", json{{"problem", "1/2"}, {"files", files}}.dump() + "\n");
+  for (const char* name : {"run", "list", "list.jsonl"}) {
+    std::vector<std::string> notes;
+    const auto read = ReadCandidates(root() / name, &notes);
+    ASSERT_TRUE(read) << read.error().message;
+    ASSERT_EQ(read->size(), 1u) << name;
+    EXPECT_EQ(read->at(0).problem, "1/2");
+    EXPECT_EQ(ReadSource(read->at(0))->text, packed) << name;
+    EXPECT_THAT(std::string(name) + ": " + (notes.empty() ? "" : notes.front()),
+                AnyOf("list: ", "list.jsonl: ", HasSubstr("problem_3_sample_0_kernel: skipped")));
+  }
+  fs::create_symlink("/etc/passwd", root() / "list/mine/k/link");
+  const auto read = ReadCandidates(root() / "list");
+  ASSERT_TRUE(read);
+  EXPECT_THAT(ReadSource(read->at(0)).error().message, HasSubstr("k/link is a link"));
 }
 
 TEST_F(CandidatesTest, TheModelIsTheDirectoryWhereNothingElseNamesIt) {
@@ -204,11 +230,15 @@ TEST_F(CandidatesTest, ARowThatCannotBeUsedIsNamedAndLosesNoOther) {
       {R"({"problem": "1/1", "model": 4, "source": "x"})", "`model` is no text"},
       {R"({"problem": "1/1", "source": ["x"]})", "`source` is no text"},
       {R"({"problem": "1/1", "source": "x", "language": "rust"})", "`language` rust"},
+      {R"({"problem": "1/1", "files": ["x"]})", "`files` is no object"},
+      {R"({"problem": "1/1", "files": {"model_new.py": 5}})", "model_new.py is no text"},
+      {R"({"problem": "1/1", "files": {"other.py": ""}})", "no model_new.py"},
+      {R"({"problem": "1/1", "files": {"model_new.py": "", "../x": ""}})", "../x is no path"},
       {R"({"problem": "1/1", "path": "missing.py"})", "`path` missing.py names no file"},
       {R"({"problem": "1/1", "path": "C:\\runs\\a.py"})", "names no file"},
-      {R"({"problem": "1/1", "path": "/etc/passwd"})", "names no file in"},
-      {R"({"problem": "1/1", "path": "a/../../there.py"})", "names no file in"},
-      {R"({"problem": "1/1", "path": "there.py\u0000.cu"})", "names no file in"},
+      {R"({"problem": "1/1", "path": "/etc/passwd"})", "names no file or folder in"},
+      {R"({"problem": "1/1", "path": "a/../../there.py"})", "names no file or folder in"},
+      {R"({"problem": "1/1", "path": "there.py\u0000.cu"})", "names no file or folder in"},
       {R"({"problem": "1/1", "path": "there.txt"})", "neither a .py"},
   };
   for (const auto& [line, said] : kCases) {

@@ -8,6 +8,7 @@
 
 #include "interop/json_file.h"
 #include "interop/line_reader.h"
+#include "judge/candidate/folder.h"
 
 namespace kb {
 namespace {
@@ -44,11 +45,12 @@ Result<fs::path> ResolvePath(const fs::path& directory, std::string given) {
     const fs::path path(given);
     std::error_code ignored;
     return path.is_relative() && std::find(path.begin(), path.end(), "..") == path.end() &&
-           given.find('\0') == std::string::npos && fs::is_regular_file(directory / path, ignored);
+           given.find('\0') == std::string::npos &&
+           (fs::is_regular_file(directory / path, ignored) || fs::is_directory(directory / path, ignored));
   };
   if (!usable()) std::replace(given.begin(), given.end(), '\\', '/');  // as Windows writes it
   if (!usable()) {
-    return Fail(ErrorCode::kUsage, fmt::format("`path` {} names no file in {}", given, directory.string()));
+    return Fail(ErrorCode::kUsage, fmt::format("`path` {} names no file or folder in {}", given, directory.string()));
   }
   return directory / given;
 }
@@ -61,8 +63,20 @@ Result<std::string> InlineLanguage(const Json& entry) {
   return Fail(ErrorCode::kUsage, fmt::format("`language` {} is none of py, cpp and cu", *language));
 }
 
+// A folder in the list itself: an object of texts by paths.
+Result<std::string> PackedFiles(const Json& object) {
+  if (!object.is_object()) return Fail(ErrorCode::kUsage, "`files` is no object of texts by paths");
+  FolderFiles files;
+  for (const auto& [path, text] : object.items()) {
+    if (!text.is_string()) return Fail(ErrorCode::kUsage, fmt::format("`files`: {} is no text", path));
+    files[path] = text.get<std::string>();
+  }
+  return Pack(files).map_error([](const Error& error) { return Error{error.code, "`files`: " + error.message}; });
+}
+
 // The first of its texts that is not empty: an answer without code is written as null or "" under any of the names.
 Result<std::optional<std::string>> SourceOf(const Json& entry) {
+  if (const auto files = entry.find("files"); files != entry.end() && !files->is_null()) return PackedFiles(*files);
   for (const char* key : kSourceKeys) {
     KB_ASSIGN_OR_RETURN(auto source, TextMember(entry, key));
     if (source && !source->empty()) return source;
@@ -97,9 +111,12 @@ Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const s
     return candidate;
   }
   KB_ASSIGN_OR_RETURN(candidate.path, ResolvePath(list.parent_path(), *path));
+  std::error_code ignored;
+  if (fs::is_directory(candidate.path, ignored)) return candidate;
   candidate.language = LanguageOf(candidate.path);
   if (candidate.language.empty()) {
-    return Fail(ErrorCode::kUsage, fmt::format("`path` {} is neither a .py nor a .cpp nor a .cu file", *path));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("`path` {} is neither a .py nor a .cpp nor a .cu file, nor a folder", *path));
   }
   return candidate;
 }

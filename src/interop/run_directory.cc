@@ -196,9 +196,17 @@ Status MakeDirectory(const fs::path& directory) {
   return Fail(ErrorCode::kUnavailable, fmt::format("cannot make {}: {}", directory.string(), error.message()));
 }
 
+Status WriteFolder(const fs::path& folder, const FolderFiles& files) {
+  for (const auto& [path, text] : files) {
+    KB_RETURN_IF_ERROR(MakeDirectory((folder / path).parent_path()));
+    KB_RETURN_IF_ERROR(WriteFileAtomic(folder / path, text));
+  }
+  return {};
+}
+
 Result<std::string> JobSource(const Store& store, const Job& job) {
   if (auto stored = store.Source(job.sha256)) return stored;
-  KB_ASSIGN_OR_RETURN(std::string source, ReadFile(job.path, kMaxCandidateBytes));
+  KB_ASSIGN_OR_RETURN(std::string source, ReadCandidateText(job.path));
   if (Sha256(source) != job.sha256) return Fail(ErrorCode::kUsage, "the file has changed");
   return source;
 }
@@ -262,8 +270,12 @@ class GroupWriter {
 
   Status WriteKernel(const std::pair<int, int>& place, const fs::path& path, const std::string& source) {
     KernelName name{level_, place.first, place.second, LanguageOf(path)};
-    if (name.language.empty()) name.language = "py";
     ++written_->candidates;
+    if (const auto files = Unpack(source)) {
+      name.language.clear();
+      return WriteFolder(directory_ / MakeKernelName(name), *files);
+    }
+    if (name.language.empty()) name.language = "py";
     return WriteFileAtomic(directory_ / MakeKernelName(name), source);
   }
 

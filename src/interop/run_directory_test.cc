@@ -11,6 +11,7 @@
 #include "interop/candidates.h"
 #include "interop/kernelbench_results.h"
 #include "interop/original_run.h"
+#include "judge/candidate/folder.h"
 
 namespace kb {
 namespace {
@@ -197,15 +198,23 @@ TEST_F(RunDirectoryTest, CandidatesWithoutAVerdictGoAlong) {
   listed.path = Path("list.jsonl");
   ASSERT_TRUE(WriteFileAtomic(listed.path, R"({"problem": "1/2", "sample": 2, "source": "waits"})"));
   listed.sha256 = Sha256("in a line");
-  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost, listed}));
+  Job folder = job;
+  folder.sample = 3;
+  folder.path = Path("mine");
+  const FolderFiles files = {{"model_new.py", "waits"}, {"kernels/a.cu", "too"}};
+  fs::create_directories(Path("mine/kernels"));
+  for (const auto& [path, text] : files) ASSERT_TRUE(WriteFileAtomic(Path("mine/" + path), text));
+  folder.sha256 = Sha256(Pack(files).value());
+  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost, listed, folder}));
   const auto written = WriteRunDirectory(store_, "r", Path("out"));
   ASSERT_TRUE(written) << written.error().message;
-  EXPECT_EQ(written->candidates, 2);
+  EXPECT_EQ(written->candidates, 3);
   EXPECT_EQ(written->evaluations, 1);
-  EXPECT_THAT(written->notes,
-              ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"), HasSubstr("sample 2"),
-                          HasSubstr("not there any more"), HasSubstr("sample 2 of m: it has no verdict yet")));
+  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"),
+                                          HasSubstr("sample 2"), HasSubstr("sample 3"), HasSubstr("not there any more"),
+                                          HasSubstr("sample 2 of m: it has no verdict yet")));
   EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_0_kernel.py")).value(), "waits");
+  EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_3_kernel/kernels/a.cu")).value(), "too");
   EXPECT_EQ(ReadEvalResults(Path("out/eval_results.json"))->size(), 1u);
 }
 

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/temp_dir.h"
+#include "judge/candidate/folder.h"
 #include "store/compress.h"
 #include "store/lease.h"
 #include "store/migrations.h"
@@ -20,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMaxRecord = size_t{64} << 20;  // a foreign evaluation's JSON, samples or source
-constexpr size_t kMaxSource = size_t{4} << 20;
 
 // Blobs in a store are compressed already, so an archive of one shrinks little, unless it holds hardly anything.
 uint64_t ContentsLimit(const fs::path& archive) {
@@ -98,7 +98,7 @@ int64_t AddJobSources(SQLite::Database& archive) {
   }
   int64_t lost = 0;
   for (const auto& [path, sha256] : missing) {
-    const auto source = ReadFile(path, kMaxSource);
+    const auto source = ReadCandidateText(path);
     if (source && Sha256(*source) == sha256) {
       AddSource(archive, nlohmann::json::object(), *source);
     } else {
@@ -245,7 +245,7 @@ Status MergeSources(SQLite::Database& database, SQLite::Database& archive) {
                           "SELECT sha256, source FROM candidates WHERE sha256 NOT IN (SELECT source_sha256 FROM "
                           "evaluations WHERE source_sha256 IS NOT NULL)");
   while (query.executeStep()) {
-    KB_ASSIGN_OR_RETURN(const std::string source, Decompress(Blob(query.getColumn(1)), kMaxSource));
+    KB_ASSIGN_OR_RETURN(const std::string source, Decompress(Blob(query.getColumn(1)), kMaxPackedBytes));
     if (Sha256(source) != query.getColumn(0).getString()) return Fail(ErrorCode::kUsage, "a source has another hash");
     AddSource(database, nlohmann::json::object(), source);
   }

@@ -30,7 +30,7 @@ Result<std::string> Trial::TraceCall() {
   }
   const ops::Said& said = std::get<Rounds::Answer>(answered).said;
   if (!said.text.empty()) return Beginning(said.text);
-  const std::set<std::string> own = KernelNames(request_.candidate.source, SourceKindOf(request_.candidate));
+  const std::set<std::string> own = KernelNames(StaticSourcesOf(request_.candidate));
   measured().authorship = KernelAuthorship(said.kernels, said.kernels_span_us, own);
   return std::string();
 }

@@ -1,4 +1,4 @@
-// A candidate as it comes from the user: one source file, nothing executed.
+// A candidate as it comes from the user: one source file, or a folder of them; nothing executed.
 #ifndef JUDGE_CANDIDATE_CANDIDATE_H_
 #define JUDGE_CANDIDATE_CANDIDATE_H_
 
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "judge/candidate/folder.h"
 
 namespace kb {
 
@@ -14,21 +15,20 @@ enum class CandidateKind { kModule, kNative };
 struct Candidate {
   std::filesystem::path path;
   CandidateKind kind = CandidateKind::kModule;
-  std::string source;
-  std::string sha256;
+  std::string source;   // the file's text, or the folder's packed form (folder.h)
+  std::string sha256;   // of that
   std::string backend;  // upstream's names: "cpp", "cuda", "triton", ...; "native" for our own ABI; "torch" otherwise
 
   // Why it cannot be a candidate, known from its text alone; empty if nothing is known against it.
   std::string rejection;
 };
 
-inline constexpr size_t kMaxCandidateBytes = size_t{4} << 20;
-
-// Errors: the file cannot be read, or its name tells no language. A file that can be read but is no candidate (empty,
-// binary, too long, another language) comes back with a rejection. `device`: cpu, cuda or cuda:N.
+// Errors: the file cannot be read, its name tells no language, or a folder is none that Pack() takes. A file that can
+// be read but is no candidate (empty, binary, too long, another language) comes back with a rejection. `device`: cpu,
+// cuda or cuda:N.
 Result<Candidate> ReadCandidate(const std::filesystem::path& path, const std::string& device);
 
-// The same for a text that lies elsewhere than in a file of that name.
+// The same for a text that lies elsewhere than in a file of that name. A packed text is a folder, whatever its name.
 Result<Candidate> MakeCandidate(const std::filesystem::path& path, std::string source, const std::string& device);
 
 }  // namespace kb

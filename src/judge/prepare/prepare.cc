@@ -105,7 +105,7 @@ void Preparer::CheckText(Prepared* prepared) const {
   if (!findings.empty()) prepared->static_findings = StaticFindingsJson(findings);
   prepared->notes = StaticNotes(findings);
   if (const StaticFinding* error = FirstError(findings)) {
-    prepared->rejection = fmt::format("static: {}, line {}: {}", error->rule, error->line, error->reason);
+    prepared->rejection = StaticSentence(*error);
   }
 }
 

@@ -10,7 +10,8 @@
 
 namespace kb {
 
-SourceKind SourceKindOf(const Candidate& candidate);
+// The files of a candidate that hold source text.
+std::vector<StaticSource> StaticSourcesOf(const Candidate& candidate);
 std::vector<StaticFinding> StaticCheckCandidate(const Candidate& candidate, const Protocol& protocol);
 
 }  // namespace kb

@@ -23,22 +23,30 @@ void AddNative(const std::string& text, Grammar grammar, ParseBudget* budget, st
   if (tree.complete()) Add(CheckNative(tree).kernel_names, names);
 }
 
-}  // namespace
-
-std::set<std::string> KernelNames(const std::string& source, SourceKind kind) {
-  std::set<std::string> names;
-  ParseBudget budget(source.size());
-  if (kind != SourceKind::kPython) {
-    AddNative(source, kind == SourceKind::kCuda ? Grammar::kCuda : Grammar::kCpp, &budget, &names);
-    return names;
-  }
-  const SyntaxTree tree(source, Grammar::kPython, &budget);
-  if (!tree.complete()) return names;
+void AddPython(const std::string& text, ParseBudget* budget, std::set<std::string>* names) {
+  const SyntaxTree tree(text, Grammar::kPython, budget);
+  if (!tree.complete()) return;
   PythonResult python = CheckPython(tree);
-  Add(python.kernel_names, &names);
+  Add(python.kernel_names, names);
   python.sources.resize(std::min(python.sources.size(), kMostTexts));
   for (const EmbeddedSource& each : python.sources) {
-    if (each.grammar != Grammar::kPython) AddNative(each.source.text, each.grammar, &budget, &names);
+    if (each.grammar != Grammar::kPython) AddNative(each.source.text, each.grammar, budget, names);
+  }
+}
+
+}  // namespace
+
+std::set<std::string> KernelNames(const std::vector<StaticSource>& sources) {
+  std::set<std::string> names;
+  size_t bytes = 0;
+  for (const StaticSource& source : sources) bytes += source.text.size();
+  ParseBudget budget(bytes);
+  for (const auto& [text, kind, file] : sources) {
+    if (kind == SourceKind::kPython) {
+      AddPython(text, &budget, &names);
+    } else {
+      AddNative(text, kind == SourceKind::kCuda ? Grammar::kCuda : Grammar::kCpp, &budget, &names);
+    }
   }
   return names;
 }

@@ -1,4 +1,4 @@
-// Names of the kernels that a candidate's text defines.
+// Names of the kernels that a candidate's files define.
 #ifndef JUDGE_STATIC_KERNEL_NAMES_H_
 #define JUDGE_STATIC_KERNEL_NAMES_H_
 
@@ -12,7 +12,7 @@ namespace kb {
 // __global__ functions with their namespaces ("mine::relu"), also those in the sources that a Python file embeds, and
 // Python functions under triton.jit and the like. What the text does not show (macros, code made at run time) is not
 // there; nor is anything if the text is too long or too involved to be analysed.
-std::set<std::string> KernelNames(const std::string& source, SourceKind kind);
+std::set<std::string> KernelNames(const std::vector<StaticSource>& sources);
 
 }  // namespace kb
 

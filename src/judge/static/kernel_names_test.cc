@@ -28,7 +28,7 @@ __global__ void nested(int* x) { *x = 1; }
 __global__ void __launch_bounds__(256, 2) bounded(float* x) { *x = 2; }
 void host() { plain<<<1, 32>>>(nullptr); }
 )";
-  EXPECT_THAT(KernelNames(source, SourceKind::kCuda),
+  EXPECT_THAT(KernelNames({{source, SourceKind::kCuda}}),
               ElementsAre("a::b::nested", "bounded", "c_name", "mine::hidden", "plain", "templated"));
 }
 
@@ -52,13 +52,13 @@ torch::Tensor relu(torch::Tensor x) { relu_kernel<<<1, 1>>>(nullptr, nullptr, 0)
 """
 ext = load_inline(name="e", cpp_sources="torch::Tensor relu(torch::Tensor x);", cuda_sources=cuda, functions=["relu"])
 )";
-  EXPECT_THAT(KernelNames(source, SourceKind::kPython), ElementsAre("add_kernel", "relu_kernel"));
+  EXPECT_THAT(KernelNames({{source, SourceKind::kPython}}), ElementsAre("add_kernel", "relu_kernel"));
 }
 
 TEST(KernelNames, NothingWhereThereIsNone) {
-  EXPECT_THAT(KernelNames("int f() { return 1; }", SourceKind::kCpp), IsEmpty());
-  EXPECT_THAT(KernelNames("", SourceKind::kPython), IsEmpty());
-  EXPECT_THAT(KernelNames("__global__", SourceKind::kCuda), IsEmpty());
+  EXPECT_THAT(KernelNames({{"int f() { return 1; }", SourceKind::kCpp}}), IsEmpty());
+  EXPECT_THAT(KernelNames({{"", SourceKind::kPython}}), IsEmpty());
+  EXPECT_THAT(KernelNames({{"__global__", SourceKind::kCuda}}), IsEmpty());
 }
 
 }  // namespace

@@ -92,10 +92,11 @@ TEST(EmbeddedSources, LinesAreThoseOfTheFile) {
 }
 
 TEST(EmbeddedSources, ColumnLanguageAndPlaceOfTheString) {
-  const auto findings = StaticCheck(std::string(kImport) +
-                                        "s = '''\nint a;\nvoid f() { cudaStreamCreate(&t); }\n'''\n"
-                                        "load_inline('m', '', s)\n",
-                                    SourceKind::kPython, AllRules());
+  const auto findings =
+      StaticCheck({{std::string(kImport) + "s = '''\nint a;\nvoid f() { cudaStreamCreate(&t); }\n'''\n"
+                                           "load_inline('m', '', s)\n",
+                    SourceKind::kPython}},
+                  AllRules());
   ASSERT_EQ(findings.size(), 1u);
   EXPECT_EQ(findings[0].rule, "stream_injection");
   EXPECT_EQ(findings[0].line, 4);

@@ -13,6 +13,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 std::string Repeated(const std::string& part, size_t bytes) {
@@ -49,12 +50,29 @@ TEST(Shape, ManyFindingsHideNoRule) {
   EXPECT_LT(found.size(), 200u);
 }
 
+TEST(Shape, FilesOfAFolderAreOneCandidate) {
+  StaticOptions options = AllRules("cuda");
+  options.severities["no_kernel"] = "off";
+  const std::vector<StaticSource> sources = {
+      {"__global__ void k(float* x) { *x = 1; }\nvoid f() { k<<<1, 1>>>(0); fork(); }\n", SourceKind::kCuda, "k/a.cu"},
+      {"import a\nclass ModelNew:\n    x = 1\n", SourceKind::kPython, "model_new.py"},
+      {"\nopen('a')\n", SourceKind::kPython, "sibling.py"}};
+  std::vector<std::string> found;
+  for (const StaticFinding& each : StaticCheck(sources, options)) found.push_back(StaticSentence(each));
+  EXPECT_THAT(found, ElementsAre(HasSubstr("static: process_control, k/a.cu, line 2: "),
+                                 HasSubstr("static: file_access, sibling.py, line 2: ")));
+  EXPECT_EQ(StaticFindingsJson(StaticCheck(sources, options)).at(1).at("file"), "sibling.py");
+  const auto lacking = StaticCheck({sources[1], sources[2]}, options);
+  ASSERT_EQ(lacking.size(), 2u);
+  EXPECT_EQ(lacking[0].rule + " " + lacking[0].file, "cuda_impl model_new.py");
+}
+
 TEST(Shape, SeveritiesNotesAndJson) {
   StaticOptions options;
   options.severities = {{"thread_injection", "error"}, {"code_bypass", "off"}, {"file_access", "warning"}};
-  const auto findings =
-      StaticCheck("import threading\ndef f():\n    pass\n\nopen('a')\nopen('b')\nthreading.Thread()\n",
-                  SourceKind::kPython, options);
+  const auto findings = StaticCheck(
+      {{"import threading\ndef f():\n    pass\n\nopen('a')\nopen('b')\nthreading.Thread()\n", SourceKind::kPython}},
+      options);
   ASSERT_EQ(findings.size(), 3u);
   ASSERT_NE(FirstError(findings), nullptr);
   EXPECT_EQ(FirstError(findings)->line, 7);
@@ -77,7 +95,7 @@ TEST(Shape, ExamplesHaveNoErrors) {
     const SourceKind kind = extension == ".py"    ? SourceKind::kPython
                             : extension == ".cpp" ? SourceKind::kCpp
                                                   : SourceKind::kCuda;
-    const auto findings = StaticCheck(*source, kind, {});
+    const auto findings = StaticCheck({{*source, kind}}, {});
     const StaticFinding* error = FirstError(findings);
     EXPECT_EQ(error, nullptr) << entry.path() << ": " << error->rule << ", line " << error->line;
     EXPECT_THAT(Found(*source, kind), testing::Not(Contains(testing::StartsWith("not_analysed")))) << entry.path();

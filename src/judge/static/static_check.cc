@@ -23,24 +23,45 @@ const char* LanguageName(Grammar grammar) {
   return grammar == Grammar::kPython ? "python" : grammar == Grammar::kCuda ? "cuda" : "cpp";
 }
 
+Grammar GrammarOf(SourceKind kind) {
+  return kind == SourceKind::kPython ? Grammar::kPython : kind == SourceKind::kCpp ? Grammar::kCpp : Grammar::kCuda;
+}
+
 class Analysis {
  public:
-  Analysis(const std::string& source, const StaticOptions& options)
-      : file_(source), lines_(source), options_(options), budget_(source.size()) {}
+  Analysis(const std::vector<StaticSource>& sources, const StaticOptions& options)
+      : options_(options), budget_(Bytes(sources)) {
+    for (const StaticSource& source : sources) files_.push_back({source, LineIndex(source.text)});
+  }
 
-  std::vector<StaticFinding> Run(Grammar grammar) {
+  std::vector<StaticFinding> Run() {
     std::vector<uint32_t> origin;  // empty: the file itself
-    Analyse(file_, grammar, origin, 0);
-    if (auto lacking = CheckBackend(options_.backend, kernels_); lacking && !given_up_) {
-      Add(*lacking, model_byte_, grammar, "");
+    for (at_ = 0; at_ < files_.size(); ++at_) Analyse(file().text, GrammarOf(file().kind), origin, 0);
+    at_ = model_file_;
+    if (auto lacking = CheckBackend(options_.backend, kernels_); lacking && !given_up_ && !files_.empty()) {
+      Add(*lacking, model_byte_, GrammarOf(file().kind), "");
     }
     return Sorted();
   }
 
  private:
+  struct File {
+    const StaticSource& source;
+    LineIndex lines;
+  };
+
+  static size_t Bytes(const std::vector<StaticSource>& sources) {
+    size_t bytes = 0;
+    for (const StaticSource& source : sources) bytes += source.text.size();
+    return bytes;
+  }
+
+  const StaticSource& file() const { return files_[at_].source; }
+  const LineIndex& lines() const { return files_[at_].lines; }
+
   void Analyse(const std::string& text, Grammar grammar, const std::vector<uint32_t>& origin, int depth) {
     const auto place = [&](size_t byte) { return origin.empty() ? byte : origin[std::min(byte, origin.size() - 1)]; };
-    const std::string where = origin.empty() ? "" : fmt::format("string at line {}", lines_.At(origin[0]).line);
+    const std::string where = origin.empty() ? "" : fmt::format("string at line {}", lines().At(origin[0]).line);
     const SyntaxTree tree(text, grammar, &budget_);
     if (!tree.complete()) {
       given_up_ = true;
@@ -54,7 +75,10 @@ class Analysis {
     }
     PythonResult python = CheckPython(tree);
     kernels_.Add(python.kernels);
-    if (python.model_byte > 0 && origin.empty()) model_byte_ = python.model_byte;
+    if (python.model_byte > 0 && origin.empty()) {
+      model_byte_ = python.model_byte;
+      model_file_ = at_;
+    }
     for (const RuleHit& hit : python.hits) Add(hit, place(hit.byte), grammar, where);
     for (EmbeddedSource& each : python.sources) {
       if (depth == kDeepestStrings || ++embedded_ > kMostEmbedded) {
@@ -72,15 +96,15 @@ class Analysis {
     if (!severity || *severity == Severity::kOff) return;
     // A problem in fp16 or bf16 asks for what these rules would call narrow.
     if (hit.rule == "precision_downgrade" && options_.precision != "fp32") return;
-    const Place place = lines_.At(byte);
-    if (count_[hit.rule] == kMostOfARule || !seen_.insert({hit.rule, place.line}).second) return;
+    const Place place = lines().At(byte);
+    if (count_[hit.rule] == kMostOfARule || !seen_.insert({at_, hit.rule, place.line}).second) return;
     ++count_[hit.rule];
-    findings_.push_back(
-        {hit.rule, *severity, place.line, place.column, hit.reason, Excerpt(place.line), LanguageName(grammar), where});
+    findings_.push_back({file().file, hit.rule, *severity, place.line, place.column, hit.reason, Excerpt(place.line),
+                         LanguageName(grammar), where});
   }
 
   std::string Excerpt(int line) const {
-    std::string_view text = lines_.Line(line);
+    std::string_view text = lines().Line(line);
     const size_t begin = text.find_first_not_of(" \t");
     text = begin == std::string_view::npos ? "" : text.substr(begin);
     text = text.substr(0, text.find_last_not_of(" \t\r") + 1);
@@ -89,36 +113,38 @@ class Analysis {
 
   std::vector<StaticFinding> Sorted() {
     std::stable_sort(findings_.begin(), findings_.end(), [](const StaticFinding& a, const StaticFinding& b) {
-      return std::tie(a.line, a.column, a.rule) < std::tie(b.line, b.column, b.rule);
+      return std::tie(a.file, a.line, a.column, a.rule) < std::tie(b.file, b.line, b.column, b.rule);
     });
     return std::move(findings_);
   }
 
-  const std::string& file_;
-  const LineIndex lines_;
+  std::vector<File> files_;
+  size_t at_ = 0, model_file_ = 0;  // the file that is analysed, and the one that defines ModelNew
   const StaticOptions& options_;
   ParseBudget budget_;
   KernelFacts kernels_;
   size_t model_byte_ = 0, embedded_ = 0;
   bool given_up_ = false;
-  std::set<std::pair<std::string, int>> seen_;
+  std::set<std::tuple<size_t, std::string, int>> seen_;
   std::map<std::string, int> count_;
   std::vector<StaticFinding> findings_;
 };
 
 }  // namespace
 
-std::vector<StaticFinding> StaticCheck(const std::string& source, SourceKind kind, const StaticOptions& options) {
-  return Analysis(source, options)
-      .Run(kind == SourceKind::kPython ? Grammar::kPython
-           : kind == SourceKind::kCpp  ? Grammar::kCpp
-                                       : Grammar::kCuda);
+std::vector<StaticFinding> StaticCheck(const std::vector<StaticSource>& sources, const StaticOptions& options) {
+  return Analysis(sources, options).Run();
 }
 
 const StaticFinding* FirstError(const std::vector<StaticFinding>& findings) {
   const auto at = std::find_if(findings.begin(), findings.end(),
                                [](const StaticFinding& each) { return each.severity == Severity::kError; });
   return at == findings.end() ? nullptr : &*at;
+}
+
+std::string StaticSentence(const StaticFinding& finding) {
+  return fmt::format("static: {}, {}{}line {}: {}", finding.rule, finding.file, finding.file.empty() ? "" : ", ",
+                     finding.line, finding.reason);
 }
 
 std::vector<std::string> StaticNotes(const std::vector<StaticFinding>& findings) {
@@ -129,8 +155,7 @@ std::vector<std::string> StaticNotes(const std::vector<StaticFinding>& findings)
     const auto more = std::count_if(findings.begin(), findings.end(),
                                     [&](const StaticFinding& other) { return other.rule == each.rule; }) -
                       1;
-    notes.push_back(fmt::format("static: {}, line {}: {}{}", each.rule, each.line, each.reason,
-                                more > 0 ? fmt::format(" (and on {} more lines)", more) : ""));
+    notes.push_back(StaticSentence(each) + (more > 0 ? fmt::format(" (and on {} more lines)", more) : ""));
   }
   return notes;
 }
@@ -146,6 +171,7 @@ nlohmann::json StaticFindingsJson(const std::vector<StaticFinding>& findings) {
                    {"excerpt", each.excerpt},
                    {"language", each.language},
                    {"where", each.where}});
+    if (!each.file.empty()) all.back()["file"] = each.file;
   }
   return all;
 }

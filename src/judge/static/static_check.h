@@ -13,6 +13,7 @@
 namespace kb {
 
 struct StaticFinding {
+  std::string file;  // of a candidate that is a folder; else empty
   std::string rule;
   Severity severity = Severity::kWarning;
   int line = 1, column = 1;  // in the file, from 1; columns in bytes
@@ -30,12 +31,21 @@ struct StaticOptions {
 
 enum class SourceKind { kPython, kCpp, kCuda };
 
-// Sorted by line; one finding for each rule and line, none whose severity is off.
-std::vector<StaticFinding> StaticCheck(const std::string& source, SourceKind kind, const StaticOptions& options);
+// A file of a candidate.
+struct StaticSource {
+  std::string text;
+  SourceKind kind = SourceKind::kPython;
+  std::string file;  // as StaticFinding has it
+};
+
+// In the order of the sources, then by line; one finding for each rule and line, none whose severity is off.
+std::vector<StaticFinding> StaticCheck(const std::vector<StaticSource>& sources, const StaticOptions& options);
 
 // The first error; null if there is none.
 const StaticFinding* FirstError(const std::vector<StaticFinding>& findings);
-// "static: RULE, line N: REASON", one for each rule that warns, at its first place.
+// "static: RULE, line N: REASON", of a folder "static: RULE, FILE, line N: REASON".
+std::string StaticSentence(const StaticFinding& finding);
+// Such sentences, one for each rule that warns, at its first place.
 std::vector<std::string> StaticNotes(const std::vector<StaticFinding>& findings);
 nlohmann::json StaticFindingsJson(const std::vector<StaticFinding>& findings);
 

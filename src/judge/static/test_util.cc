@@ -14,7 +14,7 @@ StaticOptions AllRules(const std::string& backend) {
 
 std::vector<std::string> Found(const std::string& text, SourceKind kind, const StaticOptions& options) {
   std::vector<std::string> found;
-  for (const StaticFinding& each : StaticCheck(text, kind, options)) {
+  for (const StaticFinding& each : StaticCheck({{text, kind}}, options)) {
     found.push_back(each.rule + ":" + std::to_string(each.line));
   }
   return found;
