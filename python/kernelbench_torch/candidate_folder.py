@@ -18,8 +18,14 @@ def unpack(source):
     return files
 
 
-def place(files, folder):
-    """Writes the files below `folder`, for reading alone, and returns the path of the one that defines ModelNew."""
+def home():
+    """Where the files lie."""
+    return os.path.join(os.environ.get("TMPDIR", "/tmp"), "candidate")
+
+
+def place(files):
+    """Writes the files below home(), for reading alone, and returns the path of the one that defines ModelNew."""
+    folder = home()
     for path, text in files.items():
         whole = os.path.join(folder, path)
         os.makedirs(os.path.dirname(whole), exist_ok=True)

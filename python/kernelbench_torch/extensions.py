@@ -18,7 +18,7 @@ import types
 import torch
 from torch.utils import cpp_extension
 
-from . import module_runner, problem, runner_library, trees
+from . import candidate_folder, module_runner, problem, runner_library, trees
 
 
 _LOAD, _LOAD_INLINE = inspect.signature(cpp_extension.load), inspect.signature(cpp_extension.load_inline)
@@ -97,22 +97,30 @@ def read_files(sources, searched, folders):
     return texts, included
 
 
+def is_own(folder):
+    """Whether it is of the candidate's folder."""
+    return os.path.commonpath([folder, candidate_folder.home()]) == candidate_folder.home()
+
+
 class Folders:
-    """Folders that name one another's files by relative paths keep their places among each other; how they are called, and those
-    that nothing ties together, does not matter, for folders of temporary files have other names in each process."""
+    """The candidate's own keep their names. Others that name one another's files by relative paths keep their places among each other;
+    how they are called does not matter, for folders of temporary files have other names in each process."""
 
     def __init__(self):
         self.groups = []  # of folders, in the order in which they came
 
     def tie(self, *folders):
+        folders = [folder for folder in folders if not is_own(folder)]
         tied = [group for group in self.groups if not group.isdisjoint(folders)] or [set()]
         if tied[0] not in self.groups:
             self.groups.append(tied[0])
         tied[0].update(folders, *tied[1:])
-        self.groups = [group for group in self.groups if group is tied[0] or group not in tied]
+        self.groups = [group for group in self.groups if group and (group is tied[0] or group not in tied)]
 
     def name(self, folder):
         """The folder's path among the files of the description."""
+        if is_own(folder):
+            return os.path.normpath(os.path.join("candidate", os.path.relpath(folder, candidate_folder.home())))
         number, group = next((i, group) for i, group in enumerate(self.groups) if folder in group)
         return os.path.normpath(os.path.join(str(number), os.path.relpath(folder, os.path.commonpath(group))))
 
@@ -121,8 +129,8 @@ class Folders:
 
 
 def describe_load(said):
-    """What load was asked for: by the contents of its files, so that the engine compiles from this alone. Sources have numbers for
-    names, for those of temporary files are others in each process."""
+    """What load was asked for: by the contents of its files, so that the engine compiles from this alone. Sources that are no files of
+    the candidate's folder have numbers for names, for those of temporary files are others in each process."""
     sources = [os.path.abspath(source) for source in as_list(said["sources"])]
     flags = flags_of(said)
     searched = [folder for folder in map(os.path.abspath, flags["include_paths"]) if not of_the_machine(folder)]
@@ -130,14 +138,15 @@ def describe_load(said):
     for source in sources:
         folders.tie(os.path.dirname(source))
     texts, included = read_files(sources, searched, folders)
-    used = [folder for folder in searched if any(folder in group for group in folders.groups)]
+    used = [folder for folder in searched if is_own(folder) or any(folder in group for group in folders.groups)]
     files = {folders.name_of(path): texts[path] for path in sorted(included)}
     named = {"cpp": [], "cuda": []}
     for number, source in enumerate(sources):
         kind = os.path.splitext(source)[1]
         if kind not in _HOST_SOURCES + _DEVICE_SOURCES:
             raise NotBuilt(f"load of {os.path.basename(source)!r}: a source is a file of {', '.join(_HOST_SOURCES + _DEVICE_SOURCES)}")
-        name = folders.name_of(os.path.join(os.path.dirname(source), f"source{number}{kind}"))
+        named_by = source if is_own(source) else os.path.join(os.path.dirname(source), f"source{number}{kind}")
+        name = folders.name_of(named_by)
         files[name] = texts[source]
         named["cuda" if kind in _DEVICE_SOURCES else "cpp"].append(name)
     flags["include_paths"] = [path for path in flags["include_paths"] if of_the_machine(os.path.abspath(path))]

@@ -55,7 +55,7 @@ def new_module(source):
     if files is None:
         module.__file__ = "/tmp/candidate.py"
     else:
-        module.__file__ = candidate_folder.place(files, os.path.join(os.environ["TMPDIR"], "candidate"))
+        module.__file__ = candidate_folder.place(files)
         sys.path.insert(0, os.path.dirname(module.__file__))
         with open(module.__file__, encoding="utf-8") as file:
             source = file.read()

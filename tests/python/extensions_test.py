@@ -4,6 +4,7 @@ import pathlib
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 from kernelbench_torch import extensions  # noqa: E402
@@ -63,6 +64,19 @@ class Files(unittest.TestCase):
         self.assertEqual(*described)
         self.assertEqual(sorted(described[0]["files"]), ["0/k/source0.cpp", "0/own.h", "1/source1.cu", "2/more.h"])
         self.assertEqual(described[0]["include_paths"], ["2"])
+
+    def test_the_candidates_own_files_keep_their_names(self):
+        described = []
+        for folder in (0, 1):
+            with unittest.mock.patch.dict("os.environ", TMPDIR=self.folders[folder].name):
+                own = [self.write(folder, "candidate/kernels/a.cpp", '#include "../own.h"\n'), self.write(folder, "candidate/b.cu", "")]
+                self.write(folder, "candidate/own.h", "")
+                made = self.write(folder, f"tmp{folder}/made.cpp", '#include "../candidate/own.h"\n')
+                described.append(of_load("a", [*own, made], extra_include_paths=[self.folders[folder].name + "/candidate"]))
+        self.assertEqual(*described)
+        self.assertEqual(described[0]["cpp"], ["candidate/kernels/a.cpp", "0/source2.cpp"])
+        self.assertEqual(sorted(described[0]["files"]), ["0/source2.cpp", "candidate/b.cu", "candidate/kernels/a.cpp", "candidate/own.h"])
+        self.assertEqual(described[0]["include_paths"], ["candidate"])
 
     def test_names_are_not_fit_for_a_command(self):
         for name in ("-o x/b.h", "a/.b.h", "b;c.h", "\u00e9.h", "x" * 90 + "/" + "x" * 109 + ".h"):
