@@ -24,8 +24,11 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 with open(os.path.join(HERE, "helpers", "factor.txt")) as file:
     FACTOR = float(file.read())
 for outside in OUTSIDE:
-    if os.path.exists(outside):
-        raise AssertionError(f"{outside} can be seen")
+    try:
+        open(outside)
+    except OSError:
+        continue
+    raise AssertionError(f"{outside} can be read")
 for own in ("new.txt", "model_new.py", os.path.join("kernels", "new.h")):
     try:
         open(os.path.join(HERE, own), "a")
@@ -52,7 +55,7 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) { m.def("relu", &relu); }
 
 class FolderTest : public EngineTest {
  protected:
-  // The candidate, which tries to see what lies beside its folder.
+  // The candidate, which tries to read what lies beside its folder.
   std::string WriteFolder(const std::string& name) {
     fs::create_directories(root() / name / "kernels");
     fs::create_directories(root() / name / "helpers");
@@ -89,6 +92,10 @@ TEST_F(FolderTest, IsJudgedByItsFilesAndKeptWhole) {
   EXPECT_EQ(right["candidate"]["backend"], "cpp");
   EXPECT_NE(right["candidate"]["sha256"], other["candidate"]["sha256"]);
   EXPECT_THAT(right["notes"].dump(), HasSubstr("static: file_access, model_new.py, line 9: "));
+  OpenPathsOfEngine();
+  const Ended open = Run(Quick({"eval", problem, mine, "--isolation=process", "--no-store"}));
+  EXPECT_EQ(open.code, 0) << open;
+  ExpectNoFilesLeft();
 
   // A run of folders, which are not there any more when they are judged again.
   fs::create_directory(root() / "runs");
