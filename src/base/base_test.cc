@@ -68,6 +68,18 @@ TEST(File, TemporaryDirectoriesGoWithTheirOwner) {
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 
+TEST(OpenFilesTest, MoreMayBeOpenAndNeverFewer) {
+  rlimit before{}, after{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few{64, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  RaiseOpenFiles();
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &after), 0);
+  EXPECT_EQ(after.rlim_cur, std::min<rlim_t>(before.rlim_max, 1 << 16));
+  EXPECT_EQ(after.rlim_max, before.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 // Deeper than there are descriptors, and than a path may be long.
 TEST(TempDirTest, GoesHoweverDeepAndWhateverTheModes) {
   rlimit allowed{};

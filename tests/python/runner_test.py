@@ -12,7 +12,7 @@ import unittest.mock
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
-from kernelbench_torch import ops, reference_session  # noqa: E402
+from kernelbench_torch import candidate_folder, ops, reference_session  # noqa: E402
 from kernelbench_torch.clocks import GpuClocks  # noqa: E402
 from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
@@ -32,6 +32,24 @@ class Reports:
 
     def kbr_write_report(self, _, status, copied, text, size, outputs, forms):
         self.written.append((status, forms[4]))
+
+
+class CandidateFolders(unittest.TestCase):
+    def test_a_text_becomes_files_again(self):
+        files = {"a/, 3 bytes.h": b"\n==> x, 1 bytes <==\n\r\n", "a/\u00e9.txt": "\u00e9".encode(), "empty.py": b"",
+                 "model_new.py": b"\xef\xbb\xbfimport empty\n"}
+        packed = "kernelbench folder\n" + "".join(f"\n==> {path}, {len(text)} bytes <==\n{text.decode()}\n" for path, text in files.items())
+        self.assertEqual(candidate_folder.unpack(packed), files)
+        self.assertIsNone(candidate_folder.unpack("class ModelNew: pass"))
+        with tempfile.TemporaryDirectory() as directory, unittest.mock.patch.dict("os.environ", TMPDIR=directory):
+            entry = pathlib.Path(candidate_folder.place(files))
+            self.assertEqual(entry, pathlib.Path(directory, "candidate", "model_new.py"))
+            for path, text in files.items():
+                placed = entry.parent / path
+                self.assertEqual((placed.read_bytes(), placed.stat().st_mode & 0o777), (text, 0o444))
+                self.assertEqual(placed.parent.stat().st_mode & 0o777, 0o555)
+            for folder in (entry.parent, entry.parent / "a"):
+                folder.chmod(0o700)
 
 
 class Mailboxes(unittest.TestCase):
