@@ -61,7 +61,7 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   refused((root() / "absent.rs").string(), "no such file");
   refused(Write("kernel.rs", "fn main() {}\n"), ".cpp or .cu file (kb_forward)");
   fs::create_directory(root() / "directory.py");
-  refused((root() / "directory.py").string(), "directory");
+  refused((root() / "directory.py").string(), "no model_new.py");
   ASSERT_EQ(mkfifo((root() / "pipe.py").c_str(), 0600), 0);
   refused((root() / "pipe.py").string(), "no regular file");
   const Ended escapes = Run({"eval", problem, (root() / "\x1b[31mred.py").string()});

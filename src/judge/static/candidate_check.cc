@@ -7,12 +7,10 @@ namespace kb {
 namespace {
 
 // Of a folder's files; nothing for one that is no source text.
-std::optional<SourceKind> KindOf(const std::filesystem::path& path) {
+std::optional<SourceKind> SourceKindOf(const std::filesystem::path& path) {
   const std::string extension = path.extension();
   if (extension == ".py") return SourceKind::kPython;
-  for (const char* cuda : {".cu", ".cuh"}) {
-    if (extension == cuda) return SourceKind::kCuda;
-  }
+  if (extension == ".cu" || extension == ".cuh") return SourceKind::kCuda;
   for (const char* cpp : {".cpp", ".cc", ".cxx", ".c", ".h", ".hh", ".hpp", ".inc", ".inl"}) {
     if (extension == cpp) return SourceKind::kCpp;
   }
@@ -28,7 +26,7 @@ std::vector<StaticSource> StaticSourcesOf(const Candidate& candidate) {
   }
   std::vector<StaticSource> sources;
   for (auto& [path, text] : Unpack(candidate.source).value_or(FolderFiles())) {
-    if (const auto kind = KindOf(path)) sources.push_back({text, *kind, path});
+    if (const auto kind = SourceKindOf(path)) sources.push_back({text, *kind, path});
   }
   return sources;
 }
