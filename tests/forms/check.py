@@ -47,9 +47,13 @@ def main():
                     number += 1
                     (level / f"{number}_form.py").write_text(text)
                     for sample, (name, source, *answer) in enumerate(candidates):
-                        file = f"{number}_{sample}.py"
+                        files = source if isinstance(source, dict) else {"": source}
+                        file = f"{number}_{sample}" + ("" if files is source else ".py")
                         expected[file] = f"{kind}: {name}", answer
-                        pathlib.Path(directory, file).write_text(source)
+                        for path, text in files.items():
+                            place = pathlib.Path(directory, file, path)
+                            place.parent.mkdir(parents=True, exist_ok=True)
+                            place.write_text(text)
                         rows.write(json.dumps({"problem": f"1/{number}", "sample": sample, "path": file}) + "\n")
         command = [given.binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard",
                    "--protocol", given.protocol, "--devices", given.device, "--measure", "false", "--profile", "false", "--json", "--quiet",

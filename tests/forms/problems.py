@@ -329,7 +329,44 @@ KINDS["extensions of files"] = [(problem(model("return torch.where(x > 0, 4 * x,
     ("two sources with headers, in the constructor", of_files("self.library = built()"), "correct", "", ""),
     ("in the first call", of_files("self.library = None", "self.library = self.library or built()"), "correct", "", ""),
     ("a header that is not there", of_files("self.library = built('other.h')"), "build_failed",
-     "^the compiler refused it: files/source0.cpp:2:10: fatal error: own.h", ""),
+     "^the compiler refused it: files/0/source0.cpp:2:10: fatal error: own.h", ""),
     ("a source that is not there", of_files("load('a', ['/tmp/none.cpp'])"), "load_failed", "^FileNotFoundError: .*/tmp/none.cpp", ""),
     ("no source", of_files("load('a', [written('/tmp/a', 'a.txt', '')])"), "load_failed", "^NotBuilt: load of 'a.txt': a source is a file of", ""),
+])]
+
+BESIDE = """import os
+
+import parts.lines
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+with open(os.path.join(HERE, "kernels", "more.h")) as file:
+    assert "SHARED" in file.read()
+
+
+def built():
+    sources = [os.path.join(HERE, "kernels", name) for name in ("four.cpp", "six.cpp")]
+    return ctypes.CDLL(load("scaled", sources, extra_include_paths=[os.path.join(HERE, "kernels")], is_python_module=False))
+
+
+"""
+
+
+def folder(prepare, lines="pass", **others):
+    """The same candidate with its files beside it."""
+    entry = HEAD + FILES.replace("def built(", "def written_and_built(") + BESIDE + model(
+        f"{lines}\nreturn parts.lines.chosen(x, times(self.library.four, x), times(self.library.six, x))", prepare, "ModelNew")
+    line = '#include "own.h"\n#include <more.h>\nextern "C" void NAME(const float* x, float* y, long n) { for (long i = 0; i < n; ++i) y[i] = BY * SHARED * x[i]; }\n'
+    return {"model_new.py": entry, "parts/lines.py": "import torch\n\n\ndef chosen(x, more, less):\n    return torch.where(x > 0, more, less)\n",
+            "kernels/four.cpp": line.replace("NAME", "four").replace("BY", "2"), "kernels/six.cpp": line.replace("NAME", "six").replace("BY", "3"),
+            "kernels/own.h": "", "kernels/more.h": "#define SHARED 2\n", **others}
+
+
+KINDS["folders"] = [(problem(model("return torch.where(x > 0, 4 * x, 6 * x)")), [
+    ("with sources, headers, a module and a text", folder("self.library = built()"), "correct", "", ""),
+    ("in the first call", folder("self.library = None", "self.library = self.library or built()"), "correct", "", ""),
+    ("with another header", folder("self.library = built()", **{"kernels/more.h": "#define SHARED 3\n"}), "incorrect", "", ""),
+    ("refused by the compiler", folder("self.library = built()", **{"kernels/six.cpp": "\nint six = none;\n"}), "build_failed",
+     "^the compiler refused it: files/candidate/kernels/six.cpp:2:11: error: .*none", ""),
+    ("with a module that is not there", folder("self.library = built()", **{"parts/lines.py": "import absent"}), "load_failed",
+     "^ModuleNotFoundError: No module named 'absent'", ""),
 ])]
