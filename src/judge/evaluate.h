@@ -60,7 +60,7 @@ class Evaluator {
   // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
   // What the GPU's counters tell of the candidate's `kernels` (rows of a profile) in another call, by Nsight Compute:
-  // {"kernels": as in profile/counters.h, "why": there are none; or ""}. The candidate should have been judged.
+  // {"kernels": as in devices/cuda/counters.h, "why": there are none; or ""}. The candidate should have been judged.
   Result<nlohmann::json> ReadCounters(const Prepared& prepared, const nlohmann::json& kernels);
   // The device as results tell of it (device_info); the device process is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
