@@ -202,7 +202,8 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   // A candidate rejected by its text names no device, only the kind it was meant for: it follows its group.
   // So does one without a verdict, unless it is meant for another kind.
   const auto other_kind = [&](const std::string& device) {
-    return KindOfDevice(flags.device) != nullptr && device != flags.device;
+    const DeviceKind* kind = KindOfDevice(flags.device);
+    return kind != nullptr && kind->name == flags.device && device != flags.device;
   };
   const auto on_device = [&](const ScoreRow& row) {
     if (row.verdict.empty() && other_kind(row.device)) return false;

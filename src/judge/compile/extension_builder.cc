@@ -186,8 +186,9 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
       Joined({compiler_.command, "extension.o", "kernels.o", "-shared", "-o", "extension.so"}, device_libraries);
   job.sources.emplace_back(kDeviceSource, parts.device.source);
   job.script = fmt::format(
-      "{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\nwait $extension; extension=$?\n"
-      "cat extension.log; [ $extension = 0 ] || exit $extension; [ $kernels = 0 ] || exit $kernels\n{}\n",
+      "{} >extension.log 2>&1 & extension=$!\n( {} ); kernels=$?\n"
+      "[ $kernels = 0 ] || {{ kill $extension; exit $kernels; }}\n"
+      "wait $extension; extension=$?\ncat extension.log; [ $extension = 0 ] || exit $extension\n{}\n",
       ShellCommand(Joined(host, {"-c", "extension.cpp", "-o", "extension.o"})), device_script, ShellCommand(link));
   return job;
 }

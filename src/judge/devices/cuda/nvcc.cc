@@ -161,6 +161,9 @@ std::string DeviceSource(const json& request) {
 }  // namespace
 
 Result<DevicePart> CudaExtensionPart(const json& wanted, const TorchBuildFacts& torch, const std::string& host) {
+  if (torch.capability.empty()) {
+    return Fail(ErrorCode::kUnavailable, "the device process has not said which instructions its GPU has");
+  }
   DevicePart part{.script = NvccScript};
   KB_ASSIGN_OR_RETURN(part.compiler, FindCudaCompiler());
   part.flags = DeviceFlags(wanted, torch, host);

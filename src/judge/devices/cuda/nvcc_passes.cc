@@ -68,9 +68,9 @@ std::optional<std::string> OverlappedPasses(const std::string& dryrun, const std
   script += fmt::format("{{ {} && {} && {} && {}; }} >device.log 2>&1 & device=$!\n", steps[Step::kDevicePreprocess],
                         steps[Step::kDeviceCompile], steps[Step::kAssemble], steps[Step::kEmbed]);
   script += fmt::format("{{ {} && {}; }} >host.log 2>&1; host=$?\n", steps[Step::kHostPreprocess], split);
-  script += "wait $device; device=$?\n";
-  // Both passes read the whole source, so most of what they say, they say twice.
-  script += "cat host.log; [ $host = 0 ] || exit $host; cat device.log; [ $device = 0 ] || exit $device\n";
+  // Both passes read the whole source, so most of what they say, they say twice; the host pass is over sooner.
+  script += "cat host.log; [ $host = 0 ] || { kill $device; exit $host; }\n";
+  script += "wait $device; device=$?\ncat device.log; [ $device = 0 ] || exit $device\n";
   return script + steps[Step::kHostCompile] + "\n";
 }
 
