@@ -249,21 +249,28 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
     options_.span(span);
   }
   if (end.evaluation && (*begun.prepared)->lacking) return AddLacking(device, std::move(begun));
-  const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine;
-  device->judged |= end.evaluation.has_value();
-  if (failed && *begun.prepared) {
-    device->failed.emplace_back(std::move(begun.request), std::move(end));
+  const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine && prepared;
+  if (failed && !begun.failure) {
+    begun.failure = end.evaluation.error();
+    device->failed.push_back(std::move(begun));
   } else {
+    if (failed) end.evaluation = device->judge->Charge(begun.request, end.evaluation.error());
     begun.prepared.reset();  // what it holds of the cache is free
+    device->judged |= end.evaluation.has_value();
     End(std::move(end));
   }
-  if (device->judged) EndFailed(device);
+  if (device->judged) JudgeFailedAgain(device);
 }
 
+// After what is ready.
+void Scheduler::JudgeFailedAgain(Device* device) {
+  for (Begun& begun : std::exchange(device->failed, {})) PutIntoWindow(device, std::move(begun));
+}
+
+// No other was judged, so the device is the cause.
 void Scheduler::EndFailed(Device* device) {
-  for (auto& [request, end] : std::exchange(device->failed, {})) {
-    if (device->judged) end.evaluation = device->judge->Charge(request, end.evaluation.error());
-    End(std::move(end));
+  for (const Begun& begun : std::exchange(device->failed, {})) {
+    End({begun.task.id, device->name, tl::make_unexpected(*begun.failure)});
   }
 }
 

@@ -84,16 +84,17 @@ class Scheduler {
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     BuildPool::TicketPtr ticket;
-    bool again = false;  // it is prepared for the second time
+    bool again = false;            // it is prepared for the second time
+    std::optional<Error> failure;  // of the engine, when it was judged first
   };
   struct Device {
     int index = 0;
     std::string name;
-    bool overlaps = false;                            // compilers work while it judges
-    std::shared_ptr<Judge> judge;                     // its builds hold it too
-    std::deque<Begun> window;                         // begun, being built, next to be judged; by priority
-    bool judged = false;                              // some task, without an error
-    std::vector<std::pair<Request, TaskEnd>> failed;  // those whose engine failed, while none was
+    bool overlaps = false;         // compilers work while it judges
+    std::shared_ptr<Judge> judge;  // its builds hold it too
+    std::deque<Begun> window;      // begun, being built, next to be judged; by priority
+    bool judged = false;           // some task, without an error
+    std::vector<Begun> failed;     // those whose engine failed, as long as none was judged
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
     std::thread thread;
@@ -112,7 +113,8 @@ class Scheduler {
   static void Spent(Device* device, double DeviceTime::*part);
   void PrepareBegun(Device* device, Begun begun);
   void AddLacking(Device* device, Begun begun);
-  // One under which an engine failed again and again that judges others is itself the cause.
+  // One under which an engine that judges others fails, and fails again after others, is itself the cause.
+  void JudgeFailedAgain(Device* device);
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }

@@ -259,6 +259,7 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
     scheduler->Drain();
     ASSERT_TRUE(ends_.at(1).evaluation);
     EXPECT_EQ(ends_.at(1).evaluation->reason, "charged: the device process died");
+    EXPECT_THAT(order_, ElementsAre(1, 1, 2, 1)) << "once by itself above, here again after another one";
   }
 }
 
