@@ -1,8 +1,10 @@
 """A candidate that is a folder comes as one text, its packed form (src/judge/candidate/folder.h). Here it becomes files again."""
 
 import os
+import tempfile
 
 _TITLE, _ENTRY = b"kernelbench folder\n", "model_new.py"
+_placed = None  # the folder, once it is there
 
 
 def unpack(source):
@@ -20,12 +22,18 @@ def unpack(source):
 
 def home():
     """Where the files lie."""
-    return os.path.join(os.environ.get("TMPDIR", "/tmp"), "candidate")
+    return _placed or os.path.join(os.environ.get("TMPDIR", "/tmp"), "candidate")
 
 
 def place(files):
-    """Writes the files below home(), for reading alone, and returns the path of the one that defines ModelNew."""
-    folder = home()
+    """Writes the files below home(), for reading alone, and returns the path of the one that defines ModelNew. Where processes share a
+    directory for temporary files, the second has a folder of another name."""
+    global _placed
+    folder = _placed = home()
+    try:
+        os.mkdir(folder)
+    except FileExistsError:
+        folder = _placed = tempfile.mkdtemp(prefix="candidate.", dir=os.path.dirname(folder))
     for path, text in files.items():
         whole = os.path.join(folder, path)
         os.makedirs(os.path.dirname(whole), exist_ok=True)

@@ -41,14 +41,19 @@ class CandidateFolders(unittest.TestCase):
         packed = "kernelbench folder\n" + "".join(f"\n==> {path}, {len(text)} bytes <==\n{text.decode()}\n" for path, text in files.items())
         self.assertEqual(candidate_folder.unpack(packed), files)
         self.assertIsNone(candidate_folder.unpack("class ModelNew: pass"))
-        with tempfile.TemporaryDirectory() as directory, unittest.mock.patch.dict("os.environ", TMPDIR=directory):
+        with tempfile.TemporaryDirectory() as directory, unittest.mock.patch.dict("os.environ", TMPDIR=directory), \
+                unittest.mock.patch.object(candidate_folder, "_placed", None):
             entry = pathlib.Path(candidate_folder.place(files))
             self.assertEqual(entry, pathlib.Path(directory, "candidate", "model_new.py"))
             for path, text in files.items():
                 placed = entry.parent / path
                 self.assertEqual((placed.read_bytes(), placed.stat().st_mode & 0o777), (text, 0o444))
                 self.assertEqual(placed.parent.stat().st_mode & 0o777, 0o555)
-            for folder in (entry.parent, entry.parent / "a"):
+            with unittest.mock.patch.object(candidate_folder, "_placed", None):  # another process that shares the directory
+                other = pathlib.Path(candidate_folder.place({"model_new.py": b"x"}))
+                self.assertEqual((other.read_bytes(), str(other.parent)), (b"x", candidate_folder.home()))
+                self.assertEqual(other.parent.parent, entry.parent.parent)
+            for folder in (entry.parent, entry.parent / "a", other.parent):
                 folder.chmod(0o700)
 
 
