@@ -38,10 +38,8 @@ void AddPython(const std::string& text, ParseBudget* budget, std::set<std::strin
 
 std::set<std::string> KernelNames(const std::vector<StaticSource>& sources) {
   std::set<std::string> names;
-  size_t bytes = 0;
-  for (const StaticSource& source : sources) bytes += source.text.size();
-  ParseBudget budget(bytes);
   for (const auto& [text, kind, file] : sources) {
+    ParseBudget budget(text.size());
     if (kind == SourceKind::kPython) {
       AddPython(text, &budget, &names);
     } else {

@@ -29,14 +29,17 @@ Grammar GrammarOf(SourceKind kind) {
 
 class Analysis {
  public:
-  Analysis(const std::vector<StaticSource>& sources, const StaticOptions& options)
-      : options_(options), budget_(Bytes(sources)) {
+  Analysis(const std::vector<StaticSource>& sources, const StaticOptions& options) : options_(options), budget_(0) {
     for (const StaticSource& source : sources) files_.push_back({source, LineIndex(source.text)});
   }
 
   std::vector<StaticFinding> Run() {
     std::vector<uint32_t> origin;  // empty: the file itself
-    for (at_ = 0; at_ < files_.size(); ++at_) Analyse(file().text, GrammarOf(file().kind), origin, 0);
+    for (at_ = 0; at_ < files_.size(); ++at_) {
+      budget_ = ParseBudget(file().text.size());
+      embedded_ = 0;
+      Analyse(file().text, GrammarOf(file().kind), origin, 0);
+    }
     at_ = model_file_;
     if (auto lacking = CheckBackend(options_.backend, kernels_); lacking && !given_up_ && !files_.empty()) {
       Add(*lacking, model_byte_, GrammarOf(file().kind), "");
@@ -49,12 +52,6 @@ class Analysis {
     const StaticSource& source;
     LineIndex lines;
   };
-
-  static size_t Bytes(const std::vector<StaticSource>& sources) {
-    size_t bytes = 0;
-    for (const StaticSource& source : sources) bytes += source.text.size();
-    return bytes;
-  }
 
   const StaticSource& file() const { return files_[at_].source; }
   const LineIndex& lines() const { return files_[at_].lines; }
@@ -75,7 +72,7 @@ class Analysis {
     }
     PythonResult python = CheckPython(tree);
     kernels_.Add(python.kernels);
-    if (python.model_byte > 0 && origin.empty()) {
+    if (python.model_byte > 0 && origin.empty() && model_byte_ == 0) {
       model_byte_ = python.model_byte;
       model_file_ = at_;
     }
@@ -121,7 +118,7 @@ class Analysis {
   std::vector<File> files_;
   size_t at_ = 0, model_file_ = 0;  // the file that is analysed, and the one that defines ModelNew
   const StaticOptions& options_;
-  ParseBudget budget_;
+  ParseBudget budget_;  // of the file, so that none hides another
   KernelFacts kernels_;
   size_t model_byte_ = 0, embedded_ = 0;
   bool given_up_ = false;

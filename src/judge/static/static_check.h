@@ -38,7 +38,8 @@ struct StaticSource {
   std::string file;  // as StaticFinding has it
 };
 
-// In the order of the sources, then by line; one finding for each rule and line, none whose severity is off.
+// By file, then by line; each file is analysed whatever the others are. The first that defines ModelNew counts. One
+// finding for each rule and line, none whose severity is off.
 std::vector<StaticFinding> StaticCheck(const std::vector<StaticSource>& sources, const StaticOptions& options);
 
 // The first error; null if there is none.

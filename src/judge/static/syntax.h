@@ -15,7 +15,7 @@ enum class Grammar { kPython, kCpp, kCuda };
 // Ten times what the longest honest candidates have; what error recovery costs can grow with the square of it.
 inline constexpr size_t kMaxAnalysedBytes = size_t{256} << 10;
 
-// What parsing may cost, for all texts of one candidate together. Steps and bytes read depend on the text alone, so
+// What parsing may cost, for all texts of one file together. Steps and bytes read depend on the text alone, so
 // most texts that are given up are given up on every machine; processor time is the last resort, where a step gets
 // slow.
 class ParseBudget {
