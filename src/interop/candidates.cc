@@ -137,10 +137,6 @@ Status CheckUnique(const Found& found) {
   return {};
 }
 
-RunSource TooLong(uintmax_t bytes) {
-  return {"", fmt::format("its source is {} bytes long; a candidate may have {}", bytes, kMaxCandidateBytes)};
-}
-
 // Takes `word` from the beginning of `text`.
 bool Take(std::string_view* text, std::string_view word) {
   if (!text->starts_with(word)) return false;
@@ -192,15 +188,9 @@ Result<std::vector<RunCandidate>> ReadCandidates(const fs::path& path, std::vect
   return found;
 }
 
-Result<RunSource> ReadSource(const RunCandidate& candidate) {
-  if (!candidate.has_code) return RunSource{"", "its row in the list holds no code"};
-  if (!candidate.offset) {
-    std::error_code error;
-    const uintmax_t bytes = fs::file_size(candidate.path, error);
-    if (!error && bytes > kMaxCandidateBytes) return TooLong(bytes);
-    KB_ASSIGN_OR_RETURN(std::string text, ReadCandidateText(candidate.path));
-    return RunSource{std::move(text), ""};
-  }
+Result<CandidateText> ReadSource(const RunCandidate& candidate) {
+  if (!candidate.has_code) return CandidateText{"", "its row in the list holds no code"};
+  if (!candidate.offset) return ReadCandidateText(candidate.path);
   const auto fail = [&](const std::string& what) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{}: the line at byte {}: {}", candidate.path.string(), *candidate.offset, what));
@@ -210,10 +200,14 @@ Result<RunSource> ReadSource(const RunCandidate& candidate) {
   if (!line) return fail("it is not there any more");
   auto source = InlineSource(*line);
   if (!source) return fail(source.error().message);
-  if (source->size() > MostBytes(*source)) return TooLong(source->size());
-  if (IsPacked(*source)) return RunSource{std::move(*source), ""};
-  if (auto code = CodeOfAnswer(*source, "." + candidate.language)) return RunSource{std::move(*code), ""};
-  return RunSource{std::move(*source), ""};
+  const std::string& text = source->text;
+  if (text.size() > MostBytes(text)) {
+    return CandidateText{
+        "", fmt::format("its source is {} bytes long; a candidate may have {}", text.size(), MostBytes(text))};
+  }
+  if (IsPacked(text)) return std::move(*source);
+  if (auto code = CodeOfAnswer(text, "." + candidate.language)) return CandidateText{std::move(*code), ""};
+  return std::move(*source);
 }
 
 }  // namespace kb

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "judge/candidate/folder.h"
 
 namespace kb {
 
@@ -36,13 +37,9 @@ struct RunCandidate {
 Result<std::vector<RunCandidate>> ReadCandidates(const std::filesystem::path& path,
                                                  std::vector<std::string>* notes = nullptr);
 
-// The candidate's text (of a folder its packed form), taken out of an answer with fences where a list holds one in
-// place of code; or why there is none that could be judged. Errors: it cannot be read any more.
-struct RunSource {
-  std::string text;
-  std::string rejection;  // one sentence; empty if there is a text
-};
-Result<RunSource> ReadSource(const RunCandidate& candidate);
+// The candidate's text, taken out of an answer with fences where a list holds one in place of code; or why there is
+// none that could be judged. Errors: it cannot be read any more.
+Result<CandidateText> ReadSource(const RunCandidate& candidate);
 
 // Level, problem and sample of a name as KernelBench gives it; absent for any other name.
 struct KernelName {

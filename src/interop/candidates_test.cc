@@ -90,7 +90,37 @@ TEST_F(CandidatesTest, FoldersInEveryKindOfList) {
   fs::create_symlink("/etc/passwd", root() / "list/mine/k/link");
   const auto read = ReadCandidates(root() / "list");
   ASSERT_TRUE(read);
-  EXPECT_THAT(ReadSource(read->at(0)).error().message, HasSubstr("k/link is a link"));
+  EXPECT_THAT(ReadSource(read->at(0))->rejection, HasSubstr("k/link is a link"));
+}
+
+TEST_F(CandidatesTest, AFolderInALineIsAnObjectAndNothingElse) {
+  const std::string good = R"("files": {"model_new.py": "class ModelNew: pass"})", row = R"({"problem": "1/1", )";
+  const struct {
+    std::string line, text, rejection, note;
+  } kCases[] = {
+      {R"("files": {"model_new.py": 5}})", "", "model_new.py is no text", ""},
+      {R"("files": {"other.py": ""}})", "", "no model_new.py", ""},
+      {R"("files": {"model_new.py": "", "../x": ""}})", "", "../x is no path", ""},
+      {R"("files": {"model_new.py": "a", "x": "", "model_new.py": "b"}})", "", "model_new.py is there twice", ""},
+      {R"("files": ["x"]})", "", "holds no code", ""},
+      {R"("files": ["x"], "code": "a"})", "a", "", ""},
+      {good + R"(, "code": "a"})", "a", "", "`code` is taken, `files` is not"},
+      {good + R"(, "path": "there.py"})", "beside", "", "`path` is taken, `files` is not"},
+      {good + R"(, "code": "", "path": null})", Pack({{"model_new.py", "class ModelNew: pass"}}).value(), "", ""},
+  };
+  Write("there.py", "beside");
+  for (const auto& [line, text, rejection, note] : kCases) {
+    std::vector<std::string> notes;
+    const auto read = ReadCandidates(Write("list.jsonl", row + line), &notes);
+    ASSERT_TRUE(read) << line << ": " << read.error().message;
+    const auto source = ReadSource(read->at(0));
+    ASSERT_TRUE(source) << line << ": " << source.error().message;
+    EXPECT_THAT(source->rejection, HasSubstr(rejection));
+    EXPECT_EQ(source->rejection.empty(), rejection.empty()) << line;
+    EXPECT_EQ(rejection.empty() ? source->text : "", text) << line;
+    EXPECT_EQ(notes.empty() ? "" : notes.front(), note.empty() ? "" : (root() / "list.jsonl:1: ").string() + note)
+        << line;
+  }
 }
 
 TEST_F(CandidatesTest, TheModelIsTheDirectoryWhereNothingElseNamesIt) {
@@ -230,10 +260,6 @@ TEST_F(CandidatesTest, ARowThatCannotBeUsedIsNamedAndLosesNoOther) {
       {R"({"problem": "1/1", "model": 4, "source": "x"})", "`model` is no text"},
       {R"({"problem": "1/1", "source": ["x"]})", "`source` is no text"},
       {R"({"problem": "1/1", "source": "x", "language": "rust"})", "`language` rust"},
-      {R"({"problem": "1/1", "files": ["x"]})", "`files` is no object"},
-      {R"({"problem": "1/1", "files": {"model_new.py": 5}})", "model_new.py is no text"},
-      {R"({"problem": "1/1", "files": {"other.py": ""}})", "no model_new.py"},
-      {R"({"problem": "1/1", "files": {"model_new.py": "", "../x": ""}})", "../x is no path"},
       {R"({"problem": "1/1", "path": "missing.py"})", "`path` missing.py names no file"},
       {R"({"problem": "1/1", "path": "C:\\runs\\a.py"})", "names no file"},
       {R"({"problem": "1/1", "path": "/etc/passwd"})", "names no file or folder in"},

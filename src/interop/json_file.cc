@@ -4,6 +4,7 @@
 
 #include <cctype>
 #include <charconv>
+#include <set>
 
 #include "base/file.h"
 #include "base/utf8.h"
@@ -69,6 +70,20 @@ std::string WithoutBareWords(std::string_view text) {
 Result<Json> ParseJson(std::string_view text) {
   if (auto strict = ParseStrictly(text)) return strict;
   return ParseStrictly(ReplaceLoneSurrogates(WithoutBareWords(text)));
+}
+
+std::string RepeatedKey(std::string_view text, std::string_view member) {
+  std::string outer, repeated;
+  std::set<std::string> seen;
+  const auto note = [&](int depth, Json::parse_event_t event, Json& value) {
+    if (event != Json::parse_event_t::key) return true;
+    const auto key = value.get<std::string>();
+    if (depth == 1) outer = key;
+    if (depth == 2 && outer == member && !seen.insert(key).second && repeated.empty()) repeated = key;
+    return true;
+  };
+  const Json read = Json::parse(ReplaceLoneSurrogates(WithoutBareWords(text)), note, false);
+  return repeated;
 }
 
 Result<Json> ReadJsonFile(const std::filesystem::path& path) {

@@ -23,6 +23,10 @@ std::string WithoutBareWords(std::string_view text);
 // is U+FFFD. What is no JSON in UTF-8 is a usage error that says where.
 Result<Json> ParseJson(std::string_view text);
 
+// A key that the object `member` of the text's object has more than once, of which ParseJson() keeps the last; empty if
+// there is none.
+std::string RepeatedKey(std::string_view text, std::string_view member);
+
 // The file's one value, read as ParseJson() does; a byte order mark is skipped. Errors are kUsage and name the file and
 // the place in it.
 Result<Json> ReadJsonFile(const std::filesystem::path& path);

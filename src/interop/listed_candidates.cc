@@ -63,25 +63,44 @@ Result<std::string> InlineLanguage(const Json& entry) {
   return Fail(ErrorCode::kUsage, fmt::format("`language` {} is none of py, cpp and cu", *language));
 }
 
-// A folder in the list itself: an object of texts by paths.
-Result<std::string> PackedFiles(const Json& object) {
-  if (!object.is_object()) return Fail(ErrorCode::kUsage, "`files` is no object of texts by paths");
-  FolderFiles files;
-  for (const auto& [path, text] : object.items()) {
-    if (!text.is_string()) return Fail(ErrorCode::kUsage, fmt::format("`files`: {} is no text", path));
-    files[path] = text.get<std::string>();
-  }
-  return Pack(files).map_error([](const Error& error) { return Error{error.code, "`files`: " + error.message}; });
+// A folder in the list itself: an object of texts by paths. Other lists mean other things by `files`.
+const Json* FilesOf(const Json& entry) {
+  const auto files = entry.find("files");
+  return files != entry.end() && files->is_object() ? &*files : nullptr;
 }
 
-// The first of its texts that is not empty: an answer without code is written as null or "" under any of the names.
-Result<std::optional<std::string>> SourceOf(const Json& entry) {
-  if (const auto files = entry.find("files"); files != entry.end() && !files->is_null()) return PackedFiles(*files);
+CandidateText PackedFiles(const Json& object) {
+  FolderFiles files;
+  for (const auto& [path, text] : object.items()) {
+    if (!text.is_string()) return {PackedNothing(), fmt::format("`files`: {} is no text", path)};
+    files[path] = text.get<std::string>();
+  }
+  auto packed = Pack(files);
+  if (!packed) return {PackedNothing(), "`files`: " + packed.error().message};
+  return {std::move(*packed), ""};
+}
+
+// The first of its texts that is not empty: an answer without code is written as null or "" under any of the names. A
+// row with neither text nor path may be a folder.
+Result<std::optional<CandidateText>> SourceOf(const Json& entry) {
   for (const char* key : kSourceKeys) {
     KB_ASSIGN_OR_RETURN(auto source, TextMember(entry, key));
-    if (source && !source->empty()) return source;
+    if (source && !source->empty()) return CandidateText{std::move(*source), ""};
   }
-  return std::optional<std::string>();
+  KB_ASSIGN_OR_RETURN(const auto path, TextMember(entry, "path"));
+  const Json* files = FilesOf(entry);
+  if (files == nullptr || (path && !path->empty())) return std::optional<CandidateText>();
+  return PackedFiles(*files);
+}
+
+// Of a row that has `files` and is no folder for it: which of its sources is taken. Empty for other rows.
+std::string TakenBeforeFiles(const Json& entry) {
+  if (!entry.is_object() || FilesOf(entry) == nullptr) return "";
+  for (const char* key : {"source", "kernel", "code", "kernel_src", "path"}) {
+    const auto text = TextMember(entry, key);
+    if (text && *text && !(*text)->empty()) return key;
+  }
+  return "";
 }
 
 Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const std::string& model,
@@ -124,7 +143,14 @@ Result<RunCandidate> ParseEntry(const Json& entry, const fs::path& list, const s
 // What one list holds.
 struct Listed {
   std::vector<RunCandidate> found;
-  std::vector<std::string> left_out;
+  std::vector<std::string> left_out, notes;
+
+  void Parse(const Json& entry, const fs::path& list, const std::string& model, std::optional<int64_t> offset,
+             std::string place) {
+    if (const std::string taken = TakenBeforeFiles(entry); !taken.empty())
+      notes.push_back(fmt::format("{}: `{}` is taken, `files` is not", place, taken));
+    Add(ParseEntry(entry, list, model, offset), std::move(place));
+  }
 
   void Add(Result<RunCandidate> candidate, std::string place) {
     if (!candidate) {
@@ -136,8 +162,9 @@ struct Listed {
   }
 
   // An error if nothing can be used.
-  Result<std::vector<RunCandidate>> End(const fs::path& list, std::vector<std::string>* notes) {
-    notes->insert(notes->end(), left_out.begin(), left_out.end());
+  Result<std::vector<RunCandidate>> End(const fs::path& list, std::vector<std::string>* said) {
+    said->insert(said->end(), notes.begin(), notes.end());
+    said->insert(said->end(), left_out.begin(), left_out.end());
     if (!found.empty() || left_out.empty()) return std::move(found);
     return Fail(ErrorCode::kUsage, fmt::format("{} holds no candidate that can be used ({} left out); the first is {}",
                                                list.string(), left_out.size(), left_out.front()));
@@ -156,12 +183,16 @@ std::string LanguageOf(const fs::path& file) {
   return "";
 }
 
-Result<std::string> InlineSource(std::string_view line) {
+Result<CandidateText> InlineSource(std::string_view line) {
   const auto entry = ParseJson(line);
   if (!entry || !entry->is_object()) return Fail(ErrorCode::kUsage, kNoObject);
-  KB_ASSIGN_OR_RETURN(const auto source, SourceOf(*entry));
+  KB_ASSIGN_OR_RETURN(auto source, SourceOf(*entry));
   if (!source) return Fail(ErrorCode::kUsage, "it has no `source` any more");
-  return *source;
+  if (FilesOf(*entry) != nullptr && IsPacked(source->text)) {
+    const std::string twice = RepeatedKey(line, "files");
+    if (!twice.empty()) return CandidateText{PackedNothing(), fmt::format("`files`: {} is there twice", twice)};
+  }
+  return std::move(*source);
 }
 
 Result<std::vector<RunCandidate>> ReadCandidateArray(const fs::path& path, const std::string& model,
@@ -170,7 +201,7 @@ Result<std::vector<RunCandidate>> ReadCandidateArray(const fs::path& path, const
   if (!list.is_array()) return Fail(ErrorCode::kUsage, fmt::format("{} is no array of candidates", path.string()));
   Listed listed;
   for (size_t i = 0; i < list.size(); ++i) {
-    listed.Add(ParseEntry(list[i], path, model, std::nullopt), fmt::format("{}, entry {}", path.string(), i + 1));
+    listed.Parse(list[i], path, model, std::nullopt, fmt::format("{}, entry {}", path.string(), i + 1));
   }
   return listed.End(path, notes);
 }
@@ -188,7 +219,7 @@ Result<std::vector<RunCandidate>> ReadCandidateLines(const fs::path& path, const
                  std::move(place));
     } else if (line->find_first_not_of(" \t\r") != std::string_view::npos) {
       const auto entry = ParseJson(*line);
-      listed.Add(ParseEntry(entry ? *entry : Json(), path, model, lines.offset()), std::move(place));
+      listed.Parse(entry ? *entry : Json(), path, model, lines.offset(), std::move(place));
     }
   }
 }

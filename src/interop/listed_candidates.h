@@ -19,8 +19,8 @@ Result<std::vector<RunCandidate>> ReadCandidateArray(const std::filesystem::path
 Result<std::vector<RunCandidate>> ReadCandidateLines(const std::filesystem::path& path, const std::string& model,
                                                      std::vector<std::string>* notes);
 
-// The source in one line of JSON.
-Result<std::string> InlineSource(std::string_view line);
+// The source in one line of JSON; a folder in it may be rejected.
+Result<CandidateText> InlineSource(std::string_view line);
 
 // "py", "cpp" or "cu"; empty for a file that is no candidate by its name.
 std::string LanguageOf(const std::filesystem::path& file);

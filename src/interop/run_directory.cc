@@ -206,9 +206,16 @@ Status WriteFolder(const fs::path& folder, const FolderFiles& files) {
 
 Result<std::string> JobSource(const Store& store, const Job& job) {
   if (auto stored = store.Source(job.sha256)) return stored;
-  KB_ASSIGN_OR_RETURN(std::string source, ReadCandidateText(job.path));
-  if (Sha256(source) != job.sha256) return Fail(ErrorCode::kUsage, "the file has changed");
-  return source;
+  KB_ASSIGN_OR_RETURN(CandidateText source, ReadCandidateText(job.path));
+  if (!source.rejection.empty()) return Fail(ErrorCode::kUsage, source.rejection);
+  if (Sha256(source.text) != job.sha256) return Fail(ErrorCode::kUsage, "it has changed");
+  return std::move(source.text);
+}
+
+// Whether the job's source is one of several in a list.
+bool IsListed(const Job& job) {
+  const std::string extension = fs::path(job.path).extension();
+  return extension == ".jsonl" || extension == ".ndjson" || extension == ".json";
 }
 
 // Writes one group and adds what it did to `written`.
@@ -258,7 +265,7 @@ class GroupWriter {
   Status WriteUnfinished(const std::pair<int, int>& place, const Job& job) {
     const auto source = JobSource(store_, job);
     if (source) return WriteKernel(place, job.path, *source);
-    if (LanguageOf(job.path).empty()) {
+    if (IsListed(job)) {
       written_->notes.push_back(fmt::format("{} sample {} of {}: it has no verdict yet, and its source is only in {}",
                                             job.problem, job.sample, job.model, job.path));
       return {};

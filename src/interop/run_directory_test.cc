@@ -205,14 +205,19 @@ TEST_F(RunDirectoryTest, CandidatesWithoutAVerdictGoAlong) {
   fs::create_directories(Path("mine/kernels"));
   for (const auto& [path, text] : files) ASSERT_TRUE(WriteFileAtomic(Path("mine/" + path), text));
   folder.sha256 = Sha256(Pack(files).value());
-  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost, listed, folder}));
+  Job changed = folder;
+  changed.sample = 4;
+  changed.sha256 = Sha256("before");
+  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{job, lost, listed, folder, changed}));
   const auto written = WriteRunDirectory(store_, "r", Path("out"));
   ASSERT_TRUE(written) << written.error().message;
   EXPECT_EQ(written->candidates, 3);
   EXPECT_EQ(written->evaluations, 1);
-  EXPECT_THAT(written->notes, ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"),
-                                          HasSubstr("sample 2"), HasSubstr("sample 3"), HasSubstr("not there any more"),
-                                          HasSubstr("sample 2 of m: it has no verdict yet")));
+  EXPECT_THAT(written->notes,
+              ElementsAre(HasSubstr("sample 0 of m: its job is queued"), HasSubstr("sample 1"), HasSubstr("sample 2"),
+                          HasSubstr("sample 3"), HasSubstr("sample 4"), HasSubstr("not there any more"),
+                          HasSubstr("sample 2 of m: it has no verdict yet"),
+                          HasSubstr("mine: its source is not there any more: it has changed")));
   EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_0_kernel.py")).value(), "waits");
   EXPECT_EQ(ReadFile(Path("out/level_1_problem_2_sample_3_kernel/kernels/a.cu")).value(), "too");
   EXPECT_EQ(ReadEvalResults(Path("out/eval_results.json"))->size(), 1u);

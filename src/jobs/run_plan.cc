@@ -28,7 +28,7 @@ std::filesystem::path NameOf(const RunCandidate& candidate) {
 
 Result<Candidate> Read(const RunCandidate& candidate, const std::string& device) {
   if (candidate.has_code && !candidate.offset) return ReadCandidate(candidate.path, device);
-  KB_ASSIGN_OR_RETURN(RunSource source, ReadSource(candidate));
+  KB_ASSIGN_OR_RETURN(CandidateText source, ReadSource(candidate));
   KB_ASSIGN_OR_RETURN(Candidate made, MakeCandidate(NameOf(candidate), std::move(source.text), device));
   if (!source.rejection.empty()) made.rejection = std::move(source.rejection);
   return made;

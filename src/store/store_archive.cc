@@ -99,8 +99,8 @@ int64_t AddJobSources(SQLite::Database& archive) {
   int64_t lost = 0;
   for (const auto& [path, sha256] : missing) {
     const auto source = ReadCandidateText(path);
-    if (source && Sha256(*source) == sha256) {
-      AddSource(archive, nlohmann::json::object(), *source);
+    if (source && source->rejection.empty() && Sha256(source->text) == sha256) {
+      AddSource(archive, nlohmann::json::object(), source->text);
     } else {
       ++lost;
     }

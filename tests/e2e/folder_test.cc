@@ -134,12 +134,13 @@ TEST_F(FolderTest, IsExportedAsAFolder) {
   EXPECT_EQ(again.Lines().at(0)["candidate"]["sha256"], run.Lines().at(0)["candidate"]["sha256"]);
 }
 
-TEST_F(FolderTest, WhatIsNoFolderOfTextsIsAUsageError) {
+TEST_F(FolderTest, WhatIsNoFolderOfTextsIsRejected) {
   const std::string problem = Write("relu.py", kReluProblem), mine = WriteFolder("mine");
   const auto refused = [&](const std::string& said) {
-    const Ended ended = Run({"eval", problem, mine});
-    EXPECT_EQ(ended.code, 2) << ended;
-    EXPECT_THAT(ended.err, HasSubstr(said));
+    const Ended ended = Run({"eval", problem, mine, "--json"});
+    EXPECT_EQ(ended.code, 1) << ended;
+    EXPECT_EQ(ended.Of("mine")["verdict"], "static_rejected") << ended;
+    EXPECT_THAT(ended.Of("mine")["reason"].get<std::string>(), HasSubstr(said));
   };
   fs::create_symlink(root() / "secret.txt", root() / "mine" / "link.txt");
   refused("link.txt is a link");
@@ -149,7 +150,13 @@ TEST_F(FolderTest, WhatIsNoFolderOfTextsIsAUsageError) {
   fs::remove_all(root() / "mine" / "kernels");
   fs::remove(root() / "mine" / "model_new.py");
   refused("no model_new.py");
-  EXPECT_EQ(StoredEvaluations(), 0);
+  EXPECT_EQ(StoredEvaluations(), 3);
+  EXPECT_EQ(Run({"eval", problem, (root() / "nowhere").string()}).code, 2);
+  fs::create_directories(root() / "runs");
+  fs::rename(mine, root() / "runs" / "level_1_problem_19_sample_0_kernel");
+  const Ended run = Run(Quick({"run", (root() / "runs").string(), "--size", "small"}));
+  EXPECT_EQ(run.code, 1) << run;
+  EXPECT_EQ(run.Lines().at(0)["verdict"], "static_rejected") << run;
 }
 
 }  // namespace

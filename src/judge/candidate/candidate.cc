@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "judge/devices/device_kind.h"
 
@@ -73,17 +72,11 @@ Result<Candidate> ReadCandidate(const fs::path& path, const std::string& device)
   const auto kind = KindOf(path);
   if (!kind && !there) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: no such file", path.string()));
   if (!kind && !S_ISDIR(info.st_mode)) return tl::make_unexpected(kind.error());
-  if (there && S_ISREG(info.st_mode) && static_cast<size_t>(info.st_size) > kMaxCandidateBytes) {
-    Candidate candidate;
-    candidate.path = path;
-    candidate.kind = *kind;
-    candidate.sha256 = Sha256("");
-    candidate.rejection =
-        fmt::format("the file is {} bytes long; a candidate may have {}", info.st_size, kMaxCandidateBytes);
-    return candidate;
-  }
-  KB_ASSIGN_OR_RETURN(std::string source, ReadCandidateText(path));
-  return MakeCandidate(path.has_filename() ? path : path.parent_path(), std::move(source), device);
+  KB_ASSIGN_OR_RETURN(CandidateText read, ReadCandidateText(path));
+  KB_ASSIGN_OR_RETURN(Candidate candidate,
+                      MakeCandidate(path.has_filename() ? path : path.parent_path(), std::move(read.text), device));
+  if (!read.rejection.empty()) candidate.rejection = std::move(read.rejection);
+  return candidate;
 }
 
 Result<Candidate> MakeCandidate(const fs::path& path, std::string source, const std::string& device) {

@@ -23,9 +23,9 @@ struct Candidate {
   std::string rejection;
 };
 
-// Errors: the file cannot be read, its name tells no language, or a folder is none that Pack() takes. A file that can
-// be read but is no candidate (empty, binary, too long, another language) comes back with a rejection. `device`: cpu,
-// cuda or cuda:N.
+// Errors: it cannot be read, or a file's name tells no language. What can be read but is no candidate (a file that is
+// empty, binary, too long or in another language, a folder that Pack() does not take) comes back with a rejection.
+// `device`: cpu, cuda or cuda:N.
 Result<Candidate> ReadCandidate(const std::filesystem::path& path, const std::string& device);
 
 // The same for a text that lies elsewhere than in a file of that name. A packed text is a folder, whatever its name.

@@ -65,8 +65,7 @@ TEST_F(CandidateTest, WhatIsNoCandidateIsRejectedWithTheReason) {
 }
 
 TEST_F(CandidateTest, WhatCannotBeReadIsAUsageError) {
-  for (const char* name : {"missing.py", "missing.txt", "directory.py"}) {
-    std::filesystem::create_directory(directory_.path() / "directory.py");
+  for (const char* name : {"missing.py", "missing.txt", "mine/missing"}) {
     const auto candidate = ReadCandidate(directory_.path() / name, "cpu");
     ASSERT_FALSE(candidate) << name;
     EXPECT_EQ(candidate.error().code, ErrorCode::kUsage);

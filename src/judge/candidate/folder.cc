@@ -11,10 +11,12 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <set>
 
 #include "base/fd.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "judge/candidate/python_encoding.h"
 
 namespace kb {
 namespace {
@@ -22,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kTitle = "kernelbench folder\n";
+constexpr size_t kMaxFolderNames = 2 * kMaxFolderFiles;  // of files and folders
 constexpr std::string_view kBegin = "\n==> ", kComma = ", ", kEnd = " bytes <==\n";
 
 Error Usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
@@ -32,6 +35,9 @@ Error TooLarge() {
   return Usage(fmt::format("its files have more than {} bytes together; leave some out", kMaxFolderBytes));
 }
 
+// What Git, Python and editors leave in a folder. "." and ".." are among them.
+bool IsLeftOut(std::string_view name) { return name.starts_with('.') || name == "__pycache__"; }
+
 // Below the folder, in one spelling.
 bool IsPath(std::string_view path) {
   if (path.empty() || path.size() > kMaxFolderPath || ValidUtf8(path) != path) return false;
@@ -39,7 +45,7 @@ bool IsPath(std::string_view path) {
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
     const std::string_view name = path.substr(begin, end - begin);
-    if (name.empty() || name == "." || name == "..") return false;
+    if (name.empty() || IsLeftOut(name)) return false;
     begin = end + 1;
   }
   return true;
@@ -48,7 +54,8 @@ bool IsPath(std::string_view path) {
 Status CheckFile(const FolderFiles& files, const std::string& path, const std::string& text) {
   if (!IsPath(path)) {
     return tl::make_unexpected(Usage(fmt::format(
-        "{} is no path of a file in it, which is relative, in UTF-8, of at most {} bytes, and without \"..\"",
+        "{} is no path of a file in it, which is relative, in UTF-8, of at most {} bytes, and has no name in it that "
+        "begins with a dot or is __pycache__",
         ValidUtf8(path.substr(0, kMaxFolderPath)), kMaxFolderPath)));
   }
   for (size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1)) {
@@ -58,7 +65,21 @@ Status CheckFile(const FolderFiles& files, const std::string& path, const std::s
   if (text.find('\0') != std::string::npos || ValidUtf8(text) != text) {
     return tl::make_unexpected(Usage(fmt::format("{} is no text in UTF-8, as a candidate's files are", path)));
   }
+  if (const std::string encoding = path.ends_with(".py") ? OtherEncoding(text) : ""; !encoding.empty()) {
+    return tl::make_unexpected(
+        Usage(fmt::format("{} says that its encoding is {}; a candidate's files are in UTF-8", path, encoding)));
+  }
   return {};
+}
+
+// Folders that the paths lie in, each once.
+size_t CountParents(const FolderFiles& files) {
+  std::set<std::string_view> parents;
+  for (const auto& [path, text] : files) {
+    for (size_t end = path.find('/'); end != std::string::npos; end = path.find('/', end + 1))
+      parents.insert(std::string_view(path).substr(0, end));
+  }
+  return parents.size();
 }
 
 // Reads a folder through descriptors, so that nothing in it can lead elsewhere. Its recursion ends where paths do.
@@ -73,20 +94,23 @@ class FolderReader {
       const dirent* entry = readdir(stream.get());
       if (entry == nullptr) return errno == 0 ? Status() : Failed(prefix);
       const std::string name = entry->d_name;
-      if (name.starts_with('.') || name == "__pycache__") continue;
+      if (IsLeftOut(name)) continue;
       KB_RETURN_IF_ERROR(Add(fd, name, prefix + name));
     }
   }
 
   const FolderFiles& files() const { return files_; }
+  // Whether an error was of the system, and nothing is known against the folder.
+  bool failed() const { return failed_; }
 
  private:
-  static Status Failed(const std::string& path) {
+  Status Failed(const std::string& path) {
+    failed_ = true;
     return tl::make_unexpected(Usage(fmt::format("cannot read {}: {}", path.empty() ? "it" : path, strerror(errno))));
   }
 
   Status Add(int directory, const std::string& name, const std::string& path) {
-    if (++seen_ > 2 * kMaxFolderFiles) return tl::make_unexpected(TooMany());
+    if (++seen_ > kMaxFolderNames) return tl::make_unexpected(TooMany());
     KB_RETURN_IF_ERROR(CheckFile({}, path, ""));
     struct stat info {};
     if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return Failed(path);
@@ -124,19 +148,23 @@ class FolderReader {
 
   FolderFiles files_;
   size_t seen_ = 0, bytes_ = 0;
+  bool failed_ = false;
 };
 
-Result<std::string> ReadFolder(const fs::path& path) {
+CandidateText Rejected(std::string why) { return {PackedNothing(), std::move(why)}; }
+
+Result<CandidateText> ReadFolder(const fs::path& path) {
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory.valid()) {
-    const char* why = errno == ENOTDIR ? "it is a link, and a candidate is a folder itself" : strerror(errno);
-    return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), why));
+    if (errno == ENOTDIR) return Rejected("it is a link, and a candidate is a folder itself");
+    return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
   }
   FolderReader reader;
   Result<std::string> packed =
       reader.Read(std::move(directory), "").and_then([&]() -> Result<std::string> { return Pack(reader.files()); });
-  if (packed) return packed;
-  return Fail(ErrorCode::kUsage, fmt::format("{} is no candidate: {}", path.string(), packed.error().message));
+  if (packed) return CandidateText{std::move(*packed), ""};
+  if (!reader.failed()) return Rejected(packed.error().message);
+  return Fail(ErrorCode::kUsage, fmt::format("{}: {}", path.string(), packed.error().message));
 }
 
 }  // namespace
@@ -145,8 +173,12 @@ bool IsPacked(std::string_view text) { return text.starts_with(kTitle); }
 
 size_t MostBytes(std::string_view text) { return IsPacked(text) ? kMaxPackedBytes : kMaxCandidateBytes; }
 
+std::string PackedNothing() { return std::string(kTitle); }
+
 Result<std::string> Pack(const FolderFiles& files) {
-  if (files.size() > kMaxFolderFiles) return tl::make_unexpected(TooMany());
+  if (files.size() > kMaxFolderFiles || files.size() + CountParents(files) > kMaxFolderNames) {
+    return tl::make_unexpected(TooMany());
+  }
   if (!files.contains(kFolderEntry)) {
     return tl::make_unexpected(Usage(fmt::format("it has no {}, which defines ModelNew", kFolderEntry)));
   }
@@ -183,14 +215,21 @@ Result<FolderFiles> Unpack(std::string_view text) {
   return files;
 }
 
-Result<std::string> ReadCandidateText(const fs::path& path) {
+Result<CandidateText> ReadCandidateText(const fs::path& path) {
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) return ReadFolder(path.has_filename() ? path : path.parent_path());
   if (there && !S_ISREG(info.st_mode)) {  // a pipe would be waited for
     return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: it is no regular file", path.string()));
   }
-  return ReadFile(path, kMaxCandidateBytes);
+  const auto too_long = [](size_t bytes, size_t most) {
+    return CandidateText{"", fmt::format("the file is {} bytes long; a candidate may have {}", bytes, most)};
+  };
+  const auto bytes = there ? static_cast<size_t>(info.st_size) : 0;
+  if (bytes > kMaxPackedBytes) return too_long(bytes, kMaxCandidateBytes);
+  KB_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kMaxPackedBytes));
+  if (text.size() > MostBytes(text)) return too_long(text.size(), MostBytes(text));
+  return CandidateText{std::move(text), ""};
 }
 
 }  // namespace kb

@@ -35,15 +35,26 @@ using FolderFiles = std::map<std::string, std::string>;
 bool IsPacked(std::string_view text);
 // So many bytes may the text of a candidate have, a file's or a folder's.
 size_t MostBytes(std::string_view text);
-// Errors are kUsage and say which file is wrong: too many or too large, no entry, a path that is none below the folder,
-// a text that is not UTF-8 or holds a NUL.
+// Errors are kUsage and say which file is wrong: too many or too large, no entry, a path that is none below the folder
+// or that a folder on a disk leaves out, a text that is not UTF-8 or holds a NUL, Python that says it is in another
+// encoding.
 Result<std::string> Pack(const FolderFiles& files);
 // Errors: it is no text that Pack() makes.
 Result<FolderFiles> Unpack(std::string_view text);
 
-// The text of the candidate at `path`: of a file, or of a folder its packed form. Names that begin with a dot and
-// __pycache__ are no part of a folder. Errors are kUsage, also for anything in a folder that is no file of one name.
-Result<std::string> ReadCandidateText(const std::filesystem::path& path);
+// Begins as a folder does and is none: the text of a folder that is refused.
+std::string PackedNothing();
+
+// The text of a candidate, of a folder its packed form; or why what is there cannot be one.
+struct CandidateText {
+  std::string text;
+  std::string rejection;  // one sentence; empty if there is a text
+};
+
+// Of the file or folder at `path`. Names that begin with a dot and __pycache__ are no part of a folder. What a user can
+// only have written wrong is a rejection: too long or too many, a link, no text, what Pack() refuses. Errors are
+// kUsage: it cannot be read.
+Result<CandidateText> ReadCandidateText(const std::filesystem::path& path);
 
 }  // namespace kb
 

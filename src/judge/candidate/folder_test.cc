@@ -32,12 +32,12 @@ class FolderTest : public testing::Test {
   }
 
   std::string Refusal() {
-    const auto text = ReadCandidateText(folder_);
-    EXPECT_FALSE(text);
-    if (text) return "";
-    EXPECT_EQ(text.error().code, ErrorCode::kUsage);
-    EXPECT_THAT(text.error().message, HasSubstr("mine"));
-    return text.error().message;
+    const auto candidate = ReadCandidate(folder_, "cpu");
+    EXPECT_TRUE(candidate) << candidate.error().message;
+    if (!candidate) return "";
+    EXPECT_EQ(candidate->sha256, Sha256(PackedNothing()));
+    EXPECT_NE(MakeCandidate(folder_, candidate->source, "cpu")->rejection, "") << "it can be judged again";
+    return candidate->rejection;
   }
 
   const TempDir root_ = *TempDir::Create("folder-test");
@@ -51,8 +51,8 @@ TEST_F(FolderTest, ItsTextIsThatOfItsFilesWhereverItLies) {
   fs::create_directory(folder_ / "empty");
   const auto read = ReadCandidateText(folder_);
   ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(*read, Pack(kFiles).value());
-  EXPECT_EQ(Unpack(*read).value(), kFiles);
+  EXPECT_EQ(read->text, Pack(kFiles).value());
+  EXPECT_EQ(Unpack(read->text).value(), kFiles);
 
   const auto candidate = ReadCandidate(folder_.string() + "/", "cpu");
   ASSERT_TRUE(candidate) << candidate.error().message;
@@ -60,7 +60,7 @@ TEST_F(FolderTest, ItsTextIsThatOfItsFilesWhereverItLies) {
   EXPECT_EQ(candidate->kind, CandidateKind::kModule);
   EXPECT_EQ(candidate->backend, "cpp");
   EXPECT_EQ(candidate->path, folder_);
-  EXPECT_EQ(candidate->sha256, Sha256(*read));
+  EXPECT_EQ(candidate->sha256, Sha256(read->text));
   fs::rename(folder_, root_.path() / "other");
   EXPECT_EQ(ReadCandidate(root_.path() / "other", "cpu")->sha256, candidate->sha256);
 }
@@ -94,18 +94,18 @@ TEST_F(FolderTest, WhatIsNoFileOfOneNameIsRefused) {
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   EXPECT_THAT(Refusal(), HasSubstr("pipe is"));
   fs::remove(folder_ / "pipe");
-  EXPECT_TRUE(ReadCandidateText(folder_));
+  EXPECT_EQ(ReadCandidateText(folder_)->rejection, "");
   fs::create_directory_symlink(folder_, root_.path() / "link_to_mine");
   const auto linked = ReadCandidateText(root_.path() / "link_to_mine" / "");
-  ASSERT_FALSE(linked);
-  EXPECT_THAT(linked.error().message, HasSubstr("it is a link"));
+  ASSERT_TRUE(linked);
+  EXPECT_THAT(linked->rejection, HasSubstr("it is a link"));
 }
 
 TEST_F(FolderTest, WhatIsTooMuchOrNoTextIsRefused) {
   EXPECT_THAT(Refusal(), HasSubstr("no model_new.py"));
   Write("model_new.py", "class ModelNew: pass");
   for (size_t i = 1; i < kMaxFolderFiles; ++i) Write("deep/" + std::to_string(i), "");
-  EXPECT_TRUE(ReadCandidateText(folder_));
+  EXPECT_EQ(ReadCandidateText(folder_)->rejection, "");
   Write("deep/one_more", "");
   EXPECT_THAT(Refusal(), HasSubstr("more than 200 files"));
   fs::remove_all(folder_ / "deep");
@@ -126,7 +126,8 @@ TEST_F(FolderTest, WhatIsTooMuchOrNoTextIsRefused) {
 }
 
 TEST_F(FolderTest, PathsLieBelowIt) {
-  for (const char* path : {"", "/x", "x/", "a//b", ".", "..", "../x", "a/../b", "a/./b", "a\nb", "\xff", "a/.."}) {
+  for (const char* path : {"", "/x", "x/", "a//b", ".", "..", "../x", "a/../b", "a/./b", "a\nb", "\xff", "a/..",
+                           ".git/x", "a/.x", "__pycache__", "a/__pycache__/b"}) {
     FolderFiles files = kFiles;
     files[path] = "";
     EXPECT_FALSE(Pack(files)) << path;
@@ -135,6 +136,50 @@ TEST_F(FolderTest, PathsLieBelowIt) {
   files["sibling.py/x"] = "";
   ASSERT_FALSE(Pack(files));
   EXPECT_THAT(Pack(files).error().message, HasSubstr("a file and a folder"));
+}
+
+TEST_F(FolderTest, FoldersInItAreCounted) {
+  FolderFiles files = {{"model_new.py", ""}};
+  std::string deep;
+  for (int i = 0; i < 90; ++i) deep += "a/";
+  for (const char* name : {"1/", "2/", "3/", "4/"}) files[name + deep + "x"] = "";
+  EXPECT_TRUE(Pack(files));
+  files["5/" + deep + "x"] = "";
+  ASSERT_FALSE(Pack(files));
+  EXPECT_THAT(Pack(files).error().message, HasSubstr("folders"));
+}
+
+TEST_F(FolderTest, PythonInAnotherEncodingIsRefused) {
+  const std::pair<const char*, bool> kCases[] = {
+      {"# coding: utf-7\n", false},
+      {"# -*- coding: unicode_escape -*-\n", false},
+      {"#!/usr/bin/python\n \t\f# vim: set fileencoding=latin-1 :\n", false},
+      {"\r# coding=rot13\r", false},
+      {"\r\n# coding: \t cp1252\r\n", false},
+      {"\xef\xbb\xbf# coding: utf-16\n", false},
+      {"# decoding: greedy\n", false},  // Python takes it for one, too
+      {"# coding: utf-8\n# coding: utf-7\n", true},
+      {"# coding: UTF_8\n", true},
+      {"# -*- coding: us-ascii -*-\n", true},
+      {"# encoding: utf-8-unix\n", true},
+      {"\n\n# coding: utf-7\n", true},
+      {"x = 1\n# coding: utf-7\n", true},
+      {"x = 1  # coding: utf-7\n", true},
+      {"# coding is fun: coding : x\n", true},
+      {"", true},
+      {"# coding:", true},
+  };
+  for (const auto& [text, good] : kCases) {
+    FolderFiles files = kFiles;
+    files["sibling.py"] = text;
+    EXPECT_EQ(Pack(files).has_value(), good) << text;
+    files = kFiles;
+    files["kernels/relu.cpp"] = text;
+    EXPECT_TRUE(Pack(files)) << text;
+  }
+  Write("model_new.py", "class ModelNew: pass");
+  Write("a/b.py", "# coding: utf-7\n+AAo-import os");
+  EXPECT_THAT(Refusal(), HasSubstr("a/b.py says that its encoding is utf-7"));
 }
 
 TEST_F(FolderTest, ADamagedTextIsRejectedAsACandidate) {
