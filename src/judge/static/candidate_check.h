@@ -10,7 +10,8 @@
 
 namespace kb {
 
-// The files of a candidate that hold source text.
+// The files of a candidate that hold source text: of a folder Python, and whatever a compiler may read, which is all
+// but texts that are known as data and that no line includes. model_new.py is first, then the small ones.
 std::vector<StaticSource> StaticSourcesOf(const Candidate& candidate);
 std::vector<StaticFinding> StaticCheckCandidate(const Candidate& candidate, const Protocol& protocol);
 
