@@ -36,6 +36,15 @@ Result<Protocol> MakeProtocol(const CheckFlags& flags) {
 // On which device a candidate could run is not asked here.
 constexpr const char* kAnyDevice = "";
 
+// A path in a folder; of a file that holds a folder's text, as linkers name a member of an archive.
+std::string PlaceOf(const StaticFinding& finding, const std::string& name) {
+  if (finding.file.empty()) return name;
+  std::error_code ignored;
+  const bool is_folder = std::filesystem::is_directory(name, ignored);
+  return fmt::format("{}{}{}{}", name, is_folder ? "/" : "(", OneLine(finding.file, finding.file.size()),
+                     is_folder ? "" : ")");
+}
+
 int CheckFiles(const CheckFlags& flags) {
   const auto protocol = MakeProtocol(flags);
   if (!protocol) return Report(protocol.error());
@@ -61,8 +70,7 @@ int CheckFiles(const CheckFlags& flags) {
     const std::string name = OneLine(file, file.size());
     if (!candidate->rejection.empty()) fmt::print("{}:1:1: error: no candidate: {}\n", name, candidate->rejection);
     for (const StaticFinding& each : findings) {
-      const std::string in_folder = each.file.empty() ? "" : "/" + OneLine(each.file, each.file.size());
-      fmt::print("{}{}:{}:{}: {}: {}: {}\n", name, in_folder, each.line, each.column, SeverityName(each.severity),
+      fmt::print("{}:{}:{}: {}: {}: {}\n", PlaceOf(each, name), each.line, each.column, SeverityName(each.severity),
                  each.rule, each.reason);
     }
   }
