@@ -65,7 +65,7 @@ class Results {
       if (ends_[i]) Print(i);
     }
     progress_->Clear();
-    if (!flags_.json && finished_.size() > 1) {
+    if (!flags_.json && requests_.size() > 1 && !finished_.empty()) {
       fmt::print("{}\n{}", TerminalTable(finished_, {.colour = WantsColour()}), ScoreSummary(finished_));
     }
     return judged ? exit_code_ : std::max<int>(exit_code_, Report(judged.error()));

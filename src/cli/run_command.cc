@@ -88,10 +88,12 @@ json SummaryJson(const std::string& run, const Counts& counts, const RunProgress
           {"devices", DeviceTimesJson(times)}};
 }
 
-void PrintSummary(const std::string& run, const Counts& counts, const RunProgress& progress) {
+void PrintSummary(const std::string& run, const Counts& counts, bool again, const RunProgress& progress) {
   fmt::print("run {}: {} of {} judged", run, counts.done, counts.all);
   if (counts.failed > 0) fmt::print(", {} could not be (judged again by the next such command)", counts.failed);
-  if (counts.open() > 0) fmt::print(", {} still open (the same command goes on)", counts.open());
+  if (counts.open() > 0) {
+    fmt::print(", {} still open (the same command{} goes on)", counts.open(), again ? " without --again" : "");
+  }
   fmt::print("\n");
   if (progress.judged() > 0) {
     fmt::print("now: {} in {:.1f} s, {:.2f} a second; {}\ndevice held {:.0f}% of the time, in calls {:.0f}%\n",
@@ -160,7 +162,7 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
   if (flags.json) {
     fmt::print("{}", JsonLine(SummaryJson(plan.run(), *counts, progress, times)));
   } else {
-    PrintSummary(plan.run(), *counts, progress);
+    PrintSummary(plan.run(), *counts, flags.again, progress);
   }
   if (!judged) return Report(judged.error());
   if (!written) return Report(written.error());

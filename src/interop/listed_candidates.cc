@@ -50,7 +50,8 @@ Result<fs::path> ResolvePath(const fs::path& directory, std::string given) {
   };
   if (!usable()) std::replace(given.begin(), given.end(), '\\', '/');  // as Windows writes it
   if (!usable()) {
-    return Fail(ErrorCode::kUsage, fmt::format("`path` {} names no file or folder in {}", given, directory.string()));
+    return Fail(ErrorCode::kUsage, fmt::format("`path` {} names no file or folder in {}", given,
+                                               directory.empty() ? "." : directory.string()));
   }
   return directory / given;
 }

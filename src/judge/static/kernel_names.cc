@@ -38,7 +38,9 @@ void AddPython(const std::string& text, ParseBudget* budget, std::set<std::strin
 
 std::set<std::string> KernelNames(const std::vector<StaticSource>& sources) {
   std::set<std::string> names;
+  const int64_t end_ns = ProcessorTimeNs() + kMostAnalysisNs;
   for (const auto& [text, kind, file] : sources) {
+    if (ProcessorTimeNs() > end_ns) break;
     ParseBudget budget(text.size());
     if (kind == SourceKind::kPython) {
       AddPython(text, &budget, &names);

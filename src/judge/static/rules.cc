@@ -54,6 +54,7 @@ const std::vector<StaticRule>& StaticRules() {
       {"global_flags", kW, "settings that hold for all of PyTorch or for the device"},
       {"no_kernel", kW, "no kernel in any backend"},
       {"not_analysed", kW, "too long or too involved to be analysed"},
+      {"too_involved", kE, "files that are too involved together"},
   };
   return rules;
 }

@@ -17,6 +17,7 @@ constexpr size_t kLongestExcerpt = 120;
 constexpr int kMostOfARule = 100;      // lines that one rule may name
 constexpr int kDeepestStrings = 3;     // exec("exec('...')")
 constexpr size_t kMostEmbedded = 200;  // texts of one file
+constexpr const char* kTooInvolved = "the files together are too involved to be analysed";
 constexpr const char* kGivenUp = "it is too long or too involved to be analysed";
 
 const char* LanguageName(Grammar grammar) {
@@ -35,7 +36,12 @@ class Analysis {
 
   std::vector<StaticFinding> Run() {
     std::vector<uint32_t> origin;  // empty: the file itself
+    const int64_t end_ns = ProcessorTimeNs() + kMostAnalysisNs;
     for (at_ = 0; at_ < files_.size(); ++at_) {
+      if (ProcessorTimeNs() > end_ns) {
+        Add({"too_involved", 0, kTooInvolved}, 0, GrammarOf(file().kind), "");
+        break;
+      }
       budget_ = ParseBudget(file().text.size());
       embedded_ = 0;
       Analyse(file().text, GrammarOf(file().kind), origin, 0);

@@ -19,15 +19,9 @@ namespace {
 constexpr int64_t kStepsPerQuestion = 100;
 constexpr int64_t kStepsPerByte = 40, kStepsAtLeast = 1'000'000;
 constexpr int64_t kReadsPerByte = 60, kReadsAtLeast = 4'000'000;
-constexpr int64_t kProcessorTimeNs = 2'000'000'000;
+constexpr int64_t kProcessorTimeNs = kMostAnalysisNs / 5;
 // The text is handed over in pieces, so that what the lexer reads again is seen.
 constexpr uint32_t kPiece = 256;
-
-int64_t ThreadTimeNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 // CUDA's grammar is that of C++ with the words of CUDA added, so it reads both.
 const TSLanguage* LanguageOf(Grammar grammar) {
@@ -63,15 +57,21 @@ std::string_view View(const char* text) { return text == nullptr ? std::string_v
 
 }  // namespace
 
+int64_t ProcessorTimeNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
 ParseBudget::ParseBudget(size_t bytes)
     : steps_left_(std::max(kStepsAtLeast, kStepsPerByte * static_cast<int64_t>(bytes))),
       bytes_left_(std::max(kReadsAtLeast, kReadsPerByte * static_cast<int64_t>(bytes))),
-      deadline_ns_(ThreadTimeNs() + kProcessorTimeNs) {}
+      deadline_ns_(ProcessorTimeNs() + kProcessorTimeNs) {}
 
 void ParseBudget::Spend(int64_t steps, int64_t bytes_read) {
   steps_left_ -= steps;
   bytes_left_ -= bytes_read;
-  if (ThreadTimeNs() > deadline_ns_) steps_left_ = -1;
+  if (ProcessorTimeNs() > deadline_ns_) steps_left_ = -1;
 }
 
 bool ParseBudget::spent() const { return steps_left_ < 0 || bytes_left_ < 0; }

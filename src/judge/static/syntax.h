@@ -15,6 +15,11 @@ enum class Grammar { kPython, kCpp, kCuda };
 // Ten times what the longest honest candidates have; what error recovery costs can grow with the square of it.
 inline constexpr size_t kMaxAnalysedBytes = size_t{256} << 10;
 
+// Processor time that a candidate's files may take together: five times what one may.
+inline constexpr int64_t kMostAnalysisNs = 10'000'000'000;
+// Of this thread.
+int64_t ProcessorTimeNs();
+
 // What parsing may cost, for all texts of one file together. Steps and bytes read depend on the text alone, so
 // most texts that are given up are given up on every machine; processor time is the last resort, where a step gets
 // slow.
