@@ -5,7 +5,7 @@
 
 Judges in one `kernelbench run --protocol quick` modules of 1/19 whose load_inline compiles, whose build fails and is caught, and whose
 build fails and is not, once with an empty build cache and --again times with what it holds then. Prints how many got which verdict,
-and how long each run took. Exit status 1 where a verdict is not the expected one.
+how long each run took, and what the device's time went into. Exit status 1 where a verdict is not the expected one.
 """
 
 import argparse
@@ -65,12 +65,17 @@ def judge(arguments, manifest, directory, expected):
     command = [BINARY, "run", manifest, "--protocol", "quick", "--size", "small", "--devices", arguments.device, "--json", "--quiet",
                "--store", f"{directory}/{time.monotonic_ns()}.db"]
     start = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "KERNELBENCH_CACHE": f"{directory}/cache"})
+    lines = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "KERNELBENCH_CACHE": f"{directory}/cache"}) as run:
+        for line in run.stdout:
+            lines.append(json.loads(line))
+            if len(lines) % 20 == 0:
+                print(f"{len(lines)} after {time.monotonic() - start:.0f} s", file=sys.stderr, flush=True)
     seconds = time.monotonic() - start
-    if done.returncode:
-        sys.exit(f"exit status {done.returncode}\n{done.stderr[-2000:]}")
+    if run.returncode:
+        sys.exit(f"exit status {run.returncode}")
     verdicts, wrong = collections.Counter(), []
-    for line in map(json.loads, done.stdout.splitlines()):
+    for line in lines:
         if line.get("summary"):
             continue
         kind = expected[line["sample"]]
@@ -81,7 +86,7 @@ def judge(arguments, manifest, directory, expected):
             wrong.append(f"{kind} {line['sample']}: {line.get('verdict')} {line.get('reason', line.get('not_judged'))}"[:200])
     if sum(verdicts.values()) != len(expected):
         wrong.append(f"{sum(verdicts.values())} of {len(expected)} were judged")
-    return seconds, verdicts, wrong
+    return seconds, verdicts, wrong, lines[-1]["devices"]
 
 
 def main():
@@ -102,10 +107,11 @@ def main():
                 code = source(kind, arguments.device.split(":")[0], number)
                 file.write(json.dumps({"problem": "1/19", "sample": number, "code": code}) + "\n")
         for name in ["cold", *["cached"] * arguments.again]:
-            seconds, verdicts, wrong = judge(arguments, manifest, directory, expected)
+            seconds, verdicts, wrong, devices = judge(arguments, manifest, directory, expected)
             print(f"{name}: {len(expected) - len(wrong)} of {len(expected)} as expected in {seconds:.1f} s;",
                   ", ".join(f"{kind} {verdict}{' with build_fallback' if fell_back else ''} {count}"
                             for (kind, verdict, fell_back), count in sorted(verdicts.items(), key=str)), flush=True)
+            print(" ", json.dumps(devices))
             for line in wrong[:10]:
                 print(" ", line)
             failed |= bool(wrong)
