@@ -60,8 +60,6 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   refused((root() / "absent.cpp").string(), "cannot read");
   refused((root() / "absent.rs").string(), "no such file");
   refused(Write("kernel.rs", "fn main() {}\n"), ".cpp or .cu file (kb_forward)");
-  fs::create_directory(root() / "directory.py");
-  refused((root() / "directory.py").string(), "no model_new.py");
   ASSERT_EQ(mkfifo((root() / "pipe.py").c_str(), 0600), 0);
   refused((root() / "pipe.py").string(), "no regular file");
   const Ended escapes = Run({"eval", problem, (root() / "\x1b[31mred.py").string()});
@@ -69,7 +67,9 @@ TEST_F(CandidateTest, WhatIsNoCandidate) {
   EXPECT_EQ(StoredEvaluations(), 0);
 
   const Verdicts rejected = {"static_rejected"};
-  Judge({{Write("empty.py", ""), rejected, "empty"},
+  fs::create_directory(root() / "directory.py");
+  Judge({{(root() / "directory.py").string(), rejected, "no model_new.py"},
+         {Write("empty.py", ""), rejected, "empty"},
          {Write("empty.cpp", " \n"), rejected, "empty"},
          {Write("binary.py", std::string("\x7f"
                                          "ELF\0\1\2\3",
