@@ -23,7 +23,7 @@ Result<Store> OpenFilled(const std::string& path) {
 
 int ExportDirectory(const Store& store, const ArchiveFlags& flags) {
   const auto written = WriteRunDirectory(store, flags.run, flags.directory);
-  if (!written) return Report(written.error());
+  if (!written) return PrintError(written.error());
   for (const std::string& note : written->notes) fmt::print(stderr, "kernelbench: {}\n", CleanText(note));
   std::vector<const ScoreRow*> verdicts;
   for (const ScoreRow& row : written->verdicts) verdicts.push_back(&row);
@@ -36,14 +36,14 @@ int ExportDirectory(const Store& store, const ArchiveFlags& flags) {
 
 int Export(const ArchiveFlags& flags) {
   const auto store = OpenFilled(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   if (!flags.directory.empty()) return ExportDirectory(*store, flags);
   if (flags.output.empty() && flags.run.find('/') != std::string::npos) {
-    return Report({ErrorCode::kUsage, "the run's name is no file name: give -o FILE"});
+    return PrintError({ErrorCode::kUsage, "the run's name is no file name: give -o FILE"});
   }
   const std::string output = flags.output.empty() ? flags.run + ".kbrun" : flags.output;
   const auto exported = store->ExportRun(flags.run, output);
-  if (!exported) return Report(exported.error());
+  if (!exported) return PrintError(exported.error());
   if (exported->jobs_without_source > 0) {
     fmt::print(stderr, "kernelbench: {} jobs without a verdict go without their source: its file is gone or changed\n",
                exported->jobs_without_source);
@@ -55,14 +55,15 @@ int Export(const ArchiveFlags& flags) {
 int Import(const ArchiveFlags& flags) {
   for (const std::string& file : flags.files) {
     if (!std::filesystem::is_directory(file)) continue;
-    return Report({ErrorCode::kUsage, CleanText(file) + " is a directory; import takes what export wrote (.kbrun), and "
-                                                        "kernelbench run a directory of candidates"});
+    return PrintError({ErrorCode::kUsage, CleanText(file) +
+                                              " is a directory; import takes what export wrote (.kbrun), and "
+                                              "kernelbench run a directory of candidates"});
   }
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   for (const std::string& file : flags.files) {
     const auto imported = store->ImportRun(file, flags.as);
-    if (!imported) return Report({imported.error().code, CleanText(imported.error().message)});
+    if (!imported) return PrintError({imported.error().code, CleanText(imported.error().message)});
     fmt::print("{}: run {}, {} evaluations ({} were here already), {} jobs ({} were here already)\n", CleanText(file),
                CleanText(imported->run), imported->evaluations, imported->known_evaluations, imported->jobs,
                imported->known_jobs);

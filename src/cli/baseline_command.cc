@@ -176,9 +176,9 @@ void PrintComparison(const json& comparison) {
 int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, Measurer* measurer) {
   const std::vector<BaselineTask> tasks = Draw(all, static_cast<size_t>(flags.check), flags.selection.selection.seed);
   if (tasks.empty()) {
-    return Report({ErrorCode::kUsage,
-                   "no stored baseline of this selection, size, precision, kind, device and "
-                   "PyTorch could be checked; measure some first, without --check"});
+    return PrintError({ErrorCode::kUsage,
+                       "no stored baseline of this selection, size, precision, kind, device and "
+                       "PyTorch could be checked; measure some first, without --check"});
   }
   Steps steps(flags.quiet || flags.json, tasks.size());
   int changed = 0;
@@ -206,14 +206,14 @@ int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, 
 
 int Baseline(const BaselineFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   auto evaluator = Evaluator::Create(OptionsOf(flags.on));
-  if (!evaluator) return Report(evaluator.error());
+  if (!evaluator) return PrintError(evaluator.error());
   Measurer measurer{std::move(*evaluator), std::move(*store)};
   const auto tasks = MakeTasks(*problems, flags, measurer);
-  if (!tasks) return Report(tasks.error());
+  if (!tasks) return PrintError(tasks.error());
   return flags.check > 0 ? CheckSome(*tasks, flags, &measurer) : MeasureAll(*tasks, flags, problems->size(), &measurer);
 }
 

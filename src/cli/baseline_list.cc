@@ -72,7 +72,7 @@ std::map<std::string, std::vector<json>> Groups(const std::vector<json>& baselin
 
 int List(const FileFlags& flags) {
   const auto baselines = Stored(flags);
-  if (!baselines) return Report(baselines.error());
+  if (!baselines) return PrintError(baselines.error());
   if (flags.json) {
     for (const json& each : *baselines) fmt::print("{}", JsonLine(each));
     return kAllCorrect;
@@ -113,9 +113,9 @@ std::optional<BaselineRow> RowOf(const json& baseline, const std::vector<Problem
 
 int Export(const FileFlags& flags) {
   const auto baselines = Stored(flags);
-  if (!baselines) return Report(baselines.error());
+  if (!baselines) return PrintError(baselines.error());
   const auto directory = ProblemDirectory("");
-  if (!directory) return Report(directory.error());
+  if (!directory) return PrintError(directory.error());
   const std::vector<ProblemFile> problems = ListProblems(*directory);
   std::vector<BaselineRow> rows;
   std::set<std::string> devices;
@@ -126,18 +126,18 @@ int Export(const FileFlags& flags) {
     rows.push_back(std::move(*row));
   }
   if (rows.empty()) {
-    return Report({ErrorCode::kUsage,
-                   fmt::format("no measured {} baseline of levels 1 to 4 in {} and size {} is in {}; kernelbench "
-                               "baseline measures them",
-                               flags.filter.kind, flags.filter.precision, flags.filter.size, flags.store)});
+    return PrintError({ErrorCode::kUsage,
+                       fmt::format("no measured {} baseline of levels 1 to 4 in {} and size {} is in {}; kernelbench "
+                                   "baseline measures them",
+                                   flags.filter.kind, flags.filter.precision, flags.filter.size, flags.store)});
   }
   if (devices.size() > 1) {
-    return Report(
+    return PrintError(
         {ErrorCode::kUsage, fmt::format("these were measured on several devices; choose one with --hardware: {}",
                                         fmt::join(devices, "; "))});
   }
   if (const Status written = WriteFileAtomic(flags.file, BaselineFileText(rows)); !written)
-    return Report(written.error());
+    return PrintError(written.error());
   fmt::print("{} of {} baselines written to {}\n", rows.size(), baselines->size(), flags.file);
   return kAllCorrect;
 }
@@ -190,18 +190,19 @@ json BaselineOf(const BaselineRow& row, const std::string& kind, const FileFlags
 
 int Import(const FileFlags& flags) {
   const auto kind = flags.filter.kind.empty() ? KindOf(flags.file) : Result<std::string>(flags.filter.kind);
-  if (!kind) return Report(kind.error());
+  if (!kind) return PrintError(kind.error());
   const auto rows = ReadBaselineFile(flags.file);
-  if (!rows) return Report(rows.error());
+  if (!rows) return PrintError(rows.error());
   for (const BaselineRow& row : *rows) {
     if (!row.hardware.empty() || !flags.hardware.empty()) continue;
-    return Report({ErrorCode::kUsage, fmt::format("{}, level {}, {}: no hardware is named: say it with --hardware",
-                                                  flags.file, row.level, row.problem)});
+    return PrintError({ErrorCode::kUsage, fmt::format("{}, level {}, {}: no hardware is named: say it with --hardware",
+                                                      flags.file, row.level, row.problem)});
   }
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   for (const BaselineRow& row : *rows) {
-    if (const Status added = store->AddBaseline(BaselineOf(row, *kind, flags)); !added) return Report(added.error());
+    if (const Status added = store->AddBaseline(BaselineOf(row, *kind, flags)); !added)
+      return PrintError(added.error());
   }
   fmt::print("{} baselines of kind {} imported from {}\n", rows->size(), OneLine(*kind, 60), flags.file);
   return kAllCorrect;

@@ -51,7 +51,7 @@ std::string Date(const CachedEntry& entry) { return UtcText(entry.used_ns / 1'00
 
 int Show(const CacheFlags& flags) {
   const auto folder = FindCache();
-  if (!folder) return Report(folder.error());
+  if (!folder) return PrintError(folder.error());
   const std::vector<CachedEntry> entries = CachedEntries(*folder);
   uint64_t bytes = 0;
   for (const CachedEntry& entry : entries) bytes += entry.bytes;
@@ -77,7 +77,7 @@ int Show(const CacheFlags& flags) {
 // Entries go, least recently used first, until all take at most `bytes`.
 int Remove(const CacheFlags& flags, uint64_t bytes) {
   const auto folder = FindCache();
-  if (!folder) return Report(folder.error());
+  if (!folder) return PrintError(folder.error());
   const RemovedEntries removed = RemoveEntries(*folder, bytes);
   if (flags.json) {
     fmt::print("{}", JsonLine({{"folder", folder->string()},
@@ -96,8 +96,8 @@ int Remove(const CacheFlags& flags, uint64_t bytes) {
     fmt::print("{} in the cache now\n", FormatMemory(removed.left_bytes));
   }
   if (removed.failure.empty()) return kAllCorrect;
-  return Report({ErrorCode::kUnavailable,
-                 fmt::format("not all could be removed from {}: {}", folder->string(), removed.failure)});
+  return PrintError({ErrorCode::kUnavailable,
+                     fmt::format("not all could be removed from {}: {}", folder->string(), removed.failure)});
 }
 
 int Clear(const CacheFlags& flags) { return Remove(flags, 0); }

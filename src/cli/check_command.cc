@@ -47,12 +47,12 @@ std::string PlaceOf(const StaticFinding& finding, const std::string& name) {
 
 int CheckFiles(const CheckFlags& flags) {
   const auto protocol = MakeProtocol(flags);
-  if (!protocol) return Report(protocol.error());
+  if (!protocol) return PrintError(protocol.error());
   int exit_code = kAllCorrect;
   for (const std::string& file : flags.files) {
     const auto candidate = ReadCandidate(file, kAnyDevice);
     if (!candidate) {
-      exit_code = std::max<int>(exit_code, Report(candidate.error()));
+      exit_code = std::max<int>(exit_code, PrintError(candidate.error()));
       continue;
     }
     const auto findings =

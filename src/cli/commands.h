@@ -22,7 +22,7 @@ enum ExitCode : int {
 };
 
 // Says what went wrong on stderr and returns the exit code of its kind.
-int Report(const Error& error);
+int PrintError(const Error& error);
 
 // $KERNELBENCH_STORE, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or ~/.local/share.
 std::string DefaultStore();

@@ -112,7 +112,7 @@ void AddCompare(CLI::App* app, int* exit_code) {
   command->add_option("--most", flags->most, "how many problems that differ to list")->capture_default_str();
   command->callback([flags, exit_code] {
     const Status done = Compare(*flags);
-    *exit_code = done ? int{kAllCorrect} : Report(done.error());
+    *exit_code = done ? int{kAllCorrect} : PrintError(done.error());
   });
 }
 

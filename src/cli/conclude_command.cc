@@ -124,13 +124,13 @@ Status ConcludeAll(const ConcludeFlags& flags, const Store& store, Teller* telle
 
 int Conclude(const ConcludeFlags& flags) {
   const auto protocol = ProtocolOf(flags);
-  if (!protocol) return Report(protocol.error());
+  if (!protocol) return PrintError(protocol.error());
   const auto store = Store::Open(flags.store, {.create = false});
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   Teller teller(flags, *protocol);
   const Status done = ConcludeAll(flags, *store, &teller);
   if (done || teller.taken() > 0) teller.Finish();
-  return done ? kAllCorrect : Report(done.error());
+  return done ? kAllCorrect : PrintError(done.error());
 }
 
 }  // namespace

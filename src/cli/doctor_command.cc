@@ -49,11 +49,11 @@ void PrintProbes(const Diagnosis& diagnosis, bool verbose) {
 
 int Doctor(const DoctorFlags& flags) {
   const auto installation = FindInstallation();
-  if (!installation) return Report(installation.error());
+  if (!installation) return PrintError(installation.error());
   const Isolation wanted = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   const auto diagnosis = Diagnose(*installation, wanted, {flags.without.begin(), flags.without.end()},
                                   std::filesystem::path(DefaultStore()).parent_path());
-  if (!diagnosis) return Report(diagnosis.error());
+  if (!diagnosis) return PrintError(diagnosis.error());
   if (flags.json) {
     fmt::print("{}", JsonLine(diagnosis->ToJson()));
     return diagnosis->Healthy() ? kAllCorrect : kEngineFailure;

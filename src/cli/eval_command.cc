@@ -68,7 +68,7 @@ class Results {
     if (!flags_.json && requests_.size() > 1 && !finished_.empty()) {
       fmt::print("{}\n{}", TerminalTable(finished_, {.colour = WantsColour()}), ScoreSummary(finished_));
     }
-    return judged ? exit_code_ : std::max<int>(exit_code_, Report(judged.error()));
+    return judged ? exit_code_ : std::max<int>(exit_code_, PrintError(judged.error()));
   }
 
  private:
@@ -77,21 +77,21 @@ class Results {
     if (*ends_[at]) {
       PrintEvaluation(**ends_[at]);
     } else {
-      PrintError(at, ends_[at]->error());
+      PrintFailure(at, ends_[at]->error());
     }
   }
-  void PrintError(size_t at, const Error& error) {
+  void PrintFailure(size_t at, const Error& error) {
     if (error.code == ErrorCode::kInterrupted) return;
     const bool of_all = requests_.size() == 1 || error.code == ErrorCode::kUsage;  // they share the problem
     if (of_all && told_all_) return;
     told_all_ |= of_all;
     const std::string prefix = requests_.size() > 1 ? requests_[at].candidate.path.string() + ": " : "";
-    exit_code_ = std::max<int>(exit_code_, Report({error.code, prefix + error.message}));
+    exit_code_ = std::max<int>(exit_code_, PrintError({error.code, prefix + error.message}));
   }
   void PrintEvaluation(const json& evaluation) {
     if (store_) {
       if (const Status added = store_->Add(evaluation); !added) {
-        exit_code_ = std::max<int>(exit_code_, Report(added.error()));
+        exit_code_ = std::max<int>(exit_code_, PrintError(added.error()));
       }
     }
     if (evaluation.at("verdict") != VerdictName(Verdict::kCorrect)) {
@@ -149,14 +149,14 @@ Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Pr
 
 int Eval(const EvalFlags& flags) {
   const auto requests = MakeRequests(flags);
-  if (!requests) return Report(requests.error());
+  if (!requests) return PrintError(requests.error());
   if (!flags.sanitize.empty()) {
     return SanitizeAll(*requests, OptionsOf(*flags.judge), flags.sanitize, flags.json, flags.quiet);
   }
   std::optional<Store> store;
   if (!flags.no_store && flags.judge->without.empty()) {
     auto opened = Store::Open(flags.store);
-    if (!opened) return Report(opened.error());
+    if (!opened) return PrintError(opened.error());
     store.emplace(std::move(*opened));
   }
   Progress progress(flags.quiet || flags.json, requests->size());

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "jobs/devices.h"
-#include "jobs/session_judge.h"
+#include "jobs/generation_judge.h"
 #include "judge/static/candidate_check.h"
 #include "prompt/extract.h"
 #include "prompt/hardware.h"
@@ -130,8 +130,8 @@ bool MayGrow(const std::string& key, const json& stored, const json& wanted, con
   return false;
 }
 
-SessionExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Completion& completion) {
-  SessionExtract extract;
+GeneratorExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Completion& completion) {
+  GeneratorExtract extract;
   const Extraction found = ExtractCode(completion.text, plan.target, completion.finish == FinishReason::kLength);
   if (!found.ok()) {
     extract.complaint = found.reason;
@@ -214,11 +214,11 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
   return store->ChangeGeneration(plan.run, stored);
 }
 
-SessionOptions SessionOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags) {
-  SessionOptions options;
+GeneratorOptions GeneratorOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags) {
+  GeneratorOptions options;
   options.run = plan.run;
   for (const PlannedModel& planned : plan.models) {
-    SessionModel model;
+    GeneratorModel model;
     model.name = planned.settings.name;
     model.provider = planned.provider.get();
     model.defaults = planned.settings.NewRequest();
@@ -235,7 +235,7 @@ SessionOptions SessionOptionsOf(const GeneratePlan& plan, const GenerateFlags& f
   options.caps = flags.caps;
   options.regenerate = flags.regenerate;
   options.prompt = [&plan, feedback = flags.feedback](size_t problem, const Proposal& proposal,
-                                                      const std::vector<SessionParent>& parents) {
+                                                      const std::vector<GeneratorParent>& parents) {
     return MakeTurnPrompt(plan.turns, plan.problems[problem].prompt, plan.target, proposal, parents, feedback);
   };
   options.extract = [&plan](size_t problem, const Completion& completion) {

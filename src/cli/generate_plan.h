@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cli/generate_flags.h"
-#include "generate/session.h"
+#include "generate/generator.h"
 #include "generate/turn_prompt.h"
 #include "judge/protocol/protocol.h"
 #include "model/open_model.h"
@@ -49,8 +49,8 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open);
 // more samples of the strategy sample, more turns, further models.
 Status BeginRun(const GeneratePlan& plan, Store* store);
 
-// What a session needs of the plan; the judge's functions are the caller's.
-SessionOptions SessionOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags);
+// What a generator needs of the plan; the judge's functions are the caller's.
+GeneratorOptions GeneratorOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags);
 
 }  // namespace kb::cli
 

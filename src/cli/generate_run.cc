@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "cli/told_jobs.h"
 #include "interop/run_directory.h"
-#include "jobs/session_judge.h"
+#include "jobs/generation_judge.h"
 #include "judge/problem/problem_finder.h"
 
 namespace kb::cli {
@@ -16,14 +16,14 @@ using nlohmann::json;
 std::string Money(double usd) { return usd < 0.1 ? fmt::format("${:.4f}", usd) : fmt::format("${:.2f}", usd); }
 
 // Tokens and money so far, as part of the line of progress.
-std::string SpentText(const SessionCounts& counts) {
+std::string SpentText(const GeneratorCounts& counts) {
   std::string text = fmt::format("{}/{} answers, {} tokens", counts.answered, counts.total, counts.tokens);
   if (counts.usd > 0) text += ", " + Money(counts.usd);
   if (counts.without_cost > 0) text += fmt::format(" and {} of unknown cost", counts.without_cost);
   return text;
 }
 
-json SummaryJson(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent,
+json SummaryJson(const GeneratePlan& plan, const GeneratorCounts& counts, const GenerationSpent& spent,
                  size_t not_judged) {
   return {{"schema", 1},
           {"run", plan.run},
@@ -42,7 +42,7 @@ json SummaryJson(const GeneratePlan& plan, const SessionCounts& counts, const Ge
           {"ended_by", counts.ended_by.empty() ? json(nullptr) : json(counts.ended_by)}};
 }
 
-void PrintSummary(const GeneratePlan& plan, const SessionCounts& counts, const GenerationSpent& spent,
+void PrintSummary(const GeneratePlan& plan, const GeneratorCounts& counts, const GenerationSpent& spent,
                   const RunProgress& progress) {
   fmt::print("run {}: {} of {} answers", plan.run, counts.answered, counts.total);
   if (counts.without_code > 0) fmt::print(", {} without a candidate", counts.without_code);
@@ -71,61 +71,61 @@ void PrintSummary(const GeneratePlan& plan, const SessionCounts& counts, const G
 
 struct Ended {
   Status status;
-  SessionCounts counts;
+  GeneratorCounts counts;
 };
 
-Result<std::unique_ptr<SessionJudge>> StartJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store* store,
-                                                 RunProgress* progress) {
-  SessionJudgeOptions wanted{.run = plan.run,
-                             .size = plan.size,
-                             .rules = plan.rules,
-                             .devices = plan.devices,
-                             .protocol = plan.protocol,
-                             .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
-                             .compilations = flags.judge->jobs};
+Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store* store,
+                                                    RunProgress* progress) {
+  GenerationJudgeOptions wanted{.run = plan.run,
+                                .size = plan.size,
+                                .rules = plan.rules,
+                                .devices = plan.devices,
+                                .protocol = plan.protocol,
+                                .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
+                                .compilations = flags.judge->jobs};
   for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
   for (const PlannedProblem& problem : plan.problems) {
     wanted.problems.push_back(problem.file);
     wanted.problem_texts.push_back(ProblemTextHash(problem.file));
   }
   wanted.tell = [tell = TellJobs{plan.run, flags.json, flags.quiet, progress}](const JobEnd& end,
-                                                                               const SessionCandidate& candidate) {
+                                                                               const GeneratedCandidate& candidate) {
     tell(end, {{"turn", candidate.proposal.turn}});
   };
   wanted.span = [progress](const Span& span) { progress->Add(span); };
-  return SessionJudge::Create(std::move(wanted), store);
+  return GenerationJudge::Create(std::move(wanted), store);
 }
 
-// The session and its judge, from start to end.
-Ended RunSession(const GeneratePlan& plan, const GenerateFlags& flags, Store* store, RunProgress* progress) {
+// The generator and its judge, from start to end.
+Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* store, RunProgress* progress) {
   Ended ended;
-  SessionOptions options = SessionOptionsOf(plan, flags);
+  GeneratorOptions options = GeneratorOptionsOf(plan, flags);
   options.say = [&](const std::string& line) {
     if (!flags.quiet) progress->Print(line + "\n");
   };
-  std::unique_ptr<SessionJudge> judge;
+  std::unique_ptr<GenerationJudge> judge;
   if (flags.judged) {
     auto made = StartJudge(plan, flags, store, progress);
     if (!made) return {tl::make_unexpected(made.error()), {}};
     judge = std::move(*made);
-    options.verdict = [&](const SessionCandidate& candidate) { return judge->Verdict(candidate); };
-    options.judge = [&](const SessionCandidate& candidate) { return judge->Judge(candidate); };
+    options.verdict = [&](const GeneratedCandidate& candidate) { return judge->Verdict(candidate); };
+    options.judge = [&](const GeneratedCandidate& candidate) { return judge->Judge(candidate); };
   }
-  const auto session = Session::Create(std::move(options), store);
-  if (!session) return {tl::make_unexpected(session.error()), {}};
+  const auto generator = Generator::Create(std::move(options), store);
+  if (!generator) return {tl::make_unexpected(generator.error()), {}};
   if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}};
   if (const auto released = store->ReleaseJobs(plan.run, true); !released) {
     return {tl::make_unexpected(released.error()), {}};
   }
-  if (judge) judge->TellTo(session->get());
-  progress->SetMore([&] { return SpentText((*session)->Counts()); });
-  ended.status = (*session)->Run();
+  if (judge) judge->TellTo(generator->get());
+  progress->SetMore([&] { return SpentText((*generator)->Counts()); });
+  ended.status = (*generator)->Run();
   if (judge) {
     const Status stopped = judge->Stop();
     if (ended.status && !stopped) ended.status = stopped;
   }
   progress->Finish();
-  ended.counts = (*session)->Counts();
+  ended.counts = (*generator)->Counts();
   return ended;
 }
 
@@ -145,35 +145,35 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
     total = static_cast<size_t>((*strategy)->Total()) * plan.models.size() * plan.problems.size();
   }
   RunProgress progress(flags.quiet, total, plan.devices.size(), false);
-  const Ended ended = RunSession(plan, flags, store, &progress);
+  const Ended ended = RunGenerator(plan, flags, store, &progress);
   progress.Finish();
   const auto spent = store->Spent(plan.run);
-  if (!spent) return Report(spent.error());
-  if (ended.counts.total == 0) return Report(ended.status.error());  // it did not begin
+  if (!spent) return PrintError(spent.error());
+  if (ended.counts.total == 0) return PrintError(ended.status.error());  // it did not begin
   if (flags.json) {
     fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, progress.failed())));
   } else {
     PrintSummary(plan, ended.counts, *spent, progress);
   }
   if (!ended.status) {
-    const int code = Report(ended.status.error());
+    const int code = PrintError(ended.status.error());
     return code == kUsage && ended.counts.failed > 0 ? kEngineFailure : code;  // a model refused its first request
   }
   if (!flags.write_run.empty()) {
-    if (const Status written = WriteRun(plan, flags, *store); !written) return Report(written.error());
+    if (const Status written = WriteRun(plan, flags, *store); !written) return PrintError(written.error());
   }
   return ended.counts.failed > 0 || progress.failed() > 0 ? kEngineFailure : kAllCorrect;
 }
 
 int GenerateAndJudge(const GenerateFlags& flags) {
   const auto plan = MakeGeneratePlan(flags, !flags.forecast_only);
-  if (!plan) return Report(plan.error());
+  if (!plan) return PrintError(plan.error());
   if (!flags.quiet) {
     for (const std::string& note : plan->notes) fmt::print(stderr, "{}\n", note);
   }
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
-  if (const Status told = PrintForecast(*plan, flags, *store); !told) return Report(told.error());
+  if (!store) return PrintError(store.error());
+  if (const Status told = PrintForecast(*plan, flags, *store); !told) return PrintError(told.error());
   if (flags.forecast_only) return kAllCorrect;
   return RunGeneration(*plan, flags, &*store);
 }

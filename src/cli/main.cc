@@ -12,7 +12,7 @@
 
 namespace kb::cli {
 
-int Report(const Error& error) {
+int PrintError(const Error& error) {
   if (error.code == ErrorCode::kInterrupted) {
     fmt::print(stderr, "kernelbench: interrupted; what was finished is stored\n");
     return kInterrupted;

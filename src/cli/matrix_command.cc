@@ -104,10 +104,10 @@ Status ScoreMatrix(const MatrixFlags& flags, const GenerateFlags& generated) {
 
 int Matrix(const MatrixFlags& flags) {
   const auto generated = ReadMatrix(flags);
-  if (!generated) return Report(generated.error());
+  if (!generated) return PrintError(generated.error());
   const int code = GenerateAndJudge(**generated);
   if (code != kAllCorrect || (*generated)->forecast_only || !(*generated)->judged) return code;
-  if (const Status scored = ScoreMatrix(flags, **generated); !scored) return Report(scored.error());
+  if (const Status scored = ScoreMatrix(flags, **generated); !scored) return PrintError(scored.error());
   return kAllCorrect;
 }
 

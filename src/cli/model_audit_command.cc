@@ -242,20 +242,20 @@ void PrintAudit(const json& line) {
 
 int AuditRun(const ModelAuditFlags& flags) {
   if (!std::filesystem::exists(flags.store)) {
-    return Report({ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store)});
+    return PrintError({ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store)});
   }
   const auto installation = FindInstallation();
-  if (!installation) return Report(installation.error());
+  if (!installation) return PrintError(installation.error());
   auto store = Store::Open(flags.store, {.create = false});
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   const auto auditors = OpenAuditors(flags, *installation);
-  if (!auditors) return Report(auditors.error());
+  if (!auditors) return PrintError(auditors.error());
   std::vector<std::string> notes;
   const auto audited = FastCandidates(flags, *installation, *store, &notes);
-  if (!audited) return Report(audited.error());
+  if (!audited) return PrintError(audited.error());
   for (const std::string& note : notes) fmt::print(stderr, "{}\n", note);
   auto reviews = store->Reviews(flags.run);
-  if (!reviews) return Report(reviews.error());
+  if (!reviews) return PrintError(reviews.error());
   AuditRound round(flags, *audited, &*store);
   std::vector<std::thread> threads;
   for (const Auditor& auditor : *auditors) {
@@ -267,7 +267,7 @@ int AuditRun(const ModelAuditFlags& flags) {
   }
   for (std::thread& thread : threads) thread.join();
   reviews = store->Reviews(flags.run);
-  if (!reviews) return Report(reviews.error());
+  if (!reviews) return PrintError(reviews.error());
   bool all_passed = true;
   if (!flags.json && !audited->empty()) {
     fmt::print("{:<10} {:<24} {:>6} {:>9} {:>9}\n", "problem", "model", "sample", "speedup", "audited");
@@ -283,8 +283,8 @@ int AuditRun(const ModelAuditFlags& flags) {
   }
   if (audited->empty() && !flags.json) fmt::print("no candidate of {} is faster than {}x\n", flags.run, flags.above);
   if (!round.ended_by().empty()) fmt::print(stderr, "ended by {}; a higher cap goes on\n", round.ended_by());
-  if (const Status asked = round.status(); !asked) return Report(asked.error());
-  if (Interrupted()) return Report({ErrorCode::kInterrupted, ""});
+  if (const Status asked = round.status(); !asked) return PrintError(asked.error());
+  if (Interrupted()) return PrintError({ErrorCode::kInterrupted, ""});
   return all_passed ? kAllCorrect : kNotAllCorrect;
 }
 

@@ -99,11 +99,11 @@ json TriedJson(const KnownModel& model, const Completion& answer) {
 
 int Try(const KnownModel& model, const ModelsFlags& flags) {
   auto provider = OpenModel(model.settings);
-  if (!provider) return Report(provider.error());
+  if (!provider) return PrintError(provider.error());
   CompletionRequest request = model.settings.NewRequest();
   request.messages = {{Role::kUser, kQuestion}};
   const auto answer = (*provider)->Complete(request, Interrupted);
-  if (!answer) return Report(answer.error());
+  if (!answer) return PrintError(answer.error());
   if (flags.json) {
     fmt::print("{}", JsonLine(TriedJson(model, *answer)));
     return kAllCorrect;
@@ -122,16 +122,16 @@ int Try(const KnownModel& model, const ModelsFlags& flags) {
 
 int Models(const ModelsFlags& flags) {
   const auto installation = FindInstallation();
-  if (!installation) return Report(installation.error());
+  if (!installation) return PrintError(installation.error());
   const auto table = PriceTable::Load(installation->models / "prices.toml");
-  if (!table) return Report(table.error());
+  if (!table) return PrintError(table.error());
   const auto file = ModelsFile::Find(flags.file);
-  if (!file) return Report(file.error());
+  if (!file) return PrintError(file.error());
   if (!flags.tried.empty()) {
     const auto settings = FindModel(flags.tried, *file);
-    if (!settings) return Report(settings.error());
+    if (!settings) return PrintError(settings.error());
     const auto known = Know(*settings, *table, flags.listed);
-    return known ? Try(*known, flags) : Report(known.error());
+    return known ? Try(*known, flags) : PrintError(known.error());
   }
   if (file->models.empty() && !flags.json) {
     fmt::print("{}: models are named PROVIDER:MODEL (docs/models.md)\n",
@@ -139,7 +139,7 @@ int Models(const ModelsFlags& flags) {
   }
   for (const auto& [name, settings] : file->models) {
     const auto known = Know(settings, *table, flags.listed);
-    if (!known) return Report(known.error());
+    if (!known) return PrintError(known.error());
     if (flags.json) {
       fmt::print("{}", JsonLine(KnownJson(*known)));
     } else {

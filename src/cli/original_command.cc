@@ -93,14 +93,14 @@ int Original(OriginalFlags flags) {
   std::error_code ignored;
   if (flags.run.empty()) flags.run = std::filesystem::weakly_canonical(flags.directory, ignored).filename();
   const auto original = ReadOriginalRun(flags.directory, flags.level, flags.baseline);
-  if (!original) return Report(original.error());
+  if (!original) return PrintError(original.error());
   for (const std::string& note : original->notes) fmt::print(stderr, "kernelbench: {}\n", CleanText(note));
   std::vector<ScoreRow> rows;
   if (std::filesystem::exists(flags.store)) {
     const auto store = Store::Open(flags.store, {.create = false});
-    if (!store) return Report(store.error());
+    if (!store) return PrintError(store.error());
     auto read = store->Scores({.run = flags.run});
-    if (!read) return Report(read.error());
+    if (!read) return PrintError(read.error());
     rows = std::move(*read);
   }
   if (rows.empty()) {

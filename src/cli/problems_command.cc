@@ -55,7 +55,7 @@ std::string Bytes(double bytes) {
 
 int List(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   const json index = ReadIndex(flags.selection.problems);
   for (const SelectedProblem& problem : *problems) {
     const json measured = index.value(problem.file.name, json::object());
@@ -72,7 +72,7 @@ int List(const ProblemFlags& flags) {
 
 int Info(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   const json index = ReadIndex(flags.selection.problems);
   for (const SelectedProblem& problem : *problems) {
     const ProblemMetadata& metadata = problem.metadata;
@@ -109,10 +109,10 @@ int Info(const ProblemFlags& flags) {
 
 int ShowSource(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   for (const SelectedProblem& problem : *problems) {
     const auto source = ReadFile(problem.file.path);
-    if (!source) return Report(source.error());
+    if (!source) return PrintError(source.error());
     fmt::print("# {}: {}\n{}", problem.file.name, problem.file.path.string(), *source);
   }
   return kAllCorrect;
@@ -141,17 +141,17 @@ json TensorsJson(const std::vector<ops::Tensor>& tensors) {
 
 int Validate(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   auto evaluator = Evaluator::Create({});
-  if (!evaluator) return Report(evaluator.error());
+  if (!evaluator) return PrintError(evaluator.error());
   const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
-  if (!protocol) return Report(protocol.error());
+  if (!protocol) return PrintError(protocol.error());
   int exit_code = kAllCorrect;
   for (const SelectedProblem& problem : *problems) {
     const std::string size = SizeFor(problem, flags.size);
     const auto found = (*evaluator)->DescribeProblem(problem.file, size, *protocol);
     if (!found) {
-      exit_code = std::max(exit_code, Report(found.error()));
+      exit_code = std::max(exit_code, PrintError(found.error()));
       if (found.error().code == ErrorCode::kInterrupted) return exit_code;
       continue;
     }
@@ -201,10 +201,10 @@ void AddProtocols(CLI::App* app, int* exit_code) {
   command->add_option("name", *name, "show every key of this one");
   command->callback([name, exit_code] {
     const auto installation = FindInstallation();
-    if (!installation) return void(*exit_code = Report(installation.error()));
+    if (!installation) return void(*exit_code = PrintError(installation.error()));
     if (!name->empty()) {
       auto protocol = Protocol::Load(installation->protocols, *name);
-      if (!protocol) return void(*exit_code = Report(protocol.error()));
+      if (!protocol) return void(*exit_code = PrintError(protocol.error()));
       protocol->ApplyPrecision();
       const json keys = protocol->ToJson();
       for (const Protocol::Key& key : Protocol::Keys()) {
@@ -214,7 +214,7 @@ void AddProtocols(CLI::App* app, int* exit_code) {
     }
     for (const std::string& each : Protocol::List(installation->protocols)) {
       const auto protocol = Protocol::Load(installation->protocols, each);
-      if (!protocol) return void(*exit_code = Report(protocol.error()));
+      if (!protocol) return void(*exit_code = PrintError(protocol.error()));
       fmt::print("{:<12} {}\n", each, protocol->description);
     }
   });

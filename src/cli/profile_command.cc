@@ -60,7 +60,7 @@ void Print(const json& profile, const json& evaluation) {
 
 int Profile(const ProfileFlags& flags) {
   const auto request = MakeRequest(flags);
-  if (!request) return Report(request.error());
+  if (!request) return PrintError(request.error());
   Progress progress(flags.quiet || flags.json, 1);
   EvaluatorOptions options;
   options.device = "cuda";
@@ -68,21 +68,21 @@ int Profile(const ProfileFlags& flags) {
   SetBuilds(flags.builds, &options);
   options.progress = [&](const std::string& line) { progress.Say(line); };
   const auto evaluator = Evaluator::Create(options);
-  if (!evaluator) return progress.Clear(), Report(evaluator.error());
+  if (!evaluator) return progress.Clear(), PrintError(evaluator.error());
   if (const Status ready = (*evaluator)->MakeReady(*request); !ready) {
-    return progress.Clear(), Report(ready.error());
+    return progress.Clear(), PrintError(ready.error());
   }
   auto prepared = (*evaluator)->Prepare(*request);
-  if (!prepared) return progress.Clear(), Report(prepared.error());
+  if (!prepared) return progress.Clear(), PrintError(prepared.error());
   const auto evaluated = (*evaluator)->EvaluateToTheEnd(&*prepared);
-  if (!evaluated) return progress.Clear(), Report(evaluated.error());
+  if (!evaluated) return progress.Clear(), PrintError(evaluated.error());
   const json evaluation = evaluated->ToJson();
   json kernels =
       KernelProfile(evaluation, MeasuredFigures(request->problem.path, request->problem.name, request->size));
   if (kernels.is_object() && !flags.no_counters) {
     const auto counters = (*evaluator)->ReadCounters(*prepared, kernels.at("kernels"));
     if (!counters && counters.error().code == ErrorCode::kInterrupted) {
-      return progress.Clear(), Report(counters.error());
+      return progress.Clear(), PrintError(counters.error());
     }
     const json none = {{"kernels", json::array()}, {"why", counters ? "" : counters.error().message}};
     AddCounters(counters ? *counters : none, evaluation.at("device_info"), &kernels);

@@ -39,7 +39,7 @@ Result<Prompt> MakePrompt(const PromptFlags& flags) {
 
 int PrintPrompt(const PromptFlags& flags) {
   const auto prompt = MakePrompt(flags);
-  if (!prompt) return Report(prompt.error());
+  if (!prompt) return PrintError(prompt.error());
   if (flags.json) {
     fmt::print("{}", JsonLine(nlohmann::json{{"system", prompt->system},
                                              {"user", prompt->user},

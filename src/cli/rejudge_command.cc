@@ -119,24 +119,24 @@ Status JudgeAgain(const RejudgeFlags& flags, const std::vector<std::string>& dev
 
 int Rejudge(const RejudgeFlags& flags) {
   const auto devices = FindDevices(flags.devices);
-  if (!devices) return Report(devices.error());
+  if (!devices) return PrintError(devices.error());
   if (!std::filesystem::exists(flags.store)) {
-    return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist; kernelbench run fills it"});
+    return PrintError({ErrorCode::kUsage, "the store " + flags.store + " does not exist; kernelbench run fills it"});
   }
   const auto store = Store::Open(flags.store, {.create = false});
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   const auto directory = ProblemDirectory(flags.problems);
-  if (!directory) return Report(directory.error());
+  if (!directory) return PrintError(directory.error());
   ProblemFinder finder(*directory);
   std::string note;
   auto pairs = DrawEvaluations({flags.run, KindOf(devices->front()), flags.count, flags.seed}, *store, &finder, &note);
-  if (!pairs) return Report(pairs.error());
+  if (!pairs) return PrintError(pairs.error());
   if (!note.empty() && !flags.quiet) fmt::print(stderr, "{}\n", CleanText(note));
   RunProgress progress(flags.quiet, pairs->size(), devices->size(), false);
   const Status judged = JudgeAgain(flags, *devices, &finder, &progress, &*pairs);
   progress.Finish();
   const int told = Tell(flags, *pairs);
-  return judged ? told : Report(judged.error());
+  return judged ? told : PrintError(judged.error());
 }
 
 }  // namespace

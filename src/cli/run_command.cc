@@ -137,9 +137,9 @@ Status JudgeQueued(const RunPlan& plan, const Store& store, Queue* queue, JobLoo
 }
 
 int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::string>& devices, Store* store) {
-  if (const Status queued = plan.Queue(store, flags.again); !queued) return Report(queued.error());
+  if (const Status queued = plan.Queue(store, flags.again); !queued) return PrintError(queued.error());
   const auto jobs = plan.Stored(*store);
-  if (!jobs) return Report(jobs.error());
+  if (!jobs) return PrintError(jobs.error());
   const auto open = std::count_if(jobs->begin(), jobs->end(), [](const Job& job) { return job.state == "queued"; });
   RunProgress progress(flags.quiet, static_cast<size_t>(open), devices.size(), !flags.timeline.empty());
   std::vector<DeviceTime> times;
@@ -158,28 +158,28 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
   Status written;
   if (!flags.timeline.empty()) written = WriteFileAtomic(flags.timeline, progress.Timeline().dump());
   const auto counts = CountJobs(plan, *store);
-  if (!counts) return Report(counts.error());
+  if (!counts) return PrintError(counts.error());
   if (flags.json) {
     fmt::print("{}", JsonLine(SummaryJson(plan.run(), *counts, progress, times)));
   } else {
     PrintSummary(plan.run(), *counts, flags.again, progress);
   }
-  if (!judged) return Report(judged.error());
-  if (!written) return Report(written.error());
+  if (!judged) return PrintError(judged.error());
+  if (!written) return PrintError(written.error());
   return counts->failed > 0 ? kEngineFailure : kAllCorrect;
 }
 
 int Run(const RunFlags& flags) {
   const auto wanted = WantedBy(flags);
-  if (!wanted) return Report(wanted.error());
+  if (!wanted) return PrintError(wanted.error());
   std::vector<std::string> notes;
   const auto plan = RunPlan::Make(*wanted, &notes);
   if (!flags.quiet) {
     for (const std::string& note : notes) fmt::print(stderr, "{}\n", CleanText(note));
   }
-  if (!plan) return Report(plan.error());
+  if (!plan) return PrintError(plan.error());
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   return JudgeRun(flags, *plan, wanted->devices, &*store);
 }
 

@@ -37,13 +37,13 @@ int SanitizeAll(const std::vector<Request>& requests, EvaluatorOptions options, 
   Progress progress(quiet || as_json, requests.size());
   options.progress = [&](const std::string& line) { progress.Say(line); };
   auto evaluator = Evaluator::Create(options);
-  if (!evaluator) return progress.Clear(), Report(evaluator.error());
+  if (!evaluator) return progress.Clear(), PrintError(evaluator.error());
   int exit_code = kAllCorrect;
   for (const Request& request : requests) {
     const auto result = (*evaluator)->Sanitize(request, tool);
     progress.Done();
     progress.Clear();
-    if (!result) return std::max<int>(exit_code, Report(result.error()));
+    if (!result) return std::max<int>(exit_code, PrintError(result.error()));
     if (result->at("clean") != true) exit_code = kNotAllCorrect;
     if (as_json) {
       fmt::print("{}", JsonLine(*result));

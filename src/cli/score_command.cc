@@ -55,7 +55,7 @@ void AddScore(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}));
   command->callback([flags, exit_code] {
     const Status done = Score(*flags);
-    *exit_code = done ? int{kAllCorrect} : Report(done.error());
+    *exit_code = done ? int{kAllCorrect} : PrintError(done.error());
   });
 }
 

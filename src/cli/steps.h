@@ -30,7 +30,7 @@ class Steps {
     const Error& error = result.error();
     ended_ = error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore;
     if (!ended_) ++broken_;
-    exit_code_ = std::max(exit_code_, Report(ended_ ? error : Error{error.code, name + ": " + error.message}));
+    exit_code_ = std::max(exit_code_, PrintError(ended_ ? error : Error{error.code, name + ": " + error.message}));
     return std::nullopt;
   }
 

@@ -28,9 +28,9 @@ Result<Store> OpenThere(const std::string& path) {
 
 int CheckStore(const AdminFlags& flags) {
   const auto store = OpenThere(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   const auto health = store->Check();
-  if (!health) return Report(health.error());
+  if (!health) return PrintError(health.error());
   const bool sound = health->wrong.empty();
   if (flags.json) {
     fmt::print("{}", JsonLine({{"store", flags.store},
@@ -52,9 +52,9 @@ int CheckStore(const AdminFlags& flags) {
 
 int Collect(const AdminFlags& flags) {
   auto store = OpenThere(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   const auto garbage = store->CollectGarbage(flags.garbage);
-  if (!garbage) return Report(garbage.error());
+  if (!garbage) return PrintError(garbage.error());
   if (flags.json) {
     fmt::print("{}", JsonLine({{"store", flags.store},
                                {"dry_run", flags.garbage.dry_run},
@@ -70,7 +70,7 @@ int Collect(const AdminFlags& flags) {
     }
   }
   if (garbage->not_shrunk.empty()) return kAllCorrect;
-  return Report({ErrorCode::kStore, "removed, but the file stays as large as it was: " + garbage->not_shrunk});
+  return PrintError({ErrorCode::kStore, "removed, but the file stays as large as it was: " + garbage->not_shrunk});
 }
 
 }  // namespace

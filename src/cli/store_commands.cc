@@ -41,18 +41,19 @@ Result<std::vector<json>> Audits(const StoreFlags& flags) {
 
 int Show(const StoreFlags& flags) {
   const auto store = OpenExisting(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   if (!*store)
-    return Report({ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
+    return PrintError(
+        {ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
   const auto evaluation = (*store)->Get(flags.id);
-  if (!evaluation) return Report(evaluation.error());
+  if (!evaluation) return PrintError(evaluation.error());
   fmt::print("{}", flags.json ? JsonLine(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
   return kAllCorrect;
 }
 
 int List(const StoreFlags& flags) {
   const auto evaluations = Evaluations(flags, false);
-  if (!evaluations) return Report(evaluations.error());
+  if (!evaluations) return PrintError(evaluations.error());
   if (flags.json) {
     for (const json& evaluation : *evaluations) fmt::print("{}", JsonLine(evaluation));
   } else if (evaluations->empty()) {
@@ -65,11 +66,11 @@ int List(const StoreFlags& flags) {
 
 int MakeReport(const StoreFlags& flags) {
   const auto evaluations = Evaluations(flags, true);
-  if (!evaluations) return Report(evaluations.error());
+  if (!evaluations) return PrintError(evaluations.error());
   const auto audits = Audits(flags);
-  if (!audits) return Report(audits.error());
+  if (!audits) return PrintError(audits.error());
   if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations, *audits)); !written)
-    return Report(written.error());
+    return PrintError(written.error());
   if (!evaluations->empty()) {
     fmt::print("{}\n{}", TerminalTable(*evaluations, {.colour = WantsColour()}), ScoreSummary(*evaluations));
   }

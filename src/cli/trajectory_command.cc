@@ -128,7 +128,7 @@ void AddTrajectory(CLI::App* app, int* exit_code) {
   command->add_flag("--json", flags->json, "one line of JSON, with every answer (docs/generate.md)");
   command->callback([flags, exit_code] {
     const Status shown = ShowTrajectory(*flags);
-    *exit_code = shown ? int{kAllCorrect} : Report(shown.error());
+    *exit_code = shown ? int{kAllCorrect} : PrintError(shown.error());
   });
 }
 

@@ -1,4 +1,4 @@
-// One request of a session: from a proposal to an answer that is settled.
+// One request of a generator: from a proposal to an answer that is settled.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "generate/session.h"
+#include "generate/generator.h"
 
 namespace kb {
 namespace {
@@ -17,13 +17,13 @@ using nlohmann::json;
 constexpr int64_t kFewestBytesPerToken = 2;
 constexpr auto kBudgetPoll = std::chrono::milliseconds(50);
 
-int64_t BytesOf(const SessionPrompt& prompt) {
+int64_t BytesOf(const GeneratorPrompt& prompt) {
   size_t bytes = prompt.system.size();
   for (const Message& message : prompt.messages) bytes += message.text.size();
   return static_cast<int64_t>(bytes);
 }
 
-std::string PromptJson(const SessionPrompt& prompt) {
+std::string PromptJson(const GeneratorPrompt& prompt) {
   json messages = json::array();
   for (const Message& message : prompt.messages) {
     messages.push_back({{"role", message.role == Role::kUser ? "user" : "assistant"}, {"text", message.text}});
@@ -52,7 +52,7 @@ FinishReason FinishOf(const std::string& name) {
   return FinishReason::kUnknown;
 }
 
-GenerationAnswer AnswerOf(const SessionPrompt& prompt, const Completion& completion, const SessionModel& model) {
+GenerationAnswer AnswerOf(const GeneratorPrompt& prompt, const Completion& completion, const GeneratorModel& model) {
   GenerationAnswer answer;
   answer.prompt = PromptJson(prompt);
   answer.prompt_bytes = BytesOf(prompt);
@@ -82,7 +82,7 @@ std::optional<int64_t> CountedTokens(const Usage& usage) {
 }
 
 // The answer and what is wrong with it, as the next turns of the conversation.
-void SendBack(const std::string& response, const std::string& complaint, SessionPrompt* prompt) {
+void SendBack(const std::string& response, const std::string& complaint, GeneratorPrompt* prompt) {
   prompt->messages.push_back({Role::kAssistant, response.empty() ? "(an empty answer)" : response, false});
   prompt->messages.push_back(
       {Role::kUser,
@@ -91,7 +91,7 @@ void SendBack(const std::string& response, const std::string& complaint, Session
 
 }  // namespace
 
-CallCost Session::MostOf(const SessionModel& model, int64_t prompt_bytes) {
+CallCost Generator::MostOf(const GeneratorModel& model, int64_t prompt_bytes) {
   CallCost most;
   const int64_t input = prompt_bytes / kFewestBytesPerToken + 1, output = model.defaults.max_tokens;
   most.tokens = input + output;
@@ -103,7 +103,7 @@ CallCost Session::MostOf(const SessionModel& model, int64_t prompt_bytes) {
 }
 
 // Waits for room in the budget.
-Admission Session::Admit(const CallCost& most, bool evaluation) {
+Admission Generator::Admit(const CallCost& most, bool evaluation) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopping_ || asking_ended_ || (options_.interrupted && options_.interrupted())) return Admission::kEnded;
@@ -118,8 +118,8 @@ Admission Session::Admit(const CallCost& most, bool evaluation) {
   }
 }
 
-Result<std::vector<SessionParent>> Session::Parents(const Line& line, const Proposal& proposal) {
-  std::vector<SessionParent> parents;
+Result<std::vector<GeneratorParent>> Generator::Parents(const Line& line, const Proposal& proposal) {
+  std::vector<GeneratorParent> parents;
   for (const int number : proposal.parents) {
     const std::string key =
         fmt::format("{}\n{}\n{}", options_.models[line.model].name, options_.problems[line.problem], number);
@@ -129,7 +129,7 @@ Result<std::vector<SessionParent>> Session::Parents(const Line& line, const Prop
       request = requests_.at(key);
     }
     KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store_->AnswersTo(request));
-    SessionParent parent;
+    GeneratorParent parent;
     parent.candidate = number;
     parent.complaint = answers.back().complaint;
     if (!answers.back().source_sha256.empty()) {
@@ -142,11 +142,11 @@ Result<std::vector<SessionParent>> Session::Parents(const Line& line, const Prop
   return parents;
 }
 
-Status Session::Ask(const Work& work) {
+Status Generator::Ask(const Work& work) {
   const GenerationRequest wanted = RequestOf(*work.line, work.proposal);
   const std::string key = fmt::format("{}\n{}\n{}", wanted.model, wanted.problem, wanted.candidate);
   if (work.known) return HandOn(work.line, work.proposal, known_.at(key), false);
-  KB_ASSIGN_OR_RETURN(const std::vector<SessionParent> parents, Parents(*work.line, work.proposal));
+  KB_ASSIGN_OR_RETURN(const std::vector<GeneratorParent> parents, Parents(*work.line, work.proposal));
   Asked asked;
   KB_ASSIGN_OR_RETURN(asked.prompt, options_.prompt(work.line->problem, work.proposal, parents));
   KB_ASSIGN_OR_RETURN(const auto claimed, store_->ClaimRequest(options_.run, wanted, owner_));
@@ -172,8 +172,8 @@ Status Session::Ask(const Work& work) {
   return AskUntilSettled(work, &asked, static_cast<int>(earlier.size()));
 }
 
-Status Session::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
-  const SessionModel& model = options_.models[work.line->model];
+Status Generator::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
+  const GeneratorModel& model = options_.models[work.line->model];
   for (;; ++attempt) {
     const CallCost most = MostOf(model, BytesOf(asked->prompt));
     const bool evaluation = options_.judge && !asked->evaluation_held;
@@ -216,9 +216,9 @@ Status Session::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
 }
 
 // Reads a stored answer. True: the request is answered by it; else the complaint is in the prompt now.
-Result<bool> Session::Settle(const Work& work, Asked* asked, int64_t answer, int attempt,
-                             const Completion& completion) {
-  const SessionExtract extract = options_.extract(work.line->problem, completion);
+Result<bool> Generator::Settle(const Work& work, Asked* asked, int64_t answer, int attempt,
+                               const Completion& completion) {
+  const GeneratorExtract extract = options_.extract(work.line->problem, completion);
   const bool final = extract.complaint.empty() || attempt >= options_.regenerate;
   KB_RETURN_IF_ERROR(store_->SettleAnswer(answer, owner_, extract.source, extract.language, extract.complaint, final));
   if (!final) {
@@ -231,7 +231,7 @@ Result<bool> Session::Settle(const Work& work, Asked* asked, int64_t answer, int
 }
 
 // A request without an answer. One that nobody refused is asked again by the next command.
-void Session::Failed(const Work& work, const Asked& asked, const Error& error) {
+void Generator::Failed(const Work& work, const Asked& asked, const Error& error) {
   const bool again = error.code == ErrorCode::kInterrupted;
   if (const Status given_up = store_->GiveUpRequest(asked.request.id, owner_, error.message, again); !given_up) {
     Break(given_up.error());

@@ -24,7 +24,7 @@ std::string Fenced(const std::string& source, const Target& target) {
   return fmt::format("{}{}\n{}{}{}", fence, FenceLanguage(target), source, source.ends_with('\n') ? "" : "\n", fence);
 }
 
-std::optional<BestSoFar> BestOf(const SessionParent& parent, const Target& target) {
+std::optional<BestSoFar> BestOf(const GeneratorParent& parent, const Target& target) {
   const json& evaluation = parent.evaluation;
   if (!evaluation.is_object() || evaluation.value("verdict", "") != "correct") return std::nullopt;
   const auto speedup = evaluation.find("speedup");
@@ -38,7 +38,7 @@ std::optional<BestSoFar> BestOf(const SessionParent& parent, const Target& targe
   return best;
 }
 
-std::string FeedbackOn(const SessionParent& parent, const std::optional<BestSoFar>& best) {
+std::string FeedbackOn(const GeneratorParent& parent, const std::optional<BestSoFar>& best) {
   if (parent.source.empty()) return fmt::format("No candidate could be taken from this answer: {}", parent.complaint);
   if (!parent.evaluation.is_object()) return "";
   FeedbackContext context;
@@ -52,7 +52,7 @@ std::string WithoutHeading(std::string text) {
   return text;
 }
 
-std::string Shown(const SessionParent& parent, const Target& target) {
+std::string Shown(const GeneratorParent& parent, const Target& target) {
   return parent.source.empty() ? "(an answer without a candidate)" : Fenced(parent.source, target);
 }
 
@@ -75,10 +75,10 @@ Result<TurnTexts> TurnTexts::Load(const std::filesystem::path& path) {
   return texts;
 }
 
-Result<SessionPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base, const Target& target,
-                                     const Proposal& proposal, const std::vector<SessionParent>& parents,
-                                     bool feedback) {
-  SessionPrompt prompt{base.system, {{Role::kUser, base.user, true}}};
+Result<GeneratorPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base, const Target& target,
+                                       const Proposal& proposal, const std::vector<GeneratorParent>& parents,
+                                       bool feedback) {
+  GeneratorPrompt prompt{base.system, {{Role::kUser, base.user, true}}};
   if (parents.empty()) return prompt;
   const bool refines = proposal.kind == ProposalKind::kRefine, combines = proposal.kind == ProposalKind::kCombine;
   Placeholders values = {{"feedback", ""}, {"second", ""}, {"second_feedback", ""}};

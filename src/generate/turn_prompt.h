@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "generate/session.h"
+#include "generate/generator.h"
 #include "prompt/prompt.h"
 
 namespace kb {
@@ -19,9 +19,9 @@ struct TurnTexts {
 };
 
 // `feedback`: whether the model is told how the parents were judged.
-Result<SessionPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base, const Target& target,
-                                     const Proposal& proposal, const std::vector<SessionParent>& parents,
-                                     bool feedback);
+Result<GeneratorPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base, const Target& target,
+                                       const Proposal& proposal, const std::vector<GeneratorParent>& parents,
+                                       bool feedback);
 
 }  // namespace kb
 

@@ -12,7 +12,7 @@ using ::testing::Not;
 
 class TurnPromptTest : public ::testing::Test {
  protected:
-  SessionPrompt Make(ProposalKind kind, const std::vector<SessionParent>& parents, bool feedback = true) const {
+  GeneratorPrompt Make(ProposalKind kind, const std::vector<GeneratorParent>& parents, bool feedback = true) const {
     Proposal proposal;
     proposal.kind = kind;
     Prompt base;
@@ -20,14 +20,14 @@ class TurnPromptTest : public ::testing::Test {
     base.user = "the problem";
     return MakeTurnPrompt(texts_, base, Target{}, proposal, parents, feedback).value();
   }
-  static SessionParent Judged(const std::string& source, const std::string& verdict, json speedup = nullptr) {
+  static GeneratorParent Judged(const std::string& source, const std::string& verdict, json speedup = nullptr) {
     return {0, source, "", {{"verdict", verdict}, {"reason", "REASON " + source}, {"speedup", std::move(speedup)}}};
   }
   const TurnTexts texts_ = TurnTexts::Load(std::string(KB_SOURCE_DIR) + "/prompts/turns.toml").value();
 };
 
 TEST_F(TurnPromptTest, AFreshOneIsTheProblemAlone) {
-  const SessionPrompt prompt = Make(ProposalKind::kFresh, {});
+  const GeneratorPrompt prompt = Make(ProposalKind::kFresh, {});
   ASSERT_EQ(prompt.messages.size(), 1u);
   EXPECT_EQ(prompt.system, "system");
   EXPECT_EQ(prompt.messages[0].text, "the problem");
@@ -35,7 +35,7 @@ TEST_F(TurnPromptTest, AFreshOneIsTheProblemAlone) {
 }
 
 TEST_F(TurnPromptTest, RefinementShowsTheLastHowItDidAndTheBest) {
-  const SessionPrompt prompt =
+  const GeneratorPrompt prompt =
       Make(ProposalKind::kRefine, {Judged("int last;", "incorrect"), Judged("int best;", "correct", 1.75)});
   ASSERT_EQ(prompt.messages.size(), 3u);
   EXPECT_EQ(prompt.messages[1].role, Role::kAssistant);
@@ -48,9 +48,10 @@ TEST_F(TurnPromptTest, RefinementShowsTheLastHowItDidAndTheBest) {
 }
 
 TEST_F(TurnPromptTest, WithoutFeedbackNothingIsSaidOfHowItDid) {
-  const std::vector<SessionParent> parents = {Judged("int last;", "incorrect"), Judged("int other;", "correct", 1.75)};
+  const std::vector<GeneratorParent> parents = {Judged("int last;", "incorrect"),
+                                                Judged("int other;", "correct", 1.75)};
   for (const ProposalKind kind : {ProposalKind::kRefine, ProposalKind::kMutate, ProposalKind::kCombine}) {
-    const SessionPrompt prompt = Make(kind, parents, false);
+    const GeneratorPrompt prompt = Make(kind, parents, false);
     EXPECT_THAT(prompt.messages[1].text, HasSubstr("int last;"));
     EXPECT_THAT(prompt.messages[2].text, Not(HasSubstr("REASON")));
     EXPECT_THAT(prompt.messages[2].text, Not(HasSubstr("1.75")));
@@ -58,7 +59,7 @@ TEST_F(TurnPromptTest, WithoutFeedbackNothingIsSaidOfHowItDid) {
 }
 
 TEST_F(TurnPromptTest, CombinationShowsBothParents) {
-  const SessionPrompt prompt =
+  const GeneratorPrompt prompt =
       Make(ProposalKind::kCombine, {Judged("int one;", "correct", 1.5), Judged("int two;", "build_failed")});
   EXPECT_THAT(prompt.messages[1].text, HasSubstr("int one;"));
   EXPECT_THAT(prompt.messages[2].text, HasSubstr("int two;"));
@@ -66,12 +67,12 @@ TEST_F(TurnPromptTest, CombinationShowsBothParents) {
 }
 
 TEST_F(TurnPromptTest, AFenceIsLongerThanThoseInTheSource) {
-  const SessionPrompt prompt = Make(ProposalKind::kMutate, {Judged("// ```\n// {problem}", "crashed")});
+  const GeneratorPrompt prompt = Make(ProposalKind::kMutate, {Judged("// ```\n// {problem}", "crashed")});
   EXPECT_EQ(prompt.messages[1].text, "````cpp\n// ```\n// {problem}\n````") << "and braces of a source stay";
 }
 
 TEST_F(TurnPromptTest, AnAnswerWithoutACandidateSaysWhy) {
-  const SessionPrompt prompt = Make(ProposalKind::kRefine, {{0, "", "the answer holds no code", nullptr}});
+  const GeneratorPrompt prompt = Make(ProposalKind::kRefine, {{0, "", "the answer holds no code", nullptr}});
   EXPECT_THAT(prompt.messages[2].text, HasSubstr("the answer holds no code"));
 }
 

@@ -6,8 +6,8 @@
 // not asked again: so a run goes on wherever it was killed. What is judged comes back through Judged(), and the
 // strategy is told. The run is over when nothing is to be asked, in flight or being judged; a spent budget, an
 // interrupt or an error only take away what is still to be asked.
-#ifndef GENERATE_SESSION_H_
-#define GENERATE_SESSION_H_
+#ifndef GENERATE_GENERATOR_H_
+#define GENERATE_GENERATOR_H_
 
 #include <condition_variable>
 #include <deque>
@@ -26,9 +26,9 @@
 
 namespace kb {
 
-struct SessionModel {
+struct GeneratorModel {
   std::string name;              // in the store
-  Provider* provider = nullptr;  // outlives the session
+  Provider* provider = nullptr;  // outlives the generator
   CompletionRequest defaults;    // what every request has: model, limits, temperature
   std::optional<Price> price;
   std::function<std::optional<double>(const Completion&)> cost;  // in US dollars; nothing where it is not known
@@ -36,53 +36,53 @@ struct SessionModel {
 };
 
 // A candidate that a new one comes from, or is to be better than.
-struct SessionParent {
+struct GeneratorParent {
   int candidate = 0;
   std::string source, complaint;  // no source: the complaint says why
   nlohmann::json evaluation;      // null: not judged
 };
 
-struct SessionPrompt {
+struct GeneratorPrompt {
   std::string system;
   std::vector<Message> messages;
 };
 
 // What an answer holds.
-struct SessionExtract {
+struct GeneratorExtract {
   std::optional<std::string> source;
   std::string language;   // "py", "cpp", "cu"
   std::string complaint;  // why it is to be asked again; empty: it is not
 };
 
 // A candidate that is to be judged.
-struct SessionCandidate {
+struct GeneratedCandidate {
   size_t model = 0, problem = 0;
   Proposal proposal;
   std::string source_sha256, language, complaint;  // no source: the complaint says why
 };
 
-struct SessionOptions {
+struct GeneratorOptions {
   std::string run;
-  std::vector<SessionModel> models;
+  std::vector<GeneratorModel> models;
   std::vector<std::string> problems;   // as the store names them
   std::vector<std::string> replay_as;  // likewise, as a replay does: "level1/19"
   StrategyOptions strategy;
   BudgetCaps caps;
   int regenerate = 0;  // times that an answer with a complaint is sent back
-  std::function<Result<SessionPrompt>(size_t problem, const Proposal& proposal,
-                                      const std::vector<SessionParent>& parents)>
+  std::function<Result<GeneratorPrompt>(size_t problem, const Proposal& proposal,
+                                        const std::vector<GeneratorParent>& parents)>
       prompt;  // called on several threads at once, as is `extract`
-  std::function<SessionExtract(size_t problem, const Completion& completion)> extract;
+  std::function<GeneratorExtract(size_t problem, const Completion& completion)> extract;
   // The verdict on a candidate, if there is one already; only with `judge`.
-  std::function<Result<std::optional<Fitness>>(const SessionCandidate& candidate)> verdict;
+  std::function<Result<std::optional<Fitness>>(const GeneratedCandidate& candidate)> verdict;
   // Has a candidate judged, which ends in Judged(). Empty: nothing is judged.
-  std::function<Status(const SessionCandidate& candidate)> judge;
+  std::function<Status(const GeneratedCandidate& candidate)> judge;
   std::function<void(const std::string& line)> say;  // for people
   std::function<bool()> interrupted;
 };
 
 // How far a run is.
-struct SessionCounts {
+struct GeneratorCounts {
   int total = 0;     // answers that the strategies want
   int answered = 0;  // of them, earlier commands' included
   int without_code = 0, failed = 0;
@@ -93,19 +93,19 @@ struct SessionCounts {
   std::string ended_by;                     // the cap that ended it
 };
 
-class Session {
+class Generator {
  public:
   // Reads what the store has of the run. Errors: usage for options that make no run, and the store's.
-  static Result<std::unique_ptr<Session>> Create(SessionOptions options, Store* store);
-  Session(const Session&) = delete;  // threads refer to it
-  Session& operator=(const Session&) = delete;
+  static Result<std::unique_ptr<Generator>> Create(GeneratorOptions options, Store* store);
+  Generator(const Generator&) = delete;  // threads refer to it
+  Generator& operator=(const Generator&) = delete;
 
   // Until all is asked and judged. The first error of the store or of `judge`, kUsage if a model cannot be asked at
   // all, kInterrupted, or success, which a spent budget is too.
   Status Run();
   // How a candidate was judged; nothing: it could not be. `counts`: an evaluation was made of it now.
-  void Judged(const SessionCandidate& candidate, const std::optional<Fitness>& fitness, bool counts);
-  SessionCounts Counts() const;
+  void Judged(const GeneratedCandidate& candidate, const std::optional<Fitness>& fitness, bool counts);
+  GeneratorCounts Counts() const;
 
  private:
   struct Line {  // one model and one problem
@@ -119,11 +119,11 @@ class Session {
   };
   struct Asked {  // an answer being worked on
     GenerationRequest request;
-    SessionPrompt prompt;
+    GeneratorPrompt prompt;
     bool evaluation_held = false;
   };
 
-  Session(SessionOptions options, Store* store) : options_(std::move(options)), store_(store) {}
+  Generator(GeneratorOptions options, Store* store) : options_(std::move(options)), store_(store) {}
   Status Load();
   void Offer(Line* line);
   void Serve(size_t model);
@@ -131,9 +131,9 @@ class Session {
   Status Ask(const Work& work);
   Status AskUntilSettled(const Work& work, Asked* asked, int attempt);
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
-  Result<std::vector<SessionParent>> Parents(const Line& line, const Proposal& proposal);
+  Result<std::vector<GeneratorParent>> Parents(const Line& line, const Proposal& proposal);
   Admission Admit(const CallCost& most, bool evaluation);
-  static CallCost MostOf(const SessionModel& model, int64_t prompt_bytes);
+  static CallCost MostOf(const GeneratorModel& model, int64_t prompt_bytes);
   CallCost SpentOn(const GenerationAnswer& answer, const std::string& name);
   Status HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held);
   GenerationRequest RequestOf(const Line& line, const Proposal& proposal) const;
@@ -141,7 +141,7 @@ class Session {
   void Break(const Error& error);
   void Failed(const Work& work, const Asked& asked, const Error& error);
 
-  const SessionOptions options_;
+  const GeneratorOptions options_;
   Store* const store_;
   const std::string owner_ = OwnerName();
   std::vector<std::unique_ptr<Line>> lines_;
@@ -157,9 +157,9 @@ class Session {
   bool asking_ended_ = false;  // a cap is reached: what is there is still judged
   bool stopping_ = false;      // interrupted, or an error
   Status status_;
-  SessionCounts counts_;
+  GeneratorCounts counts_;
 };
 
 }  // namespace kb
 
-#endif  // GENERATE_SESSION_H_
+#endif  // GENERATE_GENERATOR_H_

@@ -1,6 +1,6 @@
-// Judges the candidates of a session as models write them: between a session and a job loop.
-#ifndef JOBS_SESSION_JUDGE_H_
-#define JOBS_SESSION_JUDGE_H_
+// Judges the candidates of a generator as models write them: between a generator and a job loop.
+#ifndef JOBS_GENERATION_JUDGE_H_
+#define JOBS_GENERATION_JUDGE_H_
 
 #include <functional>
 #include <map>
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "generate/session.h"
+#include "generate/generator.h"
 #include "jobs/job_loop.h"
 
 namespace kb {
 
-struct SessionJudgeOptions {
+struct GenerationJudgeOptions {
   std::string run, size, rules;  // rules: the protocol and every key that a flag changed
   std::vector<std::string> devices;
   std::shared_ptr<const Protocol> protocol;
@@ -24,41 +24,41 @@ struct SessionJudgeOptions {
   std::vector<ProblemFile> problems;
   std::vector<std::string> problem_texts;  // their hashes
   // As JobLoopOptions; `candidate`: the job's.
-  std::function<void(const JobEnd& end, const SessionCandidate& candidate)> tell;
+  std::function<void(const JobEnd& end, const GeneratedCandidate& candidate)> tell;
   std::function<void(const Span& span)> span;
 };
 
-class SessionJudge {
+class GenerationJudge {
  public:
   // Starts the devices' threads. `store` outlives it.
-  static Result<std::unique_ptr<SessionJudge>> Create(SessionJudgeOptions options, Store* store);
-  SessionJudge(const SessionJudge&) = delete;  // threads refer to it
-  SessionJudge& operator=(const SessionJudge&) = delete;
-  ~SessionJudge() { Stop(); }
+  static Result<std::unique_ptr<GenerationJudge>> Create(GenerationJudgeOptions options, Store* store);
+  GenerationJudge(const GenerationJudge&) = delete;  // threads refer to it
+  GenerationJudge& operator=(const GenerationJudge&) = delete;
+  ~GenerationJudge() { Stop(); }
 
   // Who is told of verdicts; before the first Judge(), and as long as this has not stopped.
-  void TellTo(Session* session) { session_ = session; }
+  void TellTo(Generator* generator) { generator_ = generator; }
   // The verdict that the candidate has already.
-  Result<std::optional<Fitness>> Verdict(const SessionCandidate& candidate);
-  // Judges it, on any thread; Session::Judged() is called when that ended.
-  Status Judge(const SessionCandidate& candidate);
+  Result<std::optional<Fitness>> Verdict(const GeneratedCandidate& candidate);
+  // Judges it, on any thread; Generator::Judged() is called when that ended.
+  Status Judge(const GeneratedCandidate& candidate);
   // Begins nothing more and waits for what is being judged. The first error of the store.
   Status Stop();
 
  private:
-  SessionJudge(SessionJudgeOptions options, Store* store)
+  GenerationJudge(GenerationJudgeOptions options, Store* store)
       : options_(std::move(options)), store_(store), queue_(QueueInStore(store, options_.run)) {}
-  Job JobOf(const SessionCandidate& candidate) const;
-  Result<Candidate> Read(const SessionCandidate& candidate, const Job& job) const;
+  Job JobOf(const GeneratedCandidate& candidate) const;
+  Result<Candidate> Read(const GeneratedCandidate& candidate, const Job& job) const;
   Status End(const JobEnd& end);
 
-  const SessionJudgeOptions options_;
+  const GenerationJudgeOptions options_;
   Store* const store_;
   const std::unique_ptr<Queue> queue_;
-  Session* session_ = nullptr;
+  Generator* generator_ = nullptr;
   std::mutex mutex_;
-  std::map<int64_t, SessionCandidate> candidates_;  // that are to be judged, by job
-  std::unique_ptr<JobLoop> loop_;                   // last: its threads use the others
+  std::map<int64_t, GeneratedCandidate> candidates_;  // that are to be judged, by job
+  std::unique_ptr<JobLoop> loop_;                     // last: its threads use the others
 };
 
 // The candidate's file, had it one: "level_1_problem_19_sample_0_kernel.py".
@@ -69,4 +69,4 @@ Fitness FitnessOfEvaluation(const nlohmann::json& evaluation);
 
 }  // namespace kb
 
-#endif  // JOBS_SESSION_JUDGE_H_
+#endif  // JOBS_GENERATION_JUDGE_H_

@@ -130,15 +130,15 @@ int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& fla
 
 int Audit(const AuditFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
-  if (!problems) return Report(problems.error());
+  if (!problems) return PrintError(problems.error());
   auto store = Store::Open(flags.store);
-  if (!store) return Report(store.error());
+  if (!store) return PrintError(store.error());
   auto evaluator = Evaluator::Create(OptionsOf(flags.on));
-  if (!evaluator) return Report(evaluator.error());
+  if (!evaluator) return PrintError(evaluator.error());
   const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
-  if (!protocol) return Report(protocol.error());
+  if (!protocol) return PrintError(protocol.error());
   const auto info = (*evaluator)->DeviceInfo();
-  if (!info) return Report(info.error());
+  if (!info) return PrintError(info.error());
   Audits audits{evaluator->get(), &*store, *protocol, info->at("name"), info->at("torch"), {}};
   if (!flags.again) audits.known = Known(*store);
   return AuditAll(*problems, flags, &audits);

@@ -1,4 +1,4 @@
-#include "generate/session.h"
+#include "generate/generator.h"
 
 #include <fmt/format.h>
 
@@ -23,10 +23,10 @@ int64_t TokensOf(const GenerationAnswer& answer) {
 
 }  // namespace
 
-Result<std::unique_ptr<Session>> Session::Create(SessionOptions options, Store* store) {
+Result<std::unique_ptr<Generator>> Generator::Create(GeneratorOptions options, Store* store) {
   KB_CHECK(options.prompt && options.extract && options.problems.size() == options.replay_as.size());
-  std::unique_ptr<Session> session(new Session(std::move(options), store));
-  const SessionOptions& own = session->options_;
+  std::unique_ptr<Generator> generator(new Generator(std::move(options), store));
+  const GeneratorOptions& own = generator->options_;
   if (own.caps.evaluations && !own.judge) {
     return Fail(ErrorCode::kUsage, "--max-evaluations caps what is judged: leave out --no-judge, or this cap");
   }
@@ -50,15 +50,15 @@ Result<std::unique_ptr<Session>> Session::Create(SessionOptions options, Store* 
         return Fail(ErrorCode::kUsage,
                     fmt::format("{} needs verdicts: leave out --no-judge, or use --strategy sample", strategy.name));
       }
-      session->counts_.total += line->strategy->Total();
-      session->lines_.push_back(std::move(line));
+      generator->counts_.total += line->strategy->Total();
+      generator->lines_.push_back(std::move(line));
     }
   }
-  KB_RETURN_IF_ERROR(session->Load());
-  return session;
+  KB_RETURN_IF_ERROR(generator->Load());
+  return generator;
 }
 
-Status Session::Load() {
+Status Generator::Load() {
   ready_.resize(options_.models.size());
   answers_of_.resize(options_.models.size());
   KB_RETURN_IF_ERROR(store_->ReleaseRequests(options_.run));
@@ -86,7 +86,7 @@ Status Session::Load() {
 }
 
 // What an answer in the store took. As in Budget::Settle(), what nobody knows counts as the most it could be.
-CallCost Session::SpentOn(const GenerationAnswer& answer, const std::string& name) {
+CallCost Generator::SpentOn(const GenerationAnswer& answer, const std::string& name) {
   CallCost most;
   for (size_t model = 0; model < options_.models.size(); ++model) {
     if (options_.models[model].name != name) continue;
@@ -97,7 +97,7 @@ CallCost Session::SpentOn(const GenerationAnswer& answer, const std::string& nam
   return {counted ? TokensOf(answer) : std::max(TokensOf(answer), most.tokens), answer.cost_usd.value_or(most.usd)};
 }
 
-GenerationRequest Session::RequestOf(const Line& line, const Proposal& proposal) const {
+GenerationRequest Generator::RequestOf(const Line& line, const Proposal& proposal) const {
   GenerationRequest request;
   request.model = options_.models[line.model].name;
   request.problem = options_.problems[line.problem];
@@ -108,7 +108,7 @@ GenerationRequest Session::RequestOf(const Line& line, const Proposal& proposal)
 }
 
 // What the strategy proposes. What the store has comes first: it costs nothing, and is to be judged whatever happens.
-void Session::Offer(Line* line) {
+void Generator::Offer(Line* line) {
   for (Proposal& proposal : line->strategy->Next()) {
     const GenerationRequest request = RequestOf(*line, proposal);
     const bool known = known_.contains(KeyOf(request.model, request.problem, request.candidate));
@@ -121,7 +121,7 @@ void Session::Offer(Line* line) {
   changed_.notify_all();
 }
 
-Status Session::Run() {
+Status Generator::Run() {
   {
     const std::lock_guard lock(mutex_);
     for (const auto& line : lines_) Offer(line.get());
@@ -138,12 +138,12 @@ Status Session::Run() {
   return status_;
 }
 
-bool Session::OverLocked() const {
+bool Generator::OverLocked() const {
   return in_flight_ == 0 && judging_ == 0 &&
          std::all_of(ready_.begin(), ready_.end(), [](const auto& work) { return work.empty(); });
 }
 
-std::optional<Session::Work> Session::Take(size_t model) {
+std::optional<Generator::Work> Generator::Take(size_t model) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (options_.interrupted && options_.interrupted()) stopping_ = true;
@@ -166,7 +166,7 @@ std::optional<Session::Work> Session::Take(size_t model) {
   }
 }
 
-void Session::Serve(size_t model) {
+void Generator::Serve(size_t model) {
   while (const std::optional<Work> work = Take(model)) {
     if (const Status asked = Ask(*work); !asked) Break(asked.error());
     const std::lock_guard lock(mutex_);
@@ -175,14 +175,14 @@ void Session::Serve(size_t model) {
   }
 }
 
-void Session::Break(const Error& error) {
+void Generator::Break(const Error& error) {
   const std::lock_guard lock(mutex_);
   if (status_ && error.code != ErrorCode::kInterrupted) status_ = tl::make_unexpected(error);
   stopping_ = true;
   changed_.notify_all();
 }
 
-void Session::Judged(const SessionCandidate& candidate, const std::optional<Fitness>& fitness, bool counts) {
+void Generator::Judged(const GeneratedCandidate& candidate, const std::optional<Fitness>& fitness, bool counts) {
   const std::lock_guard lock(mutex_);
   budget_->Evaluated(counts);
   --judging_;
@@ -196,18 +196,18 @@ void Session::Judged(const SessionCandidate& candidate, const std::optional<Fitn
   changed_.notify_all();
 }
 
-SessionCounts Session::Counts() const {
+GeneratorCounts Generator::Counts() const {
   const std::lock_guard lock(mutex_);
-  SessionCounts counts = counts_;
+  GeneratorCounts counts = counts_;
   counts.tokens = budget_->spent().tokens;
   counts.usd = budget_->spent().usd;
   counts.ended_by = budget_->ended_by();
   return counts;
 }
 
-Status Session::HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held) {
-  const SessionCandidate candidate{line->model,          line->problem,   proposal,
-                                   answer.source_sha256, answer.language, answer.complaint};
+Status Generator::HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held) {
+  const GeneratedCandidate candidate{line->model,          line->problem,   proposal,
+                                     answer.source_sha256, answer.language, answer.complaint};
   std::optional<Fitness> fitness;
   if (options_.judge) {
     KB_ASSIGN_OR_RETURN(fitness, options_.verdict(candidate));

@@ -1,5 +1,5 @@
 // A whole run with a model and a judge that are functions: what is asked, stored, told, and what a kill leaves.
-#include "generate/session.h"
+#include "generate/generator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,20 +43,20 @@ Completion Text(const std::string& text) {
   return completion;
 }
 
-class SessionTest : public ::testing::Test {
+class GeneratorTest : public ::testing::Test {
  protected:
-  SessionTest()
-      : directory_(TempDir::Create("kb-session-test").value()),
+  GeneratorTest()
+      : directory_(TempDir::Create("kb-generator-test").value()),
         store_(Store::Open(directory_.path() / "store.sqlite").value()) {
     provider_.answer = [](const CompletionRequest& request) -> Result<Completion> {
       return Text(request.problem + " " + std::to_string(request.sample));
     };
   }
 
-  SessionOptions Options(const StrategyOptions& strategy, int concurrency = 2) {
-    SessionOptions options;
+  GeneratorOptions Options(const StrategyOptions& strategy, int concurrency = 2) {
+    GeneratorOptions options;
     options.run = "r";
-    SessionModel model;
+    GeneratorModel model;
     model.name = "m";
     model.provider = &provider_;
     model.defaults.max_tokens = 100;
@@ -69,27 +69,27 @@ class SessionTest : public ::testing::Test {
     options.problems = {"1/19", "1/20"};
     options.replay_as = {"level1/19", "level1/20"};
     options.strategy = strategy;
-    options.prompt = [](size_t, const Proposal& proposal, const std::vector<SessionParent>& parents) {
+    options.prompt = [](size_t, const Proposal& proposal, const std::vector<GeneratorParent>& parents) {
       std::string text = "turn " + std::to_string(proposal.turn);
-      for (const SessionParent& parent : parents) text += "\nparent: " + parent.source;
-      return Result<SessionPrompt>(SessionPrompt{"system", {{Role::kUser, text, false}}});
+      for (const GeneratorParent& parent : parents) text += "\nparent: " + parent.source;
+      return Result<GeneratorPrompt>(GeneratorPrompt{"system", {{Role::kUser, text, false}}});
     };
     options.extract = [](size_t, const Completion& completion) {
-      if (completion.text.find("prose") != std::string::npos) return SessionExtract{{}, "", "there is no code in it"};
-      return SessionExtract{"source of " + completion.text, "py", ""};
+      if (completion.text.find("prose") != std::string::npos) return GeneratorExtract{{}, "", "there is no code in it"};
+      return GeneratorExtract{"source of " + completion.text, "py", ""};
     };
     return options;
   }
 
   // Judges on the spot: the longer the source, the faster.
-  Status Run(SessionOptions options, SessionCounts* counts = nullptr) {
-    Session* running = nullptr;
-    options.verdict = [&](const SessionCandidate& candidate) -> Result<std::optional<Fitness>> {
+  Status Run(GeneratorOptions options, GeneratorCounts* counts = nullptr) {
+    Generator* running = nullptr;
+    options.verdict = [&](const GeneratedCandidate& candidate) -> Result<std::optional<Fitness>> {
       const std::lock_guard lock(mutex_);
       const auto found = verdicts_.find(Key(candidate));
       return found == verdicts_.end() ? std::nullopt : std::optional(found->second);
     };
-    options.judge = [&](const SessionCandidate& candidate) -> Status {
+    options.judge = [&](const GeneratedCandidate& candidate) -> Status {
       const Fitness fitness = FitnessOf(candidate.source_sha256.empty() ? "static_rejected" : "correct", 1.0);
       {
         const std::lock_guard lock(mutex_);
@@ -98,14 +98,14 @@ class SessionTest : public ::testing::Test {
       running->Judged(candidate, fitness, true);
       return {};
     };
-    auto session = Session::Create(std::move(options), &store_);
-    if (!session) return tl::make_unexpected(session.error());
-    running = session->get();
-    const Status status = (*session)->Run();
-    if (counts != nullptr) *counts = (*session)->Counts();
+    auto generator = Generator::Create(std::move(options), &store_);
+    if (!generator) return tl::make_unexpected(generator.error());
+    running = generator->get();
+    const Status status = (*generator)->Run();
+    if (counts != nullptr) *counts = (*generator)->Counts();
     return status;
   }
-  static std::string Key(const SessionCandidate& candidate) {
+  static std::string Key(const GeneratedCandidate& candidate) {
     return std::to_string(candidate.problem) + "/" + std::to_string(candidate.proposal.candidate);
   }
 
@@ -116,8 +116,8 @@ class SessionTest : public ::testing::Test {
   std::map<std::string, Fitness> verdicts_;
 };
 
-TEST_F(SessionTest, EverySampleIsAskedOnceAndJudgedOnce) {
-  SessionCounts counts;
+TEST_F(GeneratorTest, EverySampleIsAskedOnceAndJudgedOnce) {
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(Options({.samples = 5}), &counts));
   EXPECT_EQ(provider_.calls.size(), 10u);
   EXPECT_EQ(verdicts_.size(), 10u);
@@ -134,7 +134,7 @@ TEST_F(SessionTest, EverySampleIsAskedOnceAndJudgedOnce) {
   for (const GenerationRequest& request : requests) EXPECT_EQ(request.state, "answered");
 }
 
-TEST_F(SessionTest, AComplaintIsSentBackUpToALimit) {
+TEST_F(GeneratorTest, AComplaintIsSentBackUpToALimit) {
   provider_.answer = [&](const CompletionRequest& request) -> Result<Completion> {
     const bool second = request.messages.size() == 3;
     if (second) {
@@ -142,11 +142,11 @@ TEST_F(SessionTest, AComplaintIsSentBackUpToALimit) {
     }
     return Text(second && request.sample == 1 ? "better" : "prose");
   };
-  SessionOptions options = Options({.samples = 2});
+  GeneratorOptions options = Options({.samples = 2});
   options.problems = {"1/19"};
   options.replay_as = {"level1/19"};
   options.regenerate = 1;
-  SessionCounts counts;
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(std::move(options), &counts));
   EXPECT_EQ(provider_.requests.size(), 4u);
   EXPECT_EQ(counts.without_code, 1);
@@ -154,7 +154,7 @@ TEST_F(SessionTest, AComplaintIsSentBackUpToALimit) {
   EXPECT_EQ(store_.Answers("r")->size(), 4u);
 }
 
-TEST_F(SessionTest, RefinementShowsParents) {
+TEST_F(GeneratorTest, RefinementShowsParents) {
   ASSERT_TRUE(Run(Options({.name = "refine", .samples = 2, .turns = 3})));
   EXPECT_EQ(provider_.calls.size(), 12u);
   for (const CompletionRequest& request : provider_.requests) {
@@ -163,7 +163,7 @@ TEST_F(SessionTest, RefinementShowsParents) {
   }
 }
 
-TEST_F(SessionTest, AnswersThatAKillLeftUnreadAreReadAndNotAskedAgain) {
+TEST_F(GeneratorTest, AnswersThatAKillLeftUnreadAreReadAndNotAskedAgain) {
   GenerationRequest request;
   request.model = "m";
   request.problem = "1/19";
@@ -180,15 +180,15 @@ TEST_F(SessionTest, AnswersThatAKillLeftUnreadAreReadAndNotAskedAgain) {
   EXPECT_EQ(verdicts_.size(), 2u);
 }
 
-TEST_F(SessionTest, ACapEndsAskingAndWhatIsThereIsJudged) {
+TEST_F(GeneratorTest, ACapEndsAskingAndWhatIsThereIsJudged) {
   for (const int concurrency : {1, 8}) {
     SCOPED_TRACE(concurrency);
     provider_.calls.clear();
     verdicts_.clear();
-    SessionOptions options = Options({.samples = 50}, concurrency);
+    GeneratorOptions options = Options({.samples = 50}, concurrency);
     options.run = "r" + std::to_string(concurrency);
     options.caps.usd = 0.95;
-    SessionCounts counts;
+    GeneratorCounts counts;
     ASSERT_TRUE(Run(std::move(options), &counts));
     EXPECT_EQ(counts.ended_by, "--max-usd 0.95");
     EXPECT_GE(counts.usd, 0.95);
@@ -197,10 +197,10 @@ TEST_F(SessionTest, ACapEndsAskingAndWhatIsThereIsJudged) {
   }
 }
 
-TEST_F(SessionTest, EvaluationsAreCappedExactlyAndGoOnWithAHigherCap) {
-  SessionOptions options = Options({.samples = 10}, 4);
+TEST_F(GeneratorTest, EvaluationsAreCappedExactlyAndGoOnWithAHigherCap) {
+  GeneratorOptions options = Options({.samples = 10}, 4);
   options.caps.evaluations = 7;
-  SessionCounts counts;
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(std::move(options), &counts));
   EXPECT_EQ(verdicts_.size(), 7u);
   EXPECT_EQ(counts.ended_by, "--max-evaluations 7");
@@ -209,32 +209,32 @@ TEST_F(SessionTest, EvaluationsAreCappedExactlyAndGoOnWithAHigherCap) {
   for (const auto& [key, calls] : provider_.calls) EXPECT_EQ(calls, 1) << key;
 }
 
-TEST_F(SessionTest, ACapInTheMiddleOfSendingBackEndsTheRun) {
+TEST_F(GeneratorTest, ACapInTheMiddleOfSendingBackEndsTheRun) {
   provider_.answer = [](const CompletionRequest&) -> Result<Completion> { return Text("prose"); };
-  SessionOptions options = Options({.samples = 1}, 1);
+  GeneratorOptions options = Options({.samples = 1}, 1);
   options.regenerate = 3;
   options.caps.tokens = 150;
-  SessionCounts counts;
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(std::move(options), &counts));
   EXPECT_EQ(counts.ended_by, "--max-tokens 150");
   EXPECT_EQ(provider_.requests.size(), 2u);
 }
 
-TEST_F(SessionTest, EarlierCallsOfUnknownCostCountAsTheMost) {
+TEST_F(GeneratorTest, EarlierCallsOfUnknownCostCountAsTheMost) {
   provider_.answer = [](const CompletionRequest&) -> Result<Completion> {
     Completion completion = Text("code");
     completion.usage = {};
     return completion;
   };
   const auto options = [&](int samples) {
-    SessionOptions made = Options({.samples = samples});
+    GeneratorOptions made = Options({.samples = samples});
     made.models[0].cost = [](const Completion&) { return std::optional<double>(); };
     return made;
   };
-  SessionCounts first, second;
+  GeneratorCounts first, second;
   ASSERT_TRUE(Run(options(2), &first));
   EXPECT_GT(first.usd, 0.4);
-  SessionOptions capped = options(4);
+  GeneratorOptions capped = options(4);
   capped.caps.usd = first.usd;
   ASSERT_TRUE(Run(std::move(capped), &second));
   EXPECT_EQ(second.asked_now, 0);
@@ -242,19 +242,19 @@ TEST_F(SessionTest, EarlierCallsOfUnknownCostCountAsTheMost) {
   EXPECT_NEAR(second.usd, first.usd, 1e-9);
 }
 
-TEST_F(SessionTest, AJudgeThatCannotBeginEndsTheRun) {
-  SessionOptions options = Options({.samples = 1});
-  options.verdict = [](const SessionCandidate&) { return Result<std::optional<Fitness>>(std::nullopt); };
-  options.judge = [](const SessionCandidate&) -> Status { return Fail(ErrorCode::kStore, "the disk is full"); };
-  const auto session = Session::Create(std::move(options), &store_);
-  ASSERT_TRUE(session);
-  const Status status = (*session)->Run();
+TEST_F(GeneratorTest, AJudgeThatCannotBeginEndsTheRun) {
+  GeneratorOptions options = Options({.samples = 1});
+  options.verdict = [](const GeneratedCandidate&) { return Result<std::optional<Fitness>>(std::nullopt); };
+  options.judge = [](const GeneratedCandidate&) -> Status { return Fail(ErrorCode::kStore, "the disk is full"); };
+  const auto generator = Generator::Create(std::move(options), &store_);
+  ASSERT_TRUE(generator);
+  const Status status = (*generator)->Run();
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().message, "the disk is full");
 }
 
-TEST_F(SessionTest, WithoutAPriceAMoneyCapIsRefused) {
-  SessionOptions options = Options({.samples = 1});
+TEST_F(GeneratorTest, WithoutAPriceAMoneyCapIsRefused) {
+  GeneratorOptions options = Options({.samples = 1});
   options.models[0].price.reset();
   options.caps.usd = 1;
   const Status status = Run(std::move(options));
@@ -263,7 +263,7 @@ TEST_F(SessionTest, WithoutAPriceAMoneyCapIsRefused) {
   EXPECT_THAT(status.error().message, HasSubstr("--max-tokens"));
 }
 
-TEST_F(SessionTest, AModelThatRefusesItsFirstRequestEndsTheRun) {
+TEST_F(GeneratorTest, AModelThatRefusesItsFirstRequestEndsTheRun) {
   provider_.answer = [](const CompletionRequest&) -> Result<Completion> {
     return Fail(ErrorCode::kUsage, "no such model");
   };
@@ -273,25 +273,25 @@ TEST_F(SessionTest, AModelThatRefusesItsFirstRequestEndsTheRun) {
   EXPECT_EQ(provider_.requests.size(), 1u);
 }
 
-TEST_F(SessionTest, ARefusalEndsNoRunInWhichTheModelHasAnswered) {
+TEST_F(GeneratorTest, ARefusalEndsNoRunInWhichTheModelHasAnswered) {
   ASSERT_TRUE(Run(Options({.samples = 1}, 1)));
   provider_.answer = [](const CompletionRequest& request) -> Result<Completion> {
     if (request.sample == 1) return Fail(ErrorCode::kUsage, "the prompt is too long");
     return Text("code");
   };
-  SessionCounts counts;
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(Options({.samples = 3}, 1), &counts));
   EXPECT_EQ(counts.failed, 2);
   EXPECT_EQ(counts.answered, 4) << "what was refused does not keep the others from being asked";
 }
 
-TEST_F(SessionTest, OneFailureIsTriedAgainByTheNextCommand) {
+TEST_F(GeneratorTest, OneFailureIsTriedAgainByTheNextCommand) {
   std::atomic<bool> broken = true;
   provider_.answer = [&](const CompletionRequest& request) -> Result<Completion> {
     if (broken && request.sample == 1) return Fail(ErrorCode::kUnavailable, "503");
     return Text("code");
   };
-  SessionCounts counts;
+  GeneratorCounts counts;
   ASSERT_TRUE(Run(Options({.samples = 3}), &counts));
   EXPECT_EQ(counts.failed, 2);
   EXPECT_EQ(counts.answered, 4);
@@ -303,13 +303,13 @@ TEST_F(SessionTest, OneFailureIsTriedAgainByTheNextCommand) {
   EXPECT_EQ(verdicts_.size(), 6u);
 }
 
-TEST_F(SessionTest, AnInterruptLeavesTheRestForTheNextCommand) {
+TEST_F(GeneratorTest, AnInterruptLeavesTheRestForTheNextCommand) {
   std::atomic<int> answered = 0;
   provider_.answer = [&](const CompletionRequest&) -> Result<Completion> {
     if (++answered > 3) return Fail(ErrorCode::kInterrupted, "interrupted");
     return Text("code");
   };
-  SessionOptions options = Options({.samples = 10});
+  GeneratorOptions options = Options({.samples = 10});
   options.interrupted = [&] { return answered >= 3; };
   const Status status = Run(std::move(options));
   ASSERT_FALSE(status);

@@ -1,4 +1,4 @@
-#include "jobs/session_judge.h"
+#include "jobs/generation_judge.h"
 
 #include <fmt/format.h>
 
@@ -35,8 +35,8 @@ Fitness FitnessOfEvaluation(const json& evaluation) {
   return FitnessOf(evaluation.value("verdict", ""), SlowEnd(evaluation));
 }
 
-Result<std::unique_ptr<SessionJudge>> SessionJudge::Create(SessionJudgeOptions options, Store* store) {
-  std::unique_ptr<SessionJudge> judge(new SessionJudge(std::move(options), store));
+Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudgeOptions options, Store* store) {
+  std::unique_ptr<GenerationJudge> judge(new GenerationJudge(std::move(options), store));
   JobLoopOptions wanted;
   wanted.make_judge = judge->options_.make_judge;
   wanted.devices = judge->options_.devices;
@@ -49,7 +49,7 @@ Result<std::unique_ptr<SessionJudge>> SessionJudge::Create(SessionJudgeOptions o
   return judge;
 }
 
-Job SessionJudge::JobOf(const SessionCandidate& candidate) const {
+Job GenerationJudge::JobOf(const GeneratedCandidate& candidate) const {
   Job job;
   job.model = options_.models[candidate.model];
   job.problem = options_.problems[candidate.problem].name;
@@ -63,7 +63,7 @@ Job SessionJudge::JobOf(const SessionCandidate& candidate) const {
   return job;
 }
 
-Result<std::optional<Fitness>> SessionJudge::Verdict(const SessionCandidate& candidate) {
+Result<std::optional<Fitness>> GenerationJudge::Verdict(const GeneratedCandidate& candidate) {
   KB_ASSIGN_OR_RETURN(const Job job, store_->AddJob(options_.run, JobOf(candidate)));
   if (job.state != "done") return std::optional<Fitness>();
   KB_ASSIGN_OR_RETURN(const json evaluation, store_->Get(job.evaluation_id));
@@ -71,7 +71,7 @@ Result<std::optional<Fitness>> SessionJudge::Verdict(const SessionCandidate& can
 }
 
 // The source lies in the store alone. An answer without one is a candidate that is refused by its text.
-Result<Candidate> SessionJudge::Read(const SessionCandidate& candidate, const Job& job) const {
+Result<Candidate> GenerationJudge::Read(const GeneratedCandidate& candidate, const Job& job) const {
   if (candidate.source_sha256.empty()) {
     KB_ASSIGN_OR_RETURN(Candidate none, MakeCandidate(job.path, "", job.device));
     none.rejection = fmt::format("the model's answer holds no candidate: {}", candidate.complaint);
@@ -81,11 +81,11 @@ Result<Candidate> SessionJudge::Read(const SessionCandidate& candidate, const Jo
   return MakeCandidate(job.path, std::move(source), job.device);
 }
 
-Status SessionJudge::Judge(const SessionCandidate& candidate) {
+Status GenerationJudge::Judge(const GeneratedCandidate& candidate) {
   KB_RETURN_IF_ERROR(loop_->status());
   KB_ASSIGN_OR_RETURN(const Job job, queue_->Add(JobOf(candidate)));
   if (job.state != "queued") {  // another process judges it, and the strategy goes on without it
-    session_->Judged(candidate, std::nullopt, false);
+    generator_->Judged(candidate, std::nullopt, false);
     return {};
   }
   {
@@ -100,16 +100,16 @@ Status SessionJudge::Judge(const SessionCandidate& candidate) {
   return {};
 }
 
-Status SessionJudge::End(const JobEnd& end) {
+Status GenerationJudge::End(const JobEnd& end) {
   std::unique_lock lock(mutex_);
-  const SessionCandidate candidate = std::move(candidates_.extract(end.job.id).mapped());
+  const GeneratedCandidate candidate = std::move(candidates_.extract(end.job.id).mapped());
   lock.unlock();
   options_.tell(end, candidate);
   const bool judged = !end.elsewhere && end.evaluation;
-  session_->Judged(candidate, judged ? std::optional(FitnessOfEvaluation(*end.evaluation)) : std::nullopt, judged);
+  generator_->Judged(candidate, judged ? std::optional(FitnessOfEvaluation(*end.evaluation)) : std::nullopt, judged);
   return {};
 }
 
-Status SessionJudge::Stop() { return loop_ ? loop_->Stop() : Status(); }
+Status GenerationJudge::Stop() { return loop_ ? loop_->Stop() : Status(); }
 
 }  // namespace kb
