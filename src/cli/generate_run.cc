@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/interrupt.h"
 #include "cli/told_jobs.h"
 #include "interop/run_directory.h"
 #include "jobs/generation_judge.h"

@@ -60,7 +60,7 @@ Scheduler::~Scheduler() { Stop(); }
 
 void Scheduler::Interrupt() { interrupted_ = builds_end_ = true; }
 
-BuildPool::TicketPtr Scheduler::Start(const Begun& begun, std::function<void()> build) {
+PreparePool::TicketPtr Scheduler::Start(const Begun& begun, std::function<void()> build) {
   return pool_.Submit(std::to_string(begun.task.id), [this, build = std::move(build)] {
     const WorksUnder flag(builds_end_);
     build();

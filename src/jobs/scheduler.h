@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/interrupt.h"
-#include "jobs/build_pool.h"
 #include "jobs/judge.h"
+#include "jobs/prepare_pool.h"
 #include "jobs/task_queue.h"
 
 namespace kb {
@@ -83,7 +83,7 @@ class Scheduler {
     Task task;
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
-    BuildPool::TicketPtr ticket;
+    PreparePool::TicketPtr ticket;
     bool again = false;            // it is prepared for the second time
     std::optional<Error> failure;  // of the engine, when it was judged first
   };
@@ -118,7 +118,7 @@ class Scheduler {
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }
-  BuildPool::TicketPtr Start(const Begun& begun, std::function<void()> build);
+  PreparePool::TicketPtr Start(const Begun& begun, std::function<void()> build);
 
   SchedulerOptions options_;
   std::atomic<bool> interrupted_ = false, stopping_ = false, builds_end_ = false;
@@ -129,7 +129,7 @@ class Scheduler {
   TaskQueue queue_;
   size_t open_ = 0;     // submitted and not ended
   std::mutex telling_;  // held while the caller's functions are called
-  BuildPool pool_;
+  PreparePool pool_;
 };
 
 }  // namespace kb

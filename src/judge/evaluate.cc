@@ -4,12 +4,9 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <utility>
 
 #include "base/cores.h"
-#include "base/interrupt.h"
 #include "base/random.h"
 #include "judge/problem/metadata.h"
 #include "judge/trial/anchors.h"

@@ -1,4 +1,4 @@
-#include "jobs/build_pool.h"
+#include "jobs/prepare_pool.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace kb {
 
-BuildPool::~BuildPool() {
+PreparePool::~PreparePool() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
@@ -15,38 +15,35 @@ BuildPool::~BuildPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-BuildPool::TicketPtr BuildPool::Submit(const std::string& key, std::function<void()> run) {
+PreparePool::TicketPtr PreparePool::Submit(std::string name, std::function<void()> run) {
+  const auto ticket = std::make_shared<Ticket>();
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Ticket>& ticket = open_[key];
-  if (!ticket) {
-    ticket = std::make_shared<Ticket>();
-    queue_.push_back({key, std::move(run), ticket});
-    if (queue_.size() > free_) {
-      threads_.emplace_back([this, thread = static_cast<int>(threads_.size())] { Work(thread); });
-    } else {
-      wanted_.notify_one();
-    }
+  queue_.push_back({std::move(name), std::move(run), ticket});
+  if (queue_.size() > free_) {
+    threads_.emplace_back([this, thread = static_cast<int>(threads_.size())] { Work(thread); });
+  } else {
+    wanted_.notify_one();
   }
   return ticket;
 }
 
-bool BuildPool::Done(const TicketPtr& ticket) const {
+bool PreparePool::Done(const TicketPtr& ticket) const {
   const std::lock_guard lock(mutex_);
   return ticket->done;
 }
 
-void BuildPool::Await(const std::vector<TicketPtr>& tickets) const {
+void PreparePool::Await(const std::vector<TicketPtr>& tickets) const {
   std::unique_lock lock(mutex_);
   for (const TicketPtr& ticket : tickets) changed_.wait(lock, [&] { return ticket->done; });
 }
 
-void BuildPool::AwaitAny(const std::vector<TicketPtr>& tickets, std::chrono::milliseconds longest) const {
+void PreparePool::AwaitAny(const std::vector<TicketPtr>& tickets, std::chrono::milliseconds longest) const {
   std::unique_lock lock(mutex_);
   const bool done = std::all_of(tickets.begin(), tickets.end(), [](const TicketPtr& ticket) { return ticket->done; });
   if (!done) changed_.wait_for(lock, longest);
 }
 
-void BuildPool::Work(int thread) {
+void PreparePool::Work(int thread) {
   std::unique_lock lock(mutex_);
   for (;;) {
     ++free_;
@@ -59,10 +56,9 @@ void BuildPool::Work(int thread) {
     const int64_t start = NowNs();
     entry.run();
     entry.run = nullptr;  // what it holds goes before it is done
-    if (told_) told_(thread, entry.key, start, NowNs());
+    if (told_) told_(thread, entry.name, start, NowNs());
     lock.lock();
     entry.ticket->done = true;
-    open_.erase(entry.key);
     changed_.notify_all();
   }
 }
