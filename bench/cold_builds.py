@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Does a device wait for builds while it could judge?
 
-    bench/cold_builds.py [--device cuda] [--modules 60] [--cold 20]
+    bench/cold_builds.py [--device cuda] [--modules 60] [--cold 20] [--cache DIR]
 
 Judges modules of 1/19 with a load_inline of their own in one `kernelbench run --protocol quick`, of which --cold have to be built, in
 their order spread among the others. Prints how long that took, how long the builds alone take (the same extensions in modules that
 raise when they are made), how long the same evaluations take when all builds are in the cache, and what the device's time went into.
+--cache is a build cache that is copied first: that of bench/fallback.py --directory DIR holds the 40 builds that are not cold here.
 """
 
 import argparse
@@ -43,14 +44,21 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--modules", type=int, default=60)
     parser.add_argument("--cold", type=int, default=20)
+    parser.add_argument("--cache", type=pathlib.Path)
     arguments = parser.parse_args()
     kind = arguments.device.split(":")[0]
-    rows = [(number, source("compile", kind, number)) for number in range(arguments.modules)]
-    cold = set(range(0, arguments.modules, arguments.modules // arguments.cold)[:arguments.cold])
+    warm = iter(range(arguments.modules - arguments.cold))
+    new = iter(range(arguments.modules - arguments.cold, arguments.modules))
+    spread = set(range(0, arguments.modules, arguments.modules // arguments.cold)[:arguments.cold])
+    order = [next(new) if place in spread else next(warm) for place in range(arguments.modules)]
+    rows = [(number, source("compile", kind, number)) for number in order]
+    cold = {number for number in order if number >= arguments.modules - arguments.cold}
     raises = [(number, code.replace("    def forward(self, x):", "    def __init__(self):\n        raise ValueError\n\n    def forward(self, x):"))
               for number, code in rows if number in cold]
     with tempfile.TemporaryDirectory() as directory:
         root = pathlib.Path(directory)
+        if arguments.cache:
+            shutil.copytree(arguments.cache, root / "cache")
         run(arguments, directory, root / "cache", "warm", [row for row in rows if row[0] not in cold])
         shutil.copytree(root / "cache", root / "other")
         builds, _, _ = run(arguments, directory, root / "other", "builds", raises)
