@@ -16,14 +16,14 @@ set(KB_LIBEXEC libexec/kernelbench)
 set(KB_SHARE share/kernelbench)
 
 # RPATH rather than RUNPATH: it also holds for the libraries that carried libraries need in their turn.
-foreach(target kernelbench kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner)
+foreach(target kernelbench kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory)
   target_link_options(${target} PRIVATE LINKER:--disable-new-dtags)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
 endforeach()
 set_target_properties(kernelbench PROPERTIES INSTALL_RPATH "$ORIGIN/../${KB_LIBEXEC}")
 
 install(TARGETS kernelbench RUNTIME_DEPENDENCY_SET kb_carried RUNTIME DESTINATION bin)
-install(TARGETS kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner RUNTIME_DEPENDENCY_SET kb_carried
+install(TARGETS kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory RUNTIME_DEPENDENCY_SET kb_carried
         RUNTIME DESTINATION ${KB_LIBEXEC} LIBRARY DESTINATION ${KB_LIBEXEC})
 set(KB_NOT_CARRIED "^ld-linux" "^libc\\.so" "^libm\\.so" "^libmvec\\.so" "^libpthread\\.so" "^libdl\\.so" "^librt\\.so"
                    "^libresolv\\.so"

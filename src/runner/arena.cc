@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 namespace kb::runner {
 
@@ -12,9 +13,10 @@ uint64_t Arena::Take(size_t bytes) {
   const auto fits = std::find_if(free_.begin(), free_.end(), [&](const auto& part) { return part.second >= whole; });
   if (fits == free_.end()) return 0;
   const auto [address, size] = *fits;
-  free_.erase(fits);
   if (size > whole) free_[address + whole] = size - whole;
-  taken_[address] = whole;
+  auto node = free_.extract(fits);
+  node.mapped() = whole;
+  taken_.insert(std::move(node));
   return address;
 }
 
@@ -22,8 +24,7 @@ bool Arena::Give(uint64_t address) {
   const std::lock_guard lock(mutex_);
   const auto found = taken_.find(address);
   if (found == taken_.end()) return false;
-  auto part = free_.emplace(address, found->second).first;
-  taken_.erase(found);
+  const auto part = free_.insert(taken_.extract(found)).position;
   const auto next = std::next(part);
   if (next != free_.end() && part->first + part->second == next->first) {
     part->second += next->second;
@@ -36,6 +37,12 @@ bool Arena::Give(uint64_t address) {
     free_.erase(part);
   }
   return true;
+}
+
+size_t Arena::SizeOf(uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  const auto found = taken_.find(address);
+  return found == taken_.end() ? 0 : found->second;
 }
 
 }  // namespace kb::runner

@@ -1,7 +1,8 @@
-// Where a module's outputs lie on a GPU: a stretch of shared memory that PyTorch's allocator takes segments from while
-// forward runs, so that a candidate's outputs need not be copied to where the judge can read them.
+// Where a module's outputs lie: a stretch of shared memory that PyTorch takes memory from while forward runs, so that a
+// candidate's outputs need not be copied to where the judge can read them. On a GPU its allocator takes segments, which
+// it keeps and divides itself; on the CPU what is as large as an output (output_memory.h).
 //
-// PyTorch keeps and divides segments itself, so there are few of them: first fit in a sorted map is enough.
+// There are few of either: first fit in a sorted map is enough.
 #ifndef RUNNER_ARENA_H_
 #define RUNNER_ARENA_H_
 
@@ -21,8 +22,10 @@ class Arena {
 
   // The lowest free stretch of at least `bytes`; 0 if there is none. From any thread.
   uint64_t Take(size_t bytes);
-  // False if `address` was not taken from here.
+  // False if `address` was not taken from here. Takes no memory itself.
   bool Give(uint64_t address);
+  // Of what was taken at `address`, rounded up; 0 if nothing was.
+  size_t SizeOf(uint64_t address);
 
  private:
   std::mutex mutex_;

@@ -22,6 +22,15 @@ TEST(Arena, HandsOutTheLowestPlaceThatFits) {
   EXPECT_EQ(arena.Take(2 * kMegabyte), kBase + kMegabyte);
 }
 
+TEST(Arena, KnowsTheSizeOfWhatIsTaken) {
+  Arena arena(kBase, kMegabyte);
+  const uint64_t a = arena.Take(1000);
+  EXPECT_EQ(arena.SizeOf(a), 1024u);
+  EXPECT_EQ(arena.SizeOf(a + 512), 0u);
+  EXPECT_TRUE(arena.Give(a));
+  EXPECT_EQ(arena.SizeOf(a), 0u);
+}
+
 TEST(Arena, RefusesWhatIsNotItsOwn) {
   Arena arena(kBase, kMegabyte);
   const uint64_t a = arena.Take(1000);

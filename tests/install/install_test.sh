@@ -47,7 +47,7 @@ if find "$tree" -name 'lib*.so*' | grep -E '/lib(c|m|dl|rt|resolv|pthread|nss_[a
 fi
 
 # Where each library comes from: the tree, but for those of glibc and the compiler (cmake/install.cmake says why).
-objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper,libkernelbench_device.so,libkernelbench_runner.so})
+objects=("$tree"/bin/kernelbench "$tree"/libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper,libkernelbench_device.so,libkernelbench_runner.so,libkernelbench_memory.so})
 if [[ -x $tree/libexec/kernelbench/bwrap ]]; then
   objects+=("$tree/libexec/kernelbench/bwrap")
   env -i "$tree/libexec/kernelbench/bwrap" --version >/dev/null || fail "the carried bwrap does not start"
