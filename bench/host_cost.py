@@ -53,7 +53,7 @@ def serve(kind, files, warm, requests, answers):
     library = runner_library.load(TREE / "libexec/kernelbench/libkernelbench_runner.so")
     cupti = device_facts.find_cupti()
     modules = {name: problem.load_module(path, size) for name, (path, size) in files.items()}
-    arena = output_arena.OutputArena(library) if "pool" in kind else None
+    arena = output_arena.GpuArena(library) if "pool" in kind else None
     if "confine" in kind:
         devices = [f"/dev/{name}" for name in os.listdir("/dev") if name.startswith("nvidia")]
         writable = [*devices, "/tmp", "/dev/shm", "/dev/null", "/proc/self/task"]
@@ -70,7 +70,7 @@ def serve(kind, files, warm, requests, answers):
         ctypes.CDLL(cupti).cuptiActivityRegisterCallbacks(callback, callback)
     if arena:
         memory = torch.empty(4 << 30, dtype=torch.uint8, device="cuda")
-        arena.open(memory.data_ptr(), memory.numel(), [torch.empty(4, device="cuda")])
+        arena.open(memory.data_ptr(), memory.numel(), [torch.empty(4, device="cuda")], 0)
         arena.leave()
     ready = {}
     for name, module in modules.items():

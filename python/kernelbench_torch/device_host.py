@@ -28,6 +28,7 @@ from .channel import Channel
 from .clocks import GpuClocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
+from .output_arena import HostArena
 from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, settle_math, synchronize
 from .runner_library import EMPTY, FORWARD, LOAD
 
@@ -46,6 +47,8 @@ def narrowly_wrong(outputs, budgets):
     return bool(wrong) and all(budget and not output["unwritten"] and not output["non_finite"]
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
 
+
+_ARENA_SHARE = 4  # a host's free memory over what the baseline's outputs may take
 
 METHODS = {"problem": "load_problem", "session": "begin_session", "weights": "set_weights"}
 
@@ -66,7 +69,17 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.timed, self.weights, self.rng_seed, self.others_before = None, 0, 0, 0
         self.emptied = False  # torch holds no freed memory any more
         self.arrival, self.gpu_clocks = Arrival() if kind != "cpu" else None, GpuClocks(kind)
-        self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
+        self.inputs, self.working, self.expected, self.blanks = [], [], [], []
+        self.arena = self.arena_memory = None
+        if kind == "cpu":
+            self.open_arena()
+
+    def open_arena(self):
+        """The baseline's outputs come to lie in an arena as a candidate's do (module_runner.py), and in pages of the same kind."""
+        size = available_bytes() // _ARENA_SHARE
+        self.arena, self.arena_memory = HostArena(), mmap.mmap(-1, size)  # of which only what is touched is there
+        self.arena.open(ctypes.addressof(ctypes.c_char.from_buffer(self.arena_memory)), size, [], 0)
+        self.arena.leave()
 
     def perform(self, message, fds):
         """(reply, descriptors) of one operation."""
@@ -93,6 +106,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.problem = self.timed = None
             gc.collect()
             self.release_memory()
+            if self.arena:
+                self.arena_memory.madvise(mmap.MADV_REMOVE)
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request.memory_bytes, request.figures)
@@ -197,7 +212,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request.module, 0, False
-        self.copies, self.same_inputs = request.module and self.kind == "cpu", "fresh-inputs" in request.without
+        self.same_inputs = "fresh-inputs" in request.without
         self.make_room()
         return ops.Nothing()
 
@@ -206,7 +221,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         session before is gone, so what it shared may serve again."""
         before = self.ended.pop() if request.reuse and self.ended else None
         self.free_sessions()
-        arena, turns = self.problem.arena if self.module and self.kind != "cpu" else (0, 0)
+        arena, turns = self.room_for_outputs()
         fds = (ctypes.c_int * 4)()
         beside = self.beside.session if request.beside else None
         self.shared = bool(self.lib.kbd_session_share(self.session, before, beside, arena, fds))
@@ -220,16 +235,28 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.populated = False
         return ops.Share.Reply(arena_bytes=arena, output_turns=turns), list(fds)
 
+    def room_for_outputs(self):
+        """Bytes of a module's arena, and in how many places its outputs lie in turn; 0 bytes: they have fixed places."""
+        if not self.module:
+            return 0, 0
+        if self.kind != "cpu":
+            return self.problem.arena
+        return self.problem.plan.host_arena(self.layout.outputs_bytes, self.arena.reach(), self.problem.free_now()), 0
+
     def make_room(self):
-        """Where the baseline finds its inputs and leaves its copies. On a CPU it is kept with the problem: making it anew takes
-        longer than a small problem's call. On a GPU, where all memory is of one kind, only a reference that changes its inputs gets
-        copies of them."""
-        copied = self.kind == "cpu" or not self.problem.keeps_inputs
-        kept = self.problem.kept if self.kind == "cpu" else {}
-        for name, examples in (("working", self.problem.input_examples if copied else []), ("scratch", self.problem.output_examples if self.copies else [])):
-            if not kept.get(name):
-                kept[name] = [shared_like(t) if self.kind == "cpu" else self.problem.empty_like(t) for t in examples]
-        self.working, self.scratch = kept["working"], kept["scratch"] if self.copies else []
+        """Where the baseline finds its inputs, and leaves what is copied of its outputs. On a CPU it is kept with the problem: making it
+        anew takes longer than a small problem's call. On a GPU, where all memory is of one kind, only a reference that changes its inputs
+        gets copies of them."""
+        if self.kind != "cpu":
+            self.working = [] if self.problem.keeps_inputs else [self.problem.empty_like(t) for t in self.problem.input_examples]
+            return
+        kept = self.problem.kept
+        if not kept:
+            kept["inputs"], kept["outputs"] = ([shared_like(t) for t in examples]
+                                               for examples in (self.problem.input_examples, self.problem.output_examples))
+            self.emptied = True
+        self.working = kept["inputs"]
+        self.arena.serve(kept["outputs"])
 
     def attach(self, request, fds):
         self.lib.kbd_session_attach(self.session, request.pid, os.dup(fds[0]))
@@ -317,23 +344,19 @@ class Host(reference_session.Operations, error_budgets.Operations):
             # In a round there is a candidate's call, with all that goes before and after it.
             self.lib.kbd_flush_last_level(self.device)
         given = self.working or self.inputs
+        if self.arena:
+            self.arena.enter()
         if self.emptied:  # taking memory anew is no part of a call
-            self.timed.forward(self.weights, self.structure, given, self.rng_seed)
+            self.present_baseline()
+            self.timed_outputs(given)
             self.emptied = False
-        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.working else None,
-                                      pointers(self.scratch) if self.copies else None)
+        self.present_baseline()
         waited, event_us = self.lib.kbd_waited_ns(self.device), 0
         self.lib.kbd_baseline_begin(self.session)
         start_ns = time.monotonic_ns()
         if request.events:
             self.arrival.begin(True)
-        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, given, self.rng_seed))
-        if self.copies:
-            for to, tensor in zip(self.scratch, outputs):
-                to.copy_(tensor)
-            outputs = self.scratch
-        else:
-            outputs = [t.contiguous() for t in outputs]
+        outputs = self.timed_outputs(given)
         if request.events:
             self.arrival.end()
         launch_ns = 0
@@ -343,11 +366,21 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if request.events:
             event_us = self.arrival.elapsed_us()
         ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
+        if self.arena:
+            self.arena.leave()
         self.expected = outputs if self.timed.is_reference else self.reference_outputs()
         return ops.Baseline.Reply(us=ns / 1e3, launch_us=launch_ns / 1e3, event_us=event_us,
                                   gap_us=self.lib.kbd_baseline_gap(self.session) / 1e3,
                                   waited_us=(self.lib.kbd_waited_ns(self.device) - waited) / 1e3,
                                   clock_mhz=self.gpu_clocks.sm_mhz())
+
+    def present_baseline(self):
+        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.working else None)
+
+    def timed_outputs(self, given):
+        """The baseline's, where they are to lie."""
+        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, given, self.rng_seed))
+        return [self.arena.place(number, t) if self.arena else t.contiguous() for number, t in enumerate(outputs)]
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""
@@ -386,7 +419,9 @@ class Host(reference_session.Operations, error_budgets.Operations):
         elif self.session:
             self.lib.kbd_session_free(self.session)
         self.session, self.shared, self.emptied = None, False, False
-        self.inputs, self.working, self.expected, self.scratch, self.blanks = [], [], [], [], []
+        if self.arena:
+            self.arena.leave()  # after a baseline that failed
+        self.inputs, self.working, self.expected, self.blanks = [], [], [], []
         return ops.Nothing()
 
     def free_sessions(self):
@@ -418,6 +453,7 @@ def limit_memory():
 
 
 def main():
+    os.environ.pop("LD_PRELOAD", None)  # as in the zygote
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the engine ends this process in its own order
     fd, library, kind, threads = int(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])
     torch.set_num_threads(threads)

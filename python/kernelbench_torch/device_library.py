@@ -29,7 +29,7 @@ _SIGNATURES = {
     "kbd_session_populate": (None, [_POINTER]),
     "kbd_set_parameters": (None, [_POINTER, _POINTER]),
     "kbd_present": (None, [_POINTER, _POINTER, ctypes.c_int]),
-    "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER, _POINTER]),
+    "kbd_present_baseline": (None, [_POINTER, _POINTER, _POINTER]),
     "kbd_call": (_TEXT, [_POINTER, ctypes.c_int, ctypes.c_uint64, _I64, ctypes.c_int]),
     "kbd_observe": (_TEXT, [_POINTER, _POINTER, ctypes.c_uint64, _I64, _TEXT]),
     "kbd_empty": (_I64, [_POINTER, _POINTER]),

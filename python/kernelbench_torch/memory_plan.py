@@ -13,7 +13,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 _PROCESS_BYTES = 2 << 30  # a context, what cuBLAS and cuDNN take in it, and the contexts of runners that wait
-_ARENA_SPARE_BYTES = 64 << 20
+_ARENA_SPARE_BYTES, _HOST_SPARE_BYTES, _MOST_KEPT_BYTES = 64 << 20, 1 << 20, 64 << 20
 _TURNS_BYTES, _MOST_TURNS = 512 << 20, 32
 
 
@@ -59,6 +59,13 @@ class MemoryPlan:
         in_turn = self.turns(free) * self.outputs * 5 // 4
         wanted = (1 + kept) * self.outputs + in_turn + self.forward * 9 // 8 + _ARENA_SPARE_BYTES
         return max(self.outputs + (2 << 20), min(wanted, free // 3))
+
+    def host_arena(self, places, reach, free):
+        """The same on the CPU, where only what is as large as an output lies in it (output_arena.py): `places` bytes for copies, what the
+        reference has needed, its `reach`, and what a candidate may keep: one call's outputs, or three where they are not large."""
+        kept = self.outputs + min(2 * self.outputs, _MOST_KEPT_BYTES)
+        wanted = places + max(reach, self.outputs) + kept + _HOST_SPARE_BYTES
+        return max(places + self.outputs + _HOST_SPARE_BYTES, min(wanted, free // 3))
 
     def least(self):
         """Without the reference's own process."""

@@ -63,11 +63,6 @@ def new_module(source):
     return module, source
 
 
-def extent(base, forms):
-    """Addresses [first, behind the last) of tensors of these forms in the segment at `base`."""
-    return (base, base + max((form.offset + form.bytes for form in forms), default=0))
-
-
 def run_module(module, source):
     """Executes the candidate as its module. As from a file, a byte order mark is no part of the text."""
     try:
@@ -103,8 +98,8 @@ def construct(spec, seed):
 
 
 class Runner:
-    """`arena` (output_arena.py): where outputs lie on a GPU; on the CPU they are copied to their places. `built`: descriptors of
-    the finished extensions in the order of spec.extensions, and of what the first call compiled, if anything."""
+    """`arena` (output_arena.py): where outputs lie. `built`: descriptors of the finished extensions in the order of spec.extensions,
+    and of what the first call compiled, if anything."""
 
     def __init__(self, spec, library, doorbell, segments, arena, built):
         self.spec, self.device, self.arena, self.built = spec, spec.device, arena, built
@@ -116,19 +111,17 @@ class Runner:
         self.forms = [(t.dtype, t.shape) for t in self.outputs]
         self.mailbox = Mailbox(library, doorbell, self.forms)
         self.foreign = []
-        if arena is None:
-            self.foreign = [(extent(outputs, form.outputs), "lies in memory that is not the candidate's own")]
         if not form.may_alias:
-            self.foreign += [((inputs + each.offset, inputs + each.offset + each.bytes), f"is input {i}, or a view of it")
-                             for i, each in enumerate(form.inputs)]
+            self.foreign = [((inputs + each.offset, inputs + each.offset + each.bytes), f"is input {i}, or a view of it")
+                            for i, each in enumerate(form.inputs)]
         self.model_class = self.model = None
-        self.arrival, self.timed, self.waits = (Arrival(), spec.events, spec.waits) if arena else (None, False, True)
+        self.arrival, self.timed = Arrival() if self.device != "cpu" else None, spec.events
         self.kept = {} if spec.reference else None
         self.answered, self.asking = False, threading.Lock()
 
     def empty(self):
         """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
-        return self._finish(*self._on_gpu(0, lambda *_, **__: zeros_like_outputs(self.output_structure, self.forms, self.device), self.timed))
+        return self._finish(*self._call(0, lambda *_, **__: zeros_like_outputs(self.output_structure, self.forms, self.device), self.timed))
 
     def load(self):
         """From here on the candidate's own: what was built of it, too, is not looked at before."""
@@ -179,29 +172,22 @@ class Runner:
         return bool(different), f"under the same seed {listed(different)} has other values than the reference's" if different else ""
 
     def forward(self, seed):
-        """One call. Returns whether it was answered."""
-        if self.arena:
-            return self._finish(*self._on_gpu(seed, self.model, self.timed))
-        seed_generators(seed, self.device)
-        produced = self._checked(self.model(*self.inputs, **self.named))
-        self.mailbox.begin_copying()
-        for to, tensor in zip(self.outputs, produced):
-            to.copy_(tensor)
-        self.mailbox.write_fine()
-        return False
+        """One call. True: it was answered."""
+        return self._finish(*self._call(seed, self.model, self.timed))
 
     def forward_unanswered(self, seed):
         """One call on a GPU that nobody times: the offsets of its outputs."""
-        offsets, _ = self._on_gpu(seed, self.model, False)
+        offsets, _ = self._call(seed, self.model, False)
         synchronize()
         return offsets
 
-    def _on_gpu(self, seed, model, timed):
-        """(offsets of the outputs, ns until all was launched), while the device is still at work. All here is inside the clock, and
-        what an empty call does not do too is charged to the candidate."""
+    def _call(self, seed, model, timed):
+        """(offsets of the outputs, ns until all was launched), while a GPU is still at work. All here is inside the clock, and what an
+        empty call does not do too is charged to the candidate."""
         start = time.perf_counter_ns()
         seed_generators(seed, self.device)
-        self.arrival.begin(timed, self.waits)
+        if self.arrival:
+            self.arrival.begin(timed, self.spec.waits)
         value = model(*self.inputs, **self.named)
         placed = [self.arena.place(number, tensor) for number, tensor in enumerate(self._checked(value))]
         if timed:
@@ -315,9 +301,6 @@ class Mailbox:
         data = text.encode("utf-8", "replace")
         self._library.kbr_write_report(self._mailbox, LACKS_EXTENSION, False, data, len(data), 0, self._forms)
 
-    def begin_copying(self):
-        self._library.kbr_begin_copying(self._mailbox)
-
     def answer(self):
         self._library.kbr_answer(self._mailbox)
 
@@ -349,7 +332,7 @@ def serve(library, own, engine):
     torch.set_num_threads(own.threads)
     torch.set_grad_enabled(False)
     on_cpu = own.device == "cpu"
-    arena = None if on_cpu else output_arena.OutputArena(library)
+    arena = output_arena.HostArena() if on_cpu else output_arena.GpuArena(library)
     problem = runner_library.confine(library, own.confinement)
     if not problem and not on_cpu:
         problem = open_device(library)
@@ -368,13 +351,11 @@ def serve(library, own, engine):
         memory = torch.empty(spec.arena_bytes, dtype=torch.uint8, device="cuda")
         segments += [memory.data_ptr()] * 2
     runner = Runner(spec, library, doorbell, segments, arena, fds[4:])
-    if arena:
-        arena.open(segments[1], spec.arena_bytes, runner.outputs, spec.output_turns)
+    arena.open(segments[1], spec.arena_bytes, runner.outputs, spec.output_turns)
     runner.mailbox.write_fine()
     while (command := runner.mailbox.wait())[0] != EXIT:
         obey(library, runner, *command)
-        if arena:
-            arena.turn()  # for the next call, and not while its clock runs
+        arena.turn()  # for the next call, and not while its clock runs
     return 0
 
 
@@ -390,14 +371,13 @@ def obey(library, runner, kind, argument):
     try:
         if kind == FORWARD:
             answered = runner.forward(argument)
-        elif kind == EMPTY and arena:
+        elif kind == EMPTY and runner.device != "cpu":
             answered = runner.empty()
         elif kind == TRACE:
             said, offsets = traced(library, runner, argument, runner.spec.profiler)
             mailbox.write(text=said, offsets=offsets)
         elif kind in (LOAD, PREPARE):
-            if arena:
-                arena.leave()
+            arena.leave()
             differs, text = runner.prepare(argument) if kind == PREPARE else (runner.load(), "")
             mailbox.write(differs=bool(differs), text=text) if text else mailbox.write_fine()
     except WrongForm as error:

@@ -20,7 +20,6 @@ _SIGNATURES = {
     "kbr_mailbox": (_POINTER, [_POINTER]),
     "kbr_wait": (ctypes.c_uint32, [_POINTER, ctypes.POINTER(_U64)]),
     "kbr_write_report": (None, [_POINTER, _INT, _INT, _TEXT, _U64, _INT, ctypes.POINTER(_I64)]),
-    "kbr_begin_copying": (None, [_POINTER]),
     "kbr_answer": (None, [_POINTER]),
     "kbr_finish": (_TEXT, [_POINTER, _POINTER, _POINTER, _U64]),
 }

@@ -68,6 +68,7 @@ def warm_up():
 
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ.pop("LD_PRELOAD", None)  # it has been loaded (output_arena.py), and no program that is started needs it
     # Some builds of torch start threads when imported. The child has only the forking one and starts its own.
     warnings.filterwarnings("ignore", ".*multi-threaded, use of fork", DeprecationWarning)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped by the kernel

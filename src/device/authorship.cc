@@ -75,20 +75,10 @@ CodeObject Identify(const std::string& path, const OriginRules& rules) {
   return {Origin::kLibrary, name};
 }
 
-void Authorship::AddCall(const std::vector<CodeSample>& samples, int64_t copy_ns, const OriginRules& rules) {
-  int64_t copied_ns = 0;             // before the stop that is looked at
-  int64_t stop = 0, longest_ns = 0;  // that stop; how long a thread of it has copied
+void Authorship::AddCall(const std::vector<CodeSample>& samples, const OriginRules& rules) {
   for (const CodeSample& sample : samples) {
-    if (sample.stop != stop) {
-      stop = sample.stop;
-      copied_ns += std::exchange(longest_ns, 0);
-    }
     const CodeObject object = Identify(sample.path, rules);
     if (object.origin == Origin::kNeutral) continue;
-    if (object.origin == Origin::kLibrary && sample.copying && copied_ns < copy_ns) {
-      longest_ns = std::max(longest_ns, sample.ran_ns);
-      continue;
-    }
     ++samples_;
     ran_ns_[object.origin][object.name] += sample.ran_ns;
   }

@@ -44,10 +44,9 @@ CodeObject Identify(const std::string& path, const OriginRules& rules);
 
 // One thread in user mode when the runner was stopped.
 struct CodeSample {
-  int64_t stop = 0;      // which, from 1
-  int64_t ran_ns = 0;    // CPU time that the thread has had since the stop before
-  std::string path;      // of the mapping under the program counter
-  bool copying = false;  // the runner said before that it copies outputs from now on
+  int64_t stop = 0;    // which, from 1
+  int64_t ran_ns = 0;  // CPU time that the thread has had since the stop before
+  std::string path;    // of the mapping under the program counter
 };
 
 // Samples of some calls, added up.
@@ -55,9 +54,7 @@ class Authorship {
  public:
   static constexpr int64_t kLeastSamples = 30;
 
-  // One call. A runner copies outputs with torch's own code, which is nobody's work. What a candidate may do in its
-  // name is bounded: after `copy_ns` of it library samples count again.
-  void AddCall(const std::vector<CodeSample>& samples, int64_t copy_ns, const OriginRules& rules);
+  void AddCall(const std::vector<CodeSample>& samples, const OriginRules& rules);
   int64_t samples() const { return samples_; }
 
   // See docs/evaluation.md; `class` is null, and `why` a reason, if this is too little to tell.

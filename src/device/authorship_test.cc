@@ -84,7 +84,7 @@ const OriginRules kRules{{{"own.so", "kernel.so"}}, Origin::kCustom};
 // `count` samples in `path`, after a microsecond each.
 void Spend(std::vector<CodeSample>* samples, const char* path, int count) {
   for (int i = 0; i < count; ++i) {
-    samples->push_back({samples->empty() ? 1 : samples->back().stop + 1, 1000, path, false});
+    samples->push_back({samples->empty() ? 1 : samples->back().stop + 1, 1000, path});
   }
 }
 
@@ -94,7 +94,7 @@ json ClassOf(int custom, int library, int python = 0) {
   Spend(&samples, kTorch, library);
   Spend(&samples, kOwn, custom);
   Authorship authorship;
-  authorship.AddCall(samples, 0, kRules);
+  authorship.AddCall(samples, kRules);
   return authorship.ToJson().at("class");
 }
 
@@ -122,7 +122,7 @@ TEST(AuthorshipTest, SharesAreOfAllThatCountsAndObjectsAreListedByShare) {
   Spend(&samples, kOwn, 20);
   Spend(&samples, "/usr/lib/libc.so.6", 20);
   Authorship authorship;
-  authorship.AddCall(samples, 0, kRules);
+  authorship.AddCall(samples, kRules);
   const json told = authorship.ToJson();
   EXPECT_EQ(told.at("samples"), 100);
   EXPECT_EQ(told.at("library"), 0.6);
@@ -134,52 +134,15 @@ TEST(AuthorshipTest, SharesAreOfAllThatCountsAndObjectsAreListedByShare) {
   EXPECT_EQ(told.at("by_object").size(), 3u);
 }
 
-TEST(AuthorshipTest, TheCopyOfOutputsIsNobodysWork) {
-  std::vector<CodeSample> samples;
-  Spend(&samples, kOwn, 60);
-  Spend(&samples, kTorch, 10);  // before the copy: the candidate's choice
-  const size_t copy = samples.size();
-  Spend(&samples, kTorch, 40);
-  for (size_t i = copy; i < samples.size(); ++i) samples[i].copying = true;
-  Authorship copied, beyond;
-  copied.AddCall(samples, 45'000, kRules);
-  EXPECT_EQ(copied.samples(), 70);
-  // What is called a copy and takes longer than one is work.
-  beyond.AddCall(samples, 10'000, kRules);
-  EXPECT_EQ(beyond.samples(), 100);
-  EXPECT_EQ(beyond.ToJson().at("class"), "mixed");
-}
-
-TEST(AuthorshipTest, ACopyTakesTheTimeThatItRunsAndNotThatOfWaiting) {
-  // Two threads copy. One of them is done first and waits at the barrier, which takes nothing off what the copy may
-  // take.
-  std::vector<CodeSample> samples;
-  Spend(&samples, kOwn, 60);
-  const auto copies = [&](int64_t from) {
-    for (int64_t stop = from; stop < from + 10; ++stop) {
-      samples.push_back({stop, 1000, kTorch, true});
-      samples.push_back({stop, 1000, kTorch, true});
-    }
-  };
-  copies(61);
-  for (int64_t stop = 71; stop <= 90; ++stop) samples.push_back({stop, 1000, "/venv/torch/lib/libgomp.so.1", true});
-  copies(91);
-  Authorship copied, beyond;
-  copied.AddCall(samples, 20'000, kRules);
-  EXPECT_EQ(copied.samples(), 60);
-  beyond.AddCall(samples, 18'000, kRules);
-  EXPECT_EQ(beyond.samples(), 64);
-}
-
 TEST(AuthorshipTest, SharesAreOfTimeThatThreadsRan) {
   // Two threads on one core: one is met in the library again and again, but hardly runs.
   std::vector<CodeSample> samples;
   for (int64_t stop = 1; stop <= 50; ++stop) {
-    samples.push_back({stop, 99'000, kOwn, false});
-    samples.push_back({stop, 1000, kTorch, false});
+    samples.push_back({stop, 99'000, kOwn});
+    samples.push_back({stop, 1000, kTorch});
   }
   Authorship authorship;
-  authorship.AddCall(samples, 0, kRules);
+  authorship.AddCall(samples, kRules);
   EXPECT_EQ(authorship.ToJson().at("custom"), 0.99);
   EXPECT_EQ(authorship.ToJson().at("class"), "custom");
   EXPECT_EQ(authorship.samples(), 100);

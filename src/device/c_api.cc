@@ -140,8 +140,8 @@ void kbd_set_parameters(void* session, const void* const* parameters) {
 void kbd_present(void* session, const void* const* inputs, int placing) {
   static_cast<DeviceSession*>(session)->Present(inputs, static_cast<kb::Placing>(placing));
 }
-void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs) {
-  static_cast<DeviceSession*>(session)->PresentBaseline(inputs, to, outputs);
+void kbd_present_baseline(void* session, const void* const* inputs, void* const* to) {
+  static_cast<DeviceSession*>(session)->PresentBaseline(inputs, to);
 }
 const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
   return static_cast<DeviceSession*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns,

@@ -64,14 +64,12 @@ KBD_EXPORT void kbd_present(void* session, const void* const* inputs, int placin
 KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked);
 // A call on the private `inputs` that only asks whose code runs in it. `settings`: "custom" (file name of each object
 // of the candidate: its name in results), "anonymous" (custom, library or other: what executable memory without a file
-// is), "interval_us" (between stops), "copy_us" (that copying outputs may take, which is nobody's work). An
-// ops::Observe::Reply.
+// is), "interval_us" (between stops). An ops::Observe::Reply.
 KBD_EXPORT const char* kbd_observe(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
 // Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
-// `to` (null: they are read where they are), poisons `outputs` (null: the baseline writes to none of ours),
-// flushes the caches.
-KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to, void* const* outputs);
+// `to` (null: they are read where they are), flushes the caches.
+KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to);
 // After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
 KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
 KBD_EXPORT void kbd_flush(void* device);             // as kbd_present* does

@@ -105,7 +105,7 @@ Status CodeWatch::ReadMaps() {
   return {};
 }
 
-Status CodeWatch::Sample(bool copying, std::vector<CodeSample>* samples) {
+Status CodeWatch::Sample(std::vector<CodeSample>* samples) {
   const std::map<int, int64_t> before = std::exchange(run_ns_, RunTimesNs(pid_));
   KB_ASSIGN_OR_RETURN(const auto addresses, ProgramCounters(pid_));
   ++stop_;
@@ -117,7 +117,7 @@ Status CodeWatch::Sample(bool copying, std::vector<CodeSample>* samples) {
       KB_RETURN_IF_ERROR(ReadMaps());
       mapping = FindMapping(mappings_, address);
     }
-    if (mapping != nullptr) samples->push_back({stop_, ran_ns, mapping->path, copying});
+    if (mapping != nullptr) samples->push_back({stop_, ran_ns, mapping->path});
   }
   return {};
 }

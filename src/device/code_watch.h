@@ -45,9 +45,8 @@ class PromptWaking {
 class CodeWatch {
  public:
   explicit CodeWatch(int pid);
-  // Adds one sample for each thread in user mode that has run since this was made, or asked last. `copying`: see
-  // CodeSample.
-  Status Sample(bool copying, std::vector<CodeSample>* samples);
+  // Adds one sample for each thread in user mode that has run since this was made, or asked last.
+  Status Sample(std::vector<CodeSample>* samples);
 
  private:
   Status ReadMaps();

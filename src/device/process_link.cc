@@ -114,7 +114,7 @@ class ProcessLink : public RunnerLink {
       if (!Freeze()) break;
       ++call.stops;
       if (doorbell_->done.load() != before) continue;  // it ended just before it was stopped
-      const Status sampled = watch.Sample(doorbell_->copying.load() == go_, &call.samples);
+      const Status sampled = watch.Sample(&call.samples);
       if (!sampled) call.refused = sampled.error().message;
     }
     Freeze();

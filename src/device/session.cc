@@ -224,16 +224,12 @@ std::vector<OutputItem> DeviceSession::ToPoison() const {
   return {{outputs_->data(), dtype, {elements}}};
 }
 
-void DeviceSession::PresentBaseline(const void* const* from, void* const* to, void* const* outputs) {
+void DeviceSession::PresentBaseline(const void* const* from, void* const* to) {
   std::vector<CopyItem> copies;
   for (size_t i = 0; to != nullptr && i < input_parts_.size(); ++i) {
     copies.push_back({to[i], from[i], input_parts_[i].bytes});
   }
-  std::vector<OutputItem> poisoned;
-  for (size_t i = 0; outputs != nullptr && i < output_items_.size(); ++i) {
-    poisoned.push_back({outputs[i], output_items_[i].dtype, output_items_[i].shape});
-  }
-  device_->Present(copies, poisoned, secret_);
+  device_->Present(copies, {}, secret_);
   baseline_gap_ns_ = device_->Watch();
 }
 
@@ -266,9 +262,9 @@ const char* DeviceSession::ObserveForward(const void* const* from, uint64_t argu
   const OriginRules rules{settings.at("custom").get<std::map<std::string, std::string>>(),
                           kAnonymous.at(settings.at("anonymous"))};
   device_->Copy(Copies(input_parts_, *inputs_, from));
-  const auto ns = [&](const char* key) { return static_cast<int64_t>(settings.at(key).get<double>() * 1e3); };
-  const ObservedCall call = link_->ObserveForward(argument, timeout_ns, std::max<int64_t>(ns("interval_us"), 1));
-  authorship_.AddCall(call.samples, ns("copy_us"), rules);
+  const auto interval_ns = static_cast<int64_t>(settings.at("interval_us").get<double>() * 1e3);
+  const ObservedCall call = link_->ObserveForward(argument, timeout_ns, std::max<int64_t>(interval_ns, 1));
+  authorship_.AddCall(call.samples, rules);
   return Keep(ops::Observe::Reply{.end = EndName(call.end),
                                   .us = static_cast<double>(call.ran_ns) / 1e3,
                                   .stops = call.stops,

@@ -45,7 +45,7 @@ class DeviceSession {
   void Populate();
   void SetParameters(const void* const* from);
   void Present(const void* const* from, Placing placing = Placing::kLate);
-  void PresentBaseline(const void* const* from, void* const* to, void* const* outputs);
+  void PresentBaseline(const void* const* from, void* const* to);
   int64_t BaselineGapNs() const { return baseline_gap_ns_; }
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
   const char* ObserveForward(const void* const* from, uint64_t argument, int64_t timeout_ns,

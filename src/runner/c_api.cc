@@ -145,13 +145,11 @@ void kbr_write_report(void* mailbox, int status, int state_differs, const char* 
   static_cast<Mailbox*>(mailbox)->Write(report);
 }
 
-void kbr_begin_copying(void* mailbox) { static_cast<Mailbox*>(mailbox)->BeginCopying(); }
-
 void kbr_answer(void* mailbox) { static_cast<Mailbox*>(mailbox)->Answer(); }
 
 const char* kbr_finish(void* mailbox, void* start, void* end, uint64_t launched_ns) {
   static std::string message;
-  if (const Status done = gpu->Synchronize(); !done) {
+  if (const Status done = gpu ? gpu->Synchronize() : Status(); !done) {
     message = done.error().message;
     return message.c_str();
   }

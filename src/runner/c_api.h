@@ -44,11 +44,9 @@ KBR_EXPORT uint32_t kbr_wait(void* mailbox, uint64_t* argument);
 // int64.
 KBR_EXPORT void kbr_write_report(void* mailbox, int status, int state_differs, const char* text, uint64_t text_size,
                                  int outputs, const int64_t* forms);
-// From now until the answer outputs are copied: that is nobody's work (device/authorship.h).
-KBR_EXPORT void kbr_begin_copying(void* mailbox);
 KBR_EXPORT void kbr_answer(void* mailbox);
-// Ends a call on a GPU: waits for the device, answers, and then adds the times: between the events `start` and `end`
-// (CUevent, or null), and until all had been launched. Nothing of Python's lies between the device's end and the
+// Ends a call: waits for the GPU if there is one, answers, and then adds the times: between the events `start` and
+// `end` (CUevent, or null), and until all had been launched. Nothing of Python's lies between the device's end and the
 // answer. Null; or how the device failed, and then nothing was answered. The text lives until the next call.
 KBR_EXPORT const char* kbr_finish(void* mailbox, void* start, void* end, uint64_t launched_ns);
 

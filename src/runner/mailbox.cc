@@ -36,8 +36,6 @@ void Mailbox::Write(const Report& report) {
   doorbell_->report_size.store(static_cast<uint32_t>(bytes.size()));
 }
 
-void Mailbox::BeginCopying() { doorbell_->copying.store(seen_); }
-
 void Mailbox::Answer() {
   doorbell_->done.store(seen_, std::memory_order_release);
   syscall(SYS_futex, FutexWord(&doorbell_->done), FUTEX_WAKE, 1, nullptr, nullptr, 0);

@@ -23,7 +23,6 @@ class Mailbox {
 
   Command Wait();                    // until the judge rings: asleep, or spinning first
   void Write(const Report& report);  // takes effect with the next Answer(); stays until written anew
-  void BeginCopying();               // of the call's outputs to where the judge reads them
   void Answer();                     // rings back
   // After the answer to a call on a GPU: what its events and the host's clock say, in ns.
   void AddTimes(uint64_t elapsed_ns, uint64_t launched_ns);

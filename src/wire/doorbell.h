@@ -19,7 +19,7 @@
 
 namespace kb {
 
-inline constexpr uint32_t kDoorbellVersion = 3;
+inline constexpr uint32_t kDoorbellVersion = 4;
 inline constexpr uint32_t kReportCapacity = 64 * 1024;
 
 enum class CallKind : uint32_t {
@@ -40,7 +40,6 @@ struct Doorbell {
   // Written by the runner.
   alignas(64) std::atomic<uint64_t> done;
   std::atomic<uint32_t> report_size;
-  std::atomic<uint64_t> copying;  // `go` of the call whose outputs are being copied; for authorship alone
   // After `done`, and taken once `timed` is `go`; used only as far as the judge's own clock allows.
   std::atomic<uint64_t> timed;
   std::atomic<uint64_t> elapsed_ns;   // between two events around the call; 0: unknown

@@ -45,7 +45,7 @@ struct RunnerSpec {
   bool reference = false;     // it is the trusted reference: keeps its models, and its outputs are its own memory
   std::string source;         // of a module; what follows is a module's, too
   bool copy_state = false;    // the reference's values replace those that it was constructed with
-  uint64_t arena_bytes = 0;   // of the outputs on a GPU,
+  uint64_t arena_bytes = 0;   // of the outputs,
   uint64_t output_turns = 0;  // in so many places and one more in turn
   std::vector<std::pair<std::string, std::string>> extensions;  // key and name of each that was built
   std::vector<std::pair<std::string, std::string>> refused;     // key of each that was not, and the compiler's reason

@@ -153,7 +153,7 @@ ops::Observe::Reply FakeDevice::Do(const ops::Observe& request) {
   const OriginRules rules{custom.get<std::map<std::string, std::string>>()};
   Authorship authorship;
   const std::string file = custom.empty() ? "" : custom.begin().key();
-  authorship.AddCall(std::vector<CodeSample>(200, {.stop = 1, .ran_ns = 1000, .path = file}), 0, rules);
+  authorship.AddCall(std::vector<CodeSample>(200, {.stop = 1, .ran_ns = 1000, .path = file}), rules);
   return {.end = "done", .us = kCandidateUs, .stops = 200, .refused = "", .authorship = authorship.ToJson()};
 }
 

@@ -104,6 +104,14 @@ class Plan(unittest.TestCase):
         self.assertGreater(plan.arena(80 * GIB), 8 * GIB)
         self.assertLess(plan.arena(80 * GIB, kept=0), 5 * GIB)
 
+    def test_on_a_host_it_has_room_for_copies_what_the_reference_needs_and_what_is_kept(self):
+        plan, mib = MemoryPlan(GIB, GIB), 1 << 20
+        self.assertEqual(plan.host_arena(GIB, 3 * GIB, 80 * GIB), 5 * GIB + 65 * mib)
+        self.assertEqual(plan.host_arena(GIB, 0, 80 * GIB), 3 * GIB + 65 * mib)
+        self.assertEqual(plan.host_arena(GIB, 3 * GIB, 9 * GIB), 3 * GIB)
+        self.assertEqual(plan.host_arena(GIB, 3 * GIB, GIB), 2 * GIB + mib, "one call's and their copies")
+        self.assertEqual(MemoryPlan(GIB, 4 * mib).host_arena(5 * mib, 8 * mib, GIB), (5 + 8 + 12 + 1) * mib)
+
     def test_outputs_take_turns_where_they_are_not_large(self):
         for outputs, turns in ((0, 32), (4, 32), (16 << 20, 32), (64 << 20, 8), (512 << 20, 1), (513 << 20, 0), (4 * GIB, 0)):
             plan = MemoryPlan(GIB, outputs)

@@ -16,7 +16,7 @@ from kernelbench_torch import candidate_folder, ops, reference_session  # noqa: 
 from kernelbench_torch.clocks import GpuClocks  # noqa: E402
 from kernelbench_torch.device_library import PLACED_BEFORE, PLACED_LATE  # noqa: E402
 from kernelbench_torch.module_runner import Mailbox  # noqa: E402
-from kernelbench_torch.output_arena import OutputArena  # noqa: E402
+from kernelbench_torch.output_arena import GpuArena, OutputArena  # noqa: E402
 from kernelbench_torch.problem import Problem, ProblemError  # noqa: E402
 from kernelbench_torch.runner_library import FORWARD, OK, OUT_OF_MEMORY, RAISED  # noqa: E402
 
@@ -82,7 +82,7 @@ class Turns(unittest.TestCase):
     def setUp(self):
         self.arena = arena = object.__new__(OutputArena)
         self.inside = [torch.zeros(4) for _ in range(4)]
-        arena._active, arena._turn, arena._last = True, 0, None
+        arena._active, arena._turn, arena._last, arena._spare = True, 0, None, []
         arena._resting = [[self.inside[0]], [self.inside[1]]]
         arena._holds = lambda tensor: any(tensor.data_ptr() == t.data_ptr() for t in self.inside)
 
@@ -115,12 +115,17 @@ class Turns(unittest.TestCase):
     def test_without_room_for_a_copy_memory_is_used_up(self):
         self.assertRaises(torch.OutOfMemoryError, self.arena.place, 0, torch.zeros(4))
 
+    def test_where_there_are_places_for_copies_they_serve(self):
+        self.arena._spare = spare = [torch.zeros(4)]
+        self.assertIs(self.arena.place(0, torch.full((4,), 5.0)), spare[0])
+        self.assertEqual((spare[0].tolist(), self.arena._resting), ([5.0] * 4, []))
+
 
 class Arenas(unittest.TestCase):
     """The arena around the capture of a graph, with stand-ins for torch's allocator and its graphs."""
 
     def setUp(self):
-        self.arena = arena = object.__new__(OutputArena)
+        self.arena = arena = object.__new__(GpuArena)
         arena._active, self.held = False, 0
 
         def count(by):

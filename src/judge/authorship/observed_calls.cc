@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "base/clock.h"
-#include "judge/rule/hedges.h"
 #include "judge/trial/trial.h"
 
 namespace kb {
@@ -21,7 +20,6 @@ constexpr int64_t kEnoughNearABound = 600;
 constexpr double kNear = 0.05;
 constexpr int64_t kEnoughStops = 30;  // threads seen at one stop are mostly in the same place
 constexpr int64_t kLeastSamples = 30;
-constexpr double kCopySlack = 4;  // stops make copying slower, and so does a busy machine
 constexpr double kPatience = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
 
 // How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
@@ -65,13 +63,8 @@ Result<std::string> Trial::ObserveCalls() {
   json& authorship = measured().authorship;
   json settings = {{"custom", json::object()},
                    {"anonymous", AnonymousCode(request_.candidate)},
-                   {"interval_us", IntervalUs(measured().rounds)},
-                   {"copy_us", 0.0}};
-  if (!request_.module()) {
-    settings["custom"][prepared_->kernel.filename().string()] = "kernel.so";
-  } else {
-    settings["copy_us"] = kCopySlack * CopyUs(measured().setting, setup_.calibration());
-  }
+                   {"interval_us", IntervalUs(measured().rounds)}};
+  if (!request_.module()) settings["custom"][prepared_->kernel.filename().string()] = "kernel.so";
   for (const auto& [key, name, file] : prepared_->extensions) {  // under the file names that extensions.py gives them
     settings["custom"][key.substr(0, 16) + ".so"] = name + ".so";
   }

@@ -96,6 +96,11 @@ std::vector<std::string> TensorEnvironment(const Installation& installation, con
   return environment;
 }
 
+std::vector<std::string> OutputMemory(const Installation& installation, const FoundDevice& device) {
+  if (!device.kind->calibration.on_host) return {};
+  return {fmt::format("LD_PRELOAD={}", (installation.libexec / "libkernelbench_memory.so").string())};
+}
+
 Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, const PythonIdentity& python,
                                            const FoundDevice& device, int threads) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
@@ -108,6 +113,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
                   device.kind->name,
                   std::to_string(threads)};
   options.environment = TensorEnvironment(installation, device.environment, threads);
+  for (std::string& variable : OutputMemory(installation, device)) options.environment.push_back(std::move(variable));
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
   // Where libraries lie that candidates may use (find_libraries() and find_cupti() in device_facts.py).

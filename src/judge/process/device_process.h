@@ -40,6 +40,9 @@ Result<PythonIdentity> FindPython(const Installation& installation);
 std::vector<std::string> TensorEnvironment(const Installation& installation, const std::vector<std::string>& device,
                                            int threads);
 
+// For processes that time modules, beside that: on the CPU outputs come from an arena (src/runner/output_memory.h).
+std::vector<std::string> OutputMemory(const Installation& installation, const FoundDevice& device);
+
 class DeviceProcess {
  public:
   // Starts it; importing torch goes on in the background until AwaitReady().

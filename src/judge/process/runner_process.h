@@ -27,7 +27,7 @@ namespace kb {
 // The descriptors of a session, as the device process hands them out.
 struct SessionFds {
   Fd doorbell, inputs, outputs, parameters;
-  uint64_t arena_bytes = 0;   // of the outputs, if the runner places them itself (GPU modules),
+  uint64_t arena_bytes = 0;   // of the outputs, if the runner places them itself (modules),
   uint64_t output_turns = 0;  // in so many places and one more in turn
 };
 // Of the four descriptors that the device process sends.

@@ -24,6 +24,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
               installation.libexec / "libkernelbench_runner.so",
               namespaces ? "1" : "0"};
   box.environment = TensorEnvironment(installation, device.environment, threads);
+  for (std::string& variable : OutputMemory(installation, device)) box.environment.push_back(std::move(variable));
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
   KB_RETURN_IF_ERROR(sandbox.CheckReadable(box.read_only));

@@ -1,5 +1,5 @@
-"""Finds the shared output in the frame of its caller, computes into it and returns it: the copy that the baseline pays
-for is then a copy of a tensor onto itself. That is no faster ReLU and must not count as one."""
+"""Finds the place to which outputs are copied in the frame of its caller, computes into it and returns it. Outputs that lie elsewhere in
+the memory shared with the judge are not copied either, so nothing is won by it."""
 import sys
 
 import torch
