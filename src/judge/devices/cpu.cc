@@ -74,7 +74,6 @@ const DeviceKind& Cpu() {
                                                .module_us = 0,
                                                .own_module_us = 0,
                                                .cold_module_us = 60,
-                                               .copy_us = 100,
                                                .baseline_slack = 0.15,
                                                .agreement = 0.05},
                                .find = FindHost,

@@ -11,7 +11,7 @@ struct Calibration {
   // of its own does after other work, also of other processes.
   bool on_host = false;
   // Systematic error of a ratio between two processes: of native candidates, of modules, and where the reference has a
-  // process of its own and the device bounds its calls. A module's outputs are copied to shared memory on both sides.
+  // process of its own and the device bounds its calls.
   double floor = 0.02, module_floor = 0.02, device_bound_floor = 0.005;
   // Of the time that the host takes to launch a call. Of a call that launches for 1.3 ms, of which 0.8 hide, that is
   // 18%.
@@ -40,7 +40,6 @@ struct Calibration {
   // offset, which passes through no Python: its process is stopped between calls, and its code and its pages are cold
   // (A/A of modules of 0.1 to 0.4 ms: 32 to 71 us).
   double cold_module_us = 0;
-  double copy_us = 0;         // a module may leave out the copy of its outputs, which takes so long besides its bytes
   double baseline_slack = 0;  // undisturbed baselines differ by so much
   double agreement = 0.01;    // undisturbed calls that were made before serve again if new ones agree so closely
 };

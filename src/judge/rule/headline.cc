@@ -103,7 +103,6 @@ void HedgedHeadline(Timings* timings) {
   ChooseHeadline(timings);
   HedgeAgainstSlowerMachine(timings);
   HedgeAgainstHiddenLaunches(timings);
-  HedgeAgainstLeftOutCopy(timings);
   HedgeAgainstColdRunner(timings);
 }
 

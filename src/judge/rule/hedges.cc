@@ -57,16 +57,6 @@ void HedgeAgainstHiddenLaunches(Timings* timings) {
   speedup.low *= speedup.candidate_us / (speedup.candidate_us + hidden_us);
 }
 
-double CopyUs(const TrialSetting& setting, const Calibration& calibration) {
-  return setting.copy_gb_s > 0 ? calibration.copy_us + 1.5 * 2 * setting.output_bytes / (setting.copy_gb_s * 1e3) : 0;
-}
-
-void HedgeAgainstLeftOutCopy(Timings* timings) {
-  Speedup& speedup = *timings->speedup;
-  if (!timings->calibration.on_host || !timings->setting.module || !(speedup.candidate_us > 0)) return;
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + CopyUs(timings->setting, timings->calibration));
-}
-
 double ColdRunnerFactor(const Timings& timings, double candidate_us) {
   if (!timings.setting.module || !(candidate_us > 0)) return 1;
   return candidate_us / (candidate_us - std::min(timings.calibration.cold_module_us, candidate_us / 2));

@@ -17,16 +17,11 @@ void HedgeAgainstSlowerMachine(Timings* timings);
 // it from one that is quick, so the interval reaches down. Where the reference has a process of its own nothing is to
 // be gained by hiding, but events are the candidate's word: then the low end is that of the judge's clock.
 void HedgeAgainstHiddenLaunches(Timings* timings);
-// On the CPU: a module can write straight into the shared outputs, which saves it the copy that its baseline pays for.
-void HedgeAgainstLeftOutCopy(Timings* timings);
 // On the CPU: a module may be quicker than it seems, for its process is colder (cold_module_us). The interval reaches
 // up to that.
 void HedgeAgainstColdRunner(Timings* timings);
 // How many times as quick as `candidate_us` says that may be: at most 2; 1 for native candidates and on a GPU.
 double ColdRunnerFactor(const Timings& timings, double candidate_us);
-
-// How long a runner on the CPU may take to copy a module's outputs into shared memory, generously.
-double CopyUs(const TrialSetting& setting, const Calibration& calibration);
 
 }  // namespace kb
 

@@ -153,24 +153,6 @@ TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
   EXPECT_EQ(cpu.speedup->low, 0.95);
 }
 
-TEST(Hedges, AModuleMayLeaveOutItsCopyOnACpuAlone) {
-  Timings module = Even();
-  module.setting.copy_gb_s = 10;
-  module.setting.output_bytes = 1'000'000;
-  module.setting.module = true;
-  HedgeAgainstLeftOutCopy(&module);
-  EXPECT_EQ(module.speedup->low, 0.95) << "on a GPU outputs are not copied";
-  module.setting.device = "cpu";
-  module.calibration = KindOfDevice("cpu")->calibration;
-  HedgeAgainstLeftOutCopy(&module);
-  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'400);  // 100 us, and 300 for 3 MB
-  Timings native = module;
-  native.setting.module = false;
-  native.speedup->low = 0.95;
-  HedgeAgainstLeftOutCopy(&native);
-  EXPECT_EQ(native.speedup->low, 0.95);
-}
-
 TEST(Hedges, AModuleMayBeQuickerThanItsColdProcessOnACpuAlone) {
   Timings module = Even();
   module.setting.module = true;
