@@ -115,7 +115,7 @@ class Runner:
             self.foreign = [((inputs + each.offset, inputs + each.offset + each.bytes), f"is input {i}, or a view of it")
                             for i, each in enumerate(form.inputs)]
         self.model_class = self.model = None
-        self.arrival, self.timed = Arrival() if self.device != "cpu" else None, spec.events
+        self.arrival, self.timed = (None, False) if self.device == "cpu" else (Arrival(), spec.events)
         self.kept = {} if spec.reference else None
         self.answered, self.asking = False, threading.Lock()
 
