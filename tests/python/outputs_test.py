@@ -69,7 +69,7 @@ class Outputs:
         inputs, inputs_bytes = trees.layout(tensors)
         form = types.SimpleNamespace(inputs=inputs, outputs=outputs, parameters=[], structure=structure, output_structure=output_structure,
                                      may_alias=True)
-        self.spec = types.SimpleNamespace(form=form, device="cpu", reference=False, events=False, waits=True)
+        self.spec = types.SimpleNamespace(form=form, device="cpu", reference=False, events=True, waits=True)
         self.memory = [mmap.mmap(-1, size) for size in (72 << 10, inputs_bytes, self.first + room)]
         page, *segments = [ctypes.addressof(ctypes.c_char.from_buffer(memory)) for memory in self.memory]
         self.base, self.arena = segments[1], output_arena.HostArena()
@@ -81,7 +81,7 @@ class Outputs:
         self.runner.inputs[0].copy_(x)
         copies, copy = [], torch.Tensor.copy_
         with unittest.mock.patch.object(torch.Tensor, "copy_", lambda *given: copies.append(1) or copy(*given)):
-            offsets, _ = self.runner._call(1, self.runner.model, False)
+            offsets, _ = self.runner._call(1, self.runner.model, self.runner.timed)
         found = [module_runner.view(self.base, dataclasses.replace(form, offset=offset), "cpu").tolist()
                  for form, offset in zip(self.spec.form.outputs, offsets)]
         self.arena.turn()
