@@ -162,6 +162,10 @@ class HostArena(OutputArena):
         if self._library:
             self._library.kbm_admit((ctypes.c_uint64 * max(len(sizes), 1))(*sizes), len(sizes))
 
+    def keep(self, placed):
+        """Nothing. A process that is stopped takes no memory, so what is given back before the answer is there until the next call; and
+        what is left to do behind the answer may fall into the next call's clock."""
+
     def reach(self):
         """How many bytes of it were in use at a time since serve(), at most."""
         return self._library.kbm_reach() if self._library else 0
