@@ -16,29 +16,19 @@ import platform
 import resource
 import signal
 import sys
-import time
 import traceback
 
 import torch
 
 from . import device_library, error_budgets, ops, reference_session, trees
 from .audit import IMPOSTORS, Audit
-from .baselines import Baseline
 from .channel import Channel
 from .clocks import GpuClocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
 from .output_arena import HostArena
-from .problem import Arrival, Problem, ProblemError, available_bytes, is_out_of_memory, settle_math, synchronize
+from .problem import Problem, ProblemError, available_bytes, is_out_of_memory, settle_math
 from .runner_library import EMPTY, FORWARD, LOAD
-
-
-def shared_like(tensor):
-    """An uninitialised tensor of this form in pages of the same kind as a runner's, which are not as quick as the heap's."""
-    if tensor.numel() == 0:
-        return torch.empty_like(tensor)
-    memory = mmap.mmap(-1, tensor.numel() * tensor.element_size())  # shared and anonymous, and exported to nobody
-    return torch.frombuffer(memory, dtype=tensor.dtype).as_strided(tensor.shape, tensor.stride())
 
 
 def narrowly_wrong(outputs, budgets):
@@ -48,7 +38,7 @@ def narrowly_wrong(outputs, budgets):
                                and output["blocks_wrong"] <= max(4, output["blocks"] // 2) for output, budget in wrong)
 
 
-_ARENA_SHARE = 4  # a host's free memory over what the baseline's outputs may take
+_ARENA_SHARE = 4  # a host's free memory over what is tried out in an arena
 
 METHODS = {"problem": "load_problem", "session": "begin_session", "weights": "set_weights"}
 
@@ -66,20 +56,29 @@ class Host(reference_session.Operations, error_budgets.Operations):
             raise NoDevice(f"device {kind} cannot be used: {self.lib.kbd_error().decode()}")
         self.problems, self.problem, self.session, self.ended, self.beside = {}, None, None, [], None
         self.shared = self.populated = False
-        self.timed, self.weights, self.rng_seed, self.others_before = None, 0, 0, 0
-        self.emptied = False  # torch holds no freed memory any more
-        self.arrival, self.gpu_clocks = Arrival() if kind != "cpu" else None, GpuClocks(kind)
-        self.inputs, self.working, self.expected, self.blanks = [], [], [], []
+        self.weights, self.rng_seed, self.others_before = 0, 0, 0
+        self.gpu_clocks = GpuClocks(kind)
+        self.inputs, self.expected = [], []
         self.arena = self.arena_memory = None
         if kind == "cpu":
             self.open_arena()
 
     def open_arena(self):
-        """The baseline's outputs come to lie in an arena as a candidate's do (module_runner.py), and in pages of the same kind."""
+        """Where it is found out how much of an arena a problem's reference needs (output_arena.py)."""
         size = available_bytes() // _ARENA_SHARE
         self.arena, self.arena_memory = HostArena(), mmap.mmap(-1, size)  # of which only what is touched is there
         self.arena.open(ctypes.addressof(ctypes.c_char.from_buffer(self.arena_memory)), size, [], 0)
         self.arena.leave()
+
+    def reach(self, problem):
+        """How many bytes of an arena one call needs."""
+        self.arena.serve(problem.output_examples)
+        self.arena.enter()
+        try:
+            problem.forward(0, *problem.draw(), 1)
+        finally:
+            self.arena.leave()
+        return self.arena.reach()
 
     def perform(self, message, fds):
         """(reply, descriptors) of one operation."""
@@ -103,7 +102,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.free_sessions()
             self.end_reference()
             self.problems.clear()
-            self.problem = self.timed = None
+            self.problem = None
             gc.collect()
             self.release_memory()
             if self.arena:
@@ -111,7 +110,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request.memory_bytes, request.figures)
-            problem.budgets, problem.impostors, problem.baselines, problem.kept, problem.arena = {}, {}, {}, {}, None
+            problem.budgets, problem.impostors, problem.arena = {}, {}, None
+            problem.reach = self.reach(problem) if self.arena else 0
             self.problems[key] = problem
             self.release_memory()
         self.problem = problem = self.problems[key]
@@ -187,17 +187,6 @@ class Host(reference_session.Operations, error_budgets.Operations):
         else:
             self.libc.malloc_trim(0)
 
-    def make_baseline(self, request):
-        """What is timed beside the candidate (baselines.py). Compiling takes its time; then it is kept with the problem."""
-        kind = request.kind
-        made = kind not in self.problem.baselines
-        if made:
-            self.free_sessions()
-            self.problem.baselines[kind] = Baseline(self.problem, kind)
-            self.release_memory()
-        self.timed = self.problem.baselines[kind]
-        return ops.MakeBaseline.Reply(made=made)
-
     def clocks(self, _):
         return ops.Clocks.Reply(clocks=self.gpu_clocks.read())
 
@@ -207,13 +196,12 @@ class Host(reference_session.Operations, error_budgets.Operations):
         if self.problem.arena is None and self.kind != "cpu":  # once, so that no evaluation depends on the one before
             free = self.problem.free_now()
             self.problem.arena = self.problem.plan.arena(free), self.problem.plan.turns(free)
-        layout = dataclasses.replace(self.layout, without=request.without)
+        layout = dataclasses.replace(self.layout, without=request.without, holds=request.holds)
         self.session = self.lib.kbd_session_new(self.device, ops.encoded(layout))
         if not self.session:
             raise ProblemError(self.lib.kbd_error().decode())
         self.module, self.weights, self.shared = request.module, 0, False
         self.same_inputs = "fresh-inputs" in request.without
-        self.make_room()
         return ops.Nothing()
 
     def share(self, request):
@@ -223,7 +211,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
         self.free_sessions()
         arena, turns = self.room_for_outputs()
         fds = (ctypes.c_int * 4)()
-        beside = self.beside.session if request.beside else None
+        beside = self.beside.session if request.beside and self.shares_inputs() else None
         self.shared = bool(self.lib.kbd_session_share(self.session, before, beside, arena, fds))
         if before:
             self.lib.kbd_session_free(before)
@@ -239,24 +227,10 @@ class Host(reference_session.Operations, error_budgets.Operations):
         """Bytes of a module's arena, and in how many places its outputs lie in turn; 0 bytes: they have fixed places."""
         if not self.module:
             return 0, 0
-        if self.kind != "cpu":
-            return self.problem.arena
-        return self.problem.plan.host_arena(self.layout.outputs_bytes, self.arena.reach(), self.problem.free_now()), 0
+        return self.problem.arena if self.kind != "cpu" else self.host_arena()
 
-    def make_room(self):
-        """Where the baseline finds its inputs, and leaves what is copied of its outputs. On a CPU it is kept with the problem: making it
-        anew takes longer than a small problem's call. On a GPU, where all memory is of one kind, only a reference that changes its inputs
-        gets copies of them."""
-        if self.kind != "cpu":
-            self.working = [] if self.problem.keeps_inputs else [self.problem.empty_like(t) for t in self.problem.input_examples]
-            return
-        kept = self.problem.kept
-        if not kept:
-            kept["inputs"], kept["outputs"] = ([shared_like(t) for t in examples]
-                                               for examples in (self.problem.input_examples, self.problem.output_examples))
-            self.emptied = True
-        self.working = kept["inputs"]
-        self.arena.serve(kept["outputs"])
+    def host_arena(self):
+        return self.problem.plan.host_arena(self.layout.outputs_bytes, self.problem.reach, self.problem.free_now()), 0
 
     def attach(self, request, fds):
         self.lib.kbd_session_attach(self.session, request.pid, os.dup(fds[0]))
@@ -274,8 +248,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def draw(self, request):
         if not (self.same_inputs and self.inputs):
-            if self.kind != "cpu":  # the last round's need not be there beside the new ones, nor what only empty calls write
-                self.inputs, self.blanks = [], []
+            if self.kind != "cpu":  # the last round's need not be there beside the new ones
+                self.inputs = []
             self.structure, self.inputs = self.problem.draw(request.distribution, request.seed)
         self.rng_seed = int.from_bytes(os.urandom(7), "little")
         return ops.Draw.Reply(rng_seed=self.rng_seed)
@@ -313,74 +287,15 @@ class Host(reference_session.Operations, error_budgets.Operations):
         return parsed(self.lib.kbd_observe(self.session, pointers(self.inputs), self.rng_seed,
                                            int(request.timeout_us * 1000), json.dumps(request.settings).encode()))
 
-    def empty_baseline(self, _):
-        """What an empty call costs here, where the baseline runs: it is no part of a runner's offset. On a GPU such a call
-        writes outputs of the problem's form, in a runner (module_runner.py, native_main.cc) as here."""
-        if self.kind == "cpu":
-            return ops.EmptyBaseline.Reply(us=0.0)
-        self.lib.kbd_flush(self.device)
-        synchronize()
-        if not self.module:
-            self.blanks = self.blanks or [self.problem.empty_like(t) for t in self.problem.output_examples]
-            return ops.EmptyBaseline.Reply(us=self.lib.kbd_empty(self.session, pointers(self.blanks)) / 1e3)
-        self.lib.kbd_baseline_begin(self.session)
-        outputs = self.problem.outputs(self.timed.empty(self.problem.structure, self.problem.input_examples))
-        blanks = [t.contiguous() for t in outputs]
-        synchronize()
-        return ops.EmptyBaseline.Reply(us=self.lib.kbd_baseline_end(self.session, pointers(blanks)) / 1e3)
-
     def check_inputs(self, _):
         return parsed(self.lib.kbd_check_inputs(self.session, pointers(self.inputs)))
 
-    def baseline(self, request):
-        """The reference, called the same way: inputs in place, outputs poisoned, caches flushed, clock to the last secret position.
-        `launch_us`: of that time on a GPU, until forward had returned."""
-        if request.beside:
-            return self.baseline_beside(request)
-        for tensor in self.expected:  # of the round before: the reference will get the same memory again
-            self.lib.kbd_evict(self.device, tensor.data_ptr(), tensor.numel() * tensor.element_size())
-        self.expected = []
-        if request.alone and self.kind == "cpu":
-            # In a round there is a candidate's call, with all that goes before and after it.
-            self.lib.kbd_flush_last_level(self.device)
-        given = self.working or self.inputs
-        if self.arena:
-            self.arena.enter()
-        if self.emptied:  # taking memory anew is no part of a call
-            self.present_baseline()
-            self.timed_outputs(given)
-            self.emptied = False
-        self.present_baseline()
-        waited, event_us = self.lib.kbd_waited_ns(self.device), 0
-        self.lib.kbd_baseline_begin(self.session)
-        start_ns = time.monotonic_ns()
-        if request.events:
-            self.arrival.begin(True)
-        outputs = self.timed_outputs(given)
-        if request.events:
-            self.arrival.end()
-        launch_ns = 0
-        if self.kind != "cpu":
-            launch_ns = time.monotonic_ns() - start_ns
-            synchronize()  # as a runner does before it says done
-        if request.events:
-            event_us = self.arrival.elapsed_us()
-        ns = self.lib.kbd_baseline_end(self.session, pointers(outputs))
-        if self.arena:
-            self.arena.leave()
-        self.expected = outputs if self.timed.is_reference else self.reference_outputs()
-        return ops.Baseline.Reply(us=ns / 1e3, launch_us=launch_ns / 1e3, event_us=event_us,
-                                  gap_us=self.lib.kbd_baseline_gap(self.session) / 1e3,
-                                  waited_us=(self.lib.kbd_waited_ns(self.device) - waited) / 1e3,
-                                  clock_mhz=self.gpu_clocks.sm_mhz())
+    def expect(self, _):
+        """What the outputs of this round must be."""
+        self.expected = []  # the reference will get the same memory again
+        self.expected = self.reference_outputs()
+        return ops.Nothing()
 
-    def present_baseline(self):
-        self.lib.kbd_present_baseline(self.session, pointers(self.inputs), pointers(self.working) if self.working else None)
-
-    def timed_outputs(self, given):
-        """The baseline's, where they are to lie."""
-        outputs = self.problem.outputs(self.timed.forward(self.weights, self.structure, given, self.rng_seed))
-        return [self.arena.place(number, t) if self.arena else t.contiguous() for number, t in enumerate(outputs)]
 
     def reference_outputs(self):
         """Of this round's inputs, by eager, and not timed."""
@@ -418,10 +333,8 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.ended.append(self.session)
         elif self.session:
             self.lib.kbd_session_free(self.session)
-        self.session, self.shared, self.emptied = None, False, False
-        if self.arena:
-            self.arena.leave()  # after a baseline that failed
-        self.inputs, self.working, self.expected, self.blanks = [], [], [], []
+        self.session, self.shared = None, False
+        self.inputs, self.expected = [], []
         return ops.Nothing()
 
     def free_sessions(self):

@@ -114,6 +114,7 @@ class Layout:
     outputs_bytes: int
     parameters_bytes: int
     without: list = ()
+    holds: bool = True
 
 
 @dataclass
@@ -194,18 +195,10 @@ class Audit:
     Reply = AuditReport
 
 
-@operation("make_baseline")
-class MakeBaseline:
-    kind: str
-
-    @dataclass
-    class Reply:
-        made: bool
-
-
 @operation("session")
 class BeginSession:
     module: bool
+    holds: bool
     without: list
 
 
@@ -234,6 +227,7 @@ class Attach:
 class ShareReference:
     size: str
     kind: str
+    holds: bool
 
     @dataclass
     class Reply:
@@ -304,9 +298,7 @@ class CheckInputs:
 
 @operation("baseline")
 class Baseline:
-    events: bool
     alone: bool
-    beside: bool
     timeout_us: float
 
     @dataclass
@@ -316,18 +308,16 @@ class Baseline:
         event_us: float
         gap_us: float
         waited_us: float
-        judge_waited_us: float = 0
-        clock_mhz: float = 0
-        end: str = "done"
-        report: dict | None = None
-        malformed: str = ""
+        judge_waited_us: float
+        clock_mhz: float
+        end: str
+        report: dict | None
+        malformed: str
 
 
-@operation("empty_baseline")
-class EmptyBaseline:
-    @dataclass
-    class Reply:
-        us: float
+@operation("expect")
+class Expect:
+    pass
 
 
 @operation("compare")

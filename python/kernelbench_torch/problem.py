@@ -176,7 +176,7 @@ class Arrival:
         self._start, self._end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         self._stream, self._mark = torch.cuda.default_stream(), torch.zeros(1, device="cuda")
 
-    def begin(self, timed, waits=True):
+    def begin(self, timed, waits):
         """`waits`: until the device has changed to this process; otherwise launches hide behind the change, which the first work begins."""
         if waits:
             self._end.record(self._stream)
@@ -193,10 +193,6 @@ class Arrival:
     def events(self):
         """The two, as the driver knows them; recorded by now."""
         return self._start.cuda_event, self._end.cuda_event
-
-    def elapsed_us(self):
-        """After synchronizing."""
-        return 1e3 * self._start.elapsed_time(self._end)
 
 
 def constructor_arguments(module):
@@ -444,9 +440,9 @@ class Problem:
     def _make_plan(self, inputs, outputs, forward):
         copied = tensor_bytes([t for t in outputs if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
         weights = tensor_bytes(list(self.models[0].state_dict().values()))
-        on_cpu = self.device == "cpu"  # examples are kept there, and the reference always reads copies
+        on_cpu = self.device == "cpu"  # examples are kept there, and the reference's process has inputs and outputs of its own
         self.plan = MemoryPlan(tensor_bytes(inputs), tensor_bytes(outputs), forward + copied, weights, len(self.models),
-                               8 // self.dtype.itemsize, 2 if on_cpu else 0 if self.keeps_inputs else 1, 1 if on_cpu else 0)
+                               8 // self.dtype.itemsize, 2 * on_cpu + (not self.keeps_inputs), 1 if on_cpu else 0)
         self._refuse(self.plan)
 
     def _check_outputs(self, first, again):

@@ -1,12 +1,14 @@
-"""The reference in a process of its own on a GPU, called as a candidate is: what a candidate's time is divided by.
+"""The reference in a process of its own, called as a candidate is: what a candidate's time is divided by.
 
-Both sides then follow a change of contexts, launch from cold caches of a forked process, and take memory from an arena; what that
-costs is the same for both (bench/results/aa_cuda.md). The process is trusted: it runs the problem's own text. It shares the inputs
-with the candidate's runner, and has been checked to find them unchanged; its outputs are its own memory, which is not looked at: the
-expected ones come from the device process.
+Both sides then meet the same: a process that is stopped between its calls, caches that others have used, a change of contexts on a GPU,
+memory from an arena. What still differs between two such processes is all that an interval has to allow for. The process is trusted: it
+runs the problem's own text, as one of the baselines (_KINDS). On a GPU it shares the inputs with the candidate's runner, and has been
+checked to find them unchanged; its outputs are its own memory there, for who holds one exported memory can reach all. They are not looked
+at: the expected ones come from the device process, by eager, whatever is timed.
 """
 
 import ctypes
+import dataclasses
 import importlib.util
 import os
 import pathlib
@@ -17,23 +19,33 @@ from .problem import ProblemError
 from .runner_library import EMPTY, FORWARD, OUT_OF_MEMORY
 
 _ATTEMPTS = 10  # where a busy machine had not quite stopped the process, or others had work on the device
-_KINDS = {"eager": "", "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False\n"}
+_COMPILED = "def ModelNew(*arguments, **named):\n    return torch.compile({model}(*arguments, **named), mode={mode!r})\n"
+_KINDS = {
+    "eager": "ModelNew = {model}\n",  # as PyTorch ships it: on a GPU, convolutions in TF32
+    "eager-fp32": "torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False\nModelNew = {model}\n",
+}
 
 
 def source(path, size, kind, model):
     """The problem's text as a module candidate: its class `model` at one of its SIZES, as load_module() makes it."""
     text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
     constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
-    return f"{text}\n\n{constants}import torch\n{_KINDS[kind]}ModelNew = {model}\n"
+    timed = _KINDS.get(kind, _COMPILED).format(model=model, mode=kind.removeprefix("compile-"))
+    return f"{text}\n\n{constants}import torch\n{timed}"
 
 
 class ReferenceSession:
-    def __init__(self, lib, device, layout):
+    def __init__(self, lib, device, layout, arena):
+        """`arena`: bytes of outputs that this process shares with it, as with a candidate; 0: it has outputs of its own."""
         self.lib = lib
         self.session = lib.kbd_session_new(device, ops.encoded(layout))
         self.fds = (ctypes.c_int * 4)()
-        if not self.session or not lib.kbd_session_share_inputs(self.session, self.fds):
+        shared = self.session and (lib.kbd_session_share(self.session, None, None, arena, self.fds) if arena else
+                                   lib.kbd_session_share_inputs(self.session, self.fds))
+        if not shared:
             raise ProblemError(lib.kbd_error().decode())
+        if arena:
+            lib.kbd_session_populate(self.session)
 
     def attach(self, pid, pidfd):
         self.lib.kbd_session_attach(self.session, pid, os.dup(pidfd))
@@ -42,12 +54,12 @@ class ReferenceSession:
         """`there`: the candidate's call has found them in the memory that both share, and left them as they were."""
         self.lib.kbd_present(self.session, pointers(inputs), PLACED_BEFORE if there else PLACED_LATE)
 
-    def call(self, kind, argument, timeout_us, prepare=lambda: None):
+    def call(self, kind, argument, timeout_us, clocked, prepare):
         """As kbd_call answers; `prepare` goes before each attempt."""
         gap_us = 0
         for _ in range(_ATTEMPTS):
             prepare()
-            answer = parsed(self.lib.kbd_call(self.session, kind, argument, int(timeout_us * 1000), kind in (EMPTY, FORWARD)))
+            answer = parsed(self.lib.kbd_call(self.session, kind, argument, int(timeout_us * 1000), clocked))
             answer["gap_us"] = gap_us = max(gap_us, answer["gap_us"])
             if answer["end"] not in ("ran_frozen", "too_early"):
                 break
@@ -68,10 +80,11 @@ class Operations:
         """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
         the process is to run."""
         self.end_reference()
-        arena, turns = self.reference_arena()
+        arena, turns = self.reference_arena() if self.kind != "cpu" else self.host_arena()
         if not arena:
             return ops.ShareReference.Reply(room=False)
-        self.beside = ReferenceSession(self.lib, self.device, self.layout)
+        layout = dataclasses.replace(self.layout, parameters=[], parameters_bytes=0, holds=request.holds)
+        self.beside = ReferenceSession(self.lib, self.device, layout, arena if self.kind == "cpu" else 0)
         text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"))
         return ops.ShareReference.Reply(room=True, arena_bytes=arena, output_turns=turns, source=text), list(self.beside.fds)
 
@@ -94,18 +107,23 @@ class Operations:
 
     def call_reference(self, request):
         """A call that is no round's, as kbd_call answers."""
-        kind = request.kind
-        return self.beside.call(kind, request.argument, request.timeout_us,
-                                lambda: self.lib.kbd_flush(self.device) if kind == EMPTY else None)
+        empty = request.kind == EMPTY
+        return self.beside.call(request.kind, request.argument, request.timeout_us, self.clocked(request),
+                                lambda: self.lib.kbd_flush(self.device) if empty else None)
 
-    def baseline_beside(self, request):
-        """The reference, called as the candidate was: on inputs in shared memory, behind a change of contexts."""
-        self.expected = []
-        alone = request.alone
-        there = not alone and self.problem.keeps_inputs
-        answer = self.beside.call(FORWARD, self.rng_seed, request.timeout_us, lambda: self.beside.present(self.inputs, there))
-        if not alone and answer["end"] == "done":
-            self.expected = self.reference_outputs()
+    def baseline(self, request):
+        """The reference, called as the candidate was, on the same inputs."""
+        there = self.shares_inputs() and not request.alone and self.problem.keeps_inputs
+
+        def present():
+            if request.alone:  # in a round there is a candidate's call, with all that goes before and after it
+                self.lib.kbd_flush_last_level(self.device)
+            self.beside.present(self.inputs, there)
+        answer = self.beside.call(FORWARD, self.rng_seed, request.timeout_us, True, present)
         return ops.Baseline.Reply(us=answer["us"], launch_us=answer["launched_us"], event_us=answer["elapsed_us"], gap_us=answer["gap_us"],
                                   waited_us=answer["waited_us"], judge_waited_us=answer["judge_waited_us"], clock_mhz=self.gpu_clocks.sm_mhz(),
                                   end=answer["end"], report=answer["report"], malformed=answer["malformed"])
+
+    def shares_inputs(self):
+        """On a GPU both sides map the same inputs, for its memory may not hold them twice."""
+        return self.beside is not None and self.kind != "cpu"

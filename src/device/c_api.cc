@@ -50,17 +50,12 @@ const char* kbd_info(void* device) {
   return handle->text.c_str();
 }
 
-int64_t kbd_waited_ns(void* device) { return static_cast<DeviceHandle*>(device)->device->WaitedNs(); }
 void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed) {
   static_cast<DeviceHandle*>(device)->device->FillUniform(to, elements, seed);
 }
 
 void kbd_flush(void* device) { static_cast<DeviceHandle*>(device)->device->Flush(); }
 void kbd_flush_last_level(void* device) { static_cast<DeviceHandle*>(device)->device->FlushLastLevel(); }
-
-void kbd_evict(void* device, const void* data, int64_t bytes) {
-  static_cast<DeviceHandle*>(device)->device->Evict(data, static_cast<size_t>(bytes));
-}
 
 void* kbd_budget_new() { return new ErrorBudget; }
 void kbd_budget_free(void* budget) { delete static_cast<ErrorBudget*>(budget); }
@@ -140,9 +135,6 @@ void kbd_set_parameters(void* session, const void* const* parameters) {
 void kbd_present(void* session, const void* const* inputs, int placing) {
   static_cast<DeviceSession*>(session)->Present(inputs, static_cast<kb::Placing>(placing));
 }
-void kbd_present_baseline(void* session, const void* const* inputs, void* const* to) {
-  static_cast<DeviceSession*>(session)->PresentBaseline(inputs, to);
-}
 const char* kbd_call(void* session, int kind, uint64_t argument, int64_t timeout_ns, int clocked) {
   return static_cast<DeviceSession*>(session)->Call(static_cast<kb::CallKind>(kind), argument, timeout_ns,
                                                     clocked != 0);
@@ -151,12 +143,6 @@ const char* kbd_observe(void* session, const void* const* inputs, uint64_t argum
                         const char* settings) {
   return static_cast<DeviceSession*>(session)->ObserveForward(inputs, argument, timeout_ns,
                                                               nlohmann::json::parse(settings));
-}
-int64_t kbd_empty(void* session, void* const* outputs) { return static_cast<DeviceSession*>(session)->Empty(outputs); }
-int64_t kbd_baseline_gap(void* session) { return static_cast<DeviceSession*>(session)->BaselineGapNs(); }
-void kbd_baseline_begin(void* session) { static_cast<DeviceSession*>(session)->BaselineBegin(); }
-int64_t kbd_baseline_end(void* session, const void* const* outputs) {
-  return static_cast<DeviceSession*>(session)->BaselineEnd(outputs);
 }
 const char* kbd_check_inputs(void* session, const void* const* inputs) {
   return static_cast<DeviceSession*>(session)->CheckInputs(inputs);

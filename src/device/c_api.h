@@ -13,7 +13,6 @@
 KBD_EXPORT int64_t kbd_now_ns();
 KBD_EXPORT void* kbd_open(const char* kind, int threads);  // kind: "cpu" or "cuda"; null: see kbd_error
 KBD_EXPORT const char* kbd_info(void* device);
-KBD_EXPORT int64_t kbd_waited_ns(void* device);
 // Fills `to` with `elements` numbers uniform in [0, 1) (device/random_fill.h).
 KBD_EXPORT void kbd_fill_uniform(void* device, float* to, int64_t elements, uint64_t seed);
 
@@ -38,8 +37,7 @@ KBD_EXPORT const char* kbd_budget_info(void* device, void* budget);
 KBD_EXPORT const char* kbd_judge(void* device, void* budget, int code, int bits, int dimensions, const int64_t* shape,
                                  const void* got, const void* expected, const char* tolerance);
 
-// A session: one runner and its baseline, which can run before there is a runner. `layout`: an
-// ops::Layout (wire/ops.h).
+// A session: what one runner is called through. `layout`: an ops::Layout (wire/ops.h).
 KBD_EXPORT void* kbd_session_new(void* device, const char* layout);
 KBD_EXPORT void kbd_session_free(void* session);
 KBD_EXPORT const char* kbd_error();  // of the last function that failed
@@ -48,8 +46,8 @@ KBD_EXPORT const char* kbd_error();  // of the last function that failed
 // the descriptors to hand to the runner: doorbell, inputs, outputs, parameters; 0: see kbd_error().
 // `reference`: the session of the reference's own process, whose inputs this one shares; or null.
 KBD_EXPORT int kbd_session_share(void* session, void* before, void* reference, uint64_t arena_bytes, int fds[4]);
-// The same for the reference's own process, which gets its doorbell and inputs; the others are the inputs again. Its
-// outputs stay its own, for who holds one exported memory can reach all (bench/results/cuda_assumptions.md).
+// The same for the reference's process on a GPU, which gets its doorbell and inputs; the others are the inputs again.
+// Its outputs stay its own, for who holds one exported memory can reach all (bench/results/cuda_assumptions.md).
 KBD_EXPORT int kbd_session_share_inputs(void* session, int fds[4]);
 KBD_EXPORT void kbd_session_attach(void* session, int pid, int pidfd);  // takes the pidfd; freezes the process
 // Backs the memory with pages. It may run while the runner starts, which needs the descriptors only.
@@ -67,20 +65,8 @@ KBD_EXPORT const char* kbd_call(void* session, int kind, uint64_t argument, int6
 // is), "interval_us" (between stops). An ops::Observe::Reply.
 KBD_EXPORT const char* kbd_observe(void* session, const void* const* inputs, uint64_t argument, int64_t timeout_ns,
                                    const char* settings);
-// Step 5: the same for the baseline, so that both sides meet memory with the same history: copies the private inputs to
-// `to` (null: they are read where they are), flushes the caches.
-KBD_EXPORT void kbd_present_baseline(void* session, const void* const* inputs, void* const* to);
-// After that, on a GPU: what the empty call of a native runner takes here, in ns. `outputs`: memory to write zeros to.
-KBD_EXPORT int64_t kbd_empty(void* session, void* const* outputs);
-KBD_EXPORT void kbd_flush(void* device);             // as kbd_present* does
+KBD_EXPORT void kbd_flush(void* device);             // as kbd_present does
 KBD_EXPORT void kbd_flush_last_level(void* device);  // Device::FlushLastLevel
-// Takes what a tensor holds out of the caches, where kbd_present* does not empty them.
-KBD_EXPORT void kbd_evict(void* device, const void* data, int64_t bytes);
-// The longest time in ns that something else held the device at the end of kbd_present_baseline (GPU).
-KBD_EXPORT int64_t kbd_baseline_gap(void* session);
-// The clock of the baseline. The end reads as many secret positions of the outputs as a call does; returns ns.
-KBD_EXPORT void kbd_baseline_begin(void* session);
-KBD_EXPORT int64_t kbd_baseline_end(void* session, const void* const* outputs);
 // Step 4: an ops::CheckInputs::Reply.
 KBD_EXPORT const char* kbd_check_inputs(void* session, const void* const* inputs);
 // Whether the secret positions still hold what was read inside the clock: to be asked after the comparison, for what

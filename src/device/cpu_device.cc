@@ -2,12 +2,10 @@
 
 #include <fstream>
 
-#include "base/cores.h"
 #include "device/cpu_secret_reader.h"
 #include "device/device.h"
 #include "device/memory_ops.h"
 #include "device/process_link.h"
-#include "device/process_watch.h"
 #include "device/random_fill.h"
 #include "device/thread_pool.h"
 
@@ -91,16 +89,9 @@ class CpuDevice : public Device {
     FlushCaches(pool_, last_level_.data(), last_level_.size());
   }
 
-  bool PlacesInCall() const override { return false; }             // a runner is stopped, and nothing of it works then
-  int64_t Watch(std::span<const CopyItem>) override { return 0; }  // other load on the cores: WaitedNs()
-
-  void ReadyCore() override { GoToFirstCore(); }
+  bool PlacesInCall() const override { return false; }  // a runner is stopped, and nothing of it works then
 
   void Clear(std::span<const OutputItem>) override { KB_CHECK(false && "empty calls do nothing on a CPU"); }
-
-  void Evict(const void* data, size_t bytes) override {
-    if (by_line_) EvictLines(pool_, data, bytes);
-  }
 
   void FillUniform(float* to, int64_t elements, uint64_t seed) override { kb::FillUniform(pool_, to, elements, seed); }
 
@@ -125,9 +116,11 @@ class CpuDevice : public Device {
     return std::make_unique<CpuSecretReader>(outputs);
   }
 
-  int64_t WaitedNs() override { return RunDelayNs(0); }
-
  private:
+  void Evict(const void* data, size_t bytes) {
+    if (by_line_) EvictLines(pool_, data, bytes);
+  }
+
   int threads_;
   ThreadPool pool_;
   bool by_line_;                                 // inputs and outputs are evicted line by line

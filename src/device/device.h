@@ -108,8 +108,7 @@ struct ObservedCall {
 // How one runner is called.
 struct Calling {
   bool freezes = true;  // the runner is stopped, now and after every call
-  // On a GPU: the device stays busy for a while after go, so that launches hide, for both sides or for none.
-  bool holds = false;
+  bool holds = true;    // on a GPU: the device stays busy for a while after go, so that launches hide
   // Where the runner itself places its outputs: finds them and tells the reader of secret positions, after done and
   // inside the clock. False: what the runner said makes no sense.
   std::function<bool(SecretReader*)> locate = {};
@@ -157,17 +156,8 @@ class Device {
   // Whether a runner's inputs come in its call, and Present() is to leave them alone: work that a runner has armed
   // would run on them while the device idles.
   virtual bool PlacesInCall() const = 0;
-  // Holds the device while it copies, and then for longer than another process's work can be put off; flushes the
-  // caches if it has copied. Returns the longest time in ns that it was taken away meanwhile. 0 at once where there is
-  // nothing to hold.
-  virtual int64_t Watch(std::span<const CopyItem> copies = {}) = 0;
-  // The core that this thread begins a call on, made as it is for a runner: on the CPU the first one (base/cores.h); on
-  // a GPU, where Flush() leaves the host's caches alone, the one that it is on, with its caches empty.
-  virtual void ReadyCore() = 0;
   // Writes zeros and waits for it: the work of an empty call, and what empties memory that serves again (GPU).
   virtual void Clear(std::span<const OutputItem> outputs) = 0;
-  // Makes memory that the next call will write as cold as Present() makes its inputs; nothing if Flush() does that.
-  virtual void Evict(const void* data, size_t bytes) = 0;
   // See device/random_fill.h.
   virtual void FillUniform(float* to, int64_t elements, uint64_t seed) = 0;
   virtual bool Equal(const void* a, const void* b, size_t bytes) = 0;
@@ -182,8 +172,6 @@ class Device {
   virtual std::unique_ptr<RunnerLink> Attach(int pid, Fd pidfd, Doorbell* doorbell, std::span<const OutputItem> outputs,
                                              Calling calling) = 0;
   virtual std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) = 0;
-  // Nanoseconds that this process's threads have been runnable without running, so far.
-  virtual int64_t WaitedNs() = 0;
 };
 
 // `threads`: cores that either side may use.

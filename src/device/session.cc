@@ -114,7 +114,8 @@ DeviceSession::DeviceSession(Device* device, const ops::Layout& layout, SharedMe
     : device_(device),
       without_(layout.without),
       doorbell_(std::move(doorbell)),
-      sizes_{layout.inputs_bytes, layout.outputs_bytes, layout.parameters_bytes} {
+      sizes_{layout.inputs_bytes, layout.outputs_bytes, layout.parameters_bytes},
+      holds_(layout.holds) {
   Bell()->version = kDoorbellVersion;
   for (const ops::Tensor& tensor : layout.inputs) input_parts_.push_back({tensor.offset, tensor.bytes});
   for (const ops::Tensor& tensor : layout.parameters) parameter_parts_.push_back({tensor.offset, tensor.bytes});
@@ -145,7 +146,6 @@ Status DeviceSession::Share(DeviceSession* before, DeviceSession* reference, uin
   for (auto* buffer : {&inputs_, &outputs_, &parameters_}) buffer->reset();  // of a try that failed
   arena_ = arena_bytes > 0;
   const size_t outputs = arena_ ? arena_bytes : sizes_.outputs;
-  holds_ = reference != nullptr;
   auto inputs = reference != nullptr ? reference->inputs_ : of(&DeviceSession::inputs_);
   KB_ASSIGN_OR_RETURN(inputs_, Shared("kb-inputs", sizes_.inputs, std::move(inputs)));
   KB_ASSIGN_OR_RETURN(outputs_, Shared("kb-outputs", outputs, of(&DeviceSession::outputs_)));
@@ -161,7 +161,7 @@ Status DeviceSession::Share(DeviceSession* before, DeviceSession* reference, uin
 
 // Nobody but this process reaches the memory that stands for its outputs: the reference keeps its own.
 Status DeviceSession::ShareInputs(int fds[4]) {
-  reference_ = holds_ = true;
+  reference_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
   if (sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes) {
@@ -224,15 +224,6 @@ std::vector<OutputItem> DeviceSession::ToPoison() const {
   return {{outputs_->data(), dtype, {elements}}};
 }
 
-void DeviceSession::PresentBaseline(const void* const* from, void* const* to) {
-  std::vector<CopyItem> copies;
-  for (size_t i = 0; to != nullptr && i < input_parts_.size(); ++i) {
-    copies.push_back({to[i], from[i], input_parts_[i].bytes});
-  }
-  device_->Present(copies, {}, secret_);
-  baseline_gap_ns_ = device_->Watch();
-}
-
 const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked) {
   report_.reset();
   placed_ = false;
@@ -270,27 +261,6 @@ const char* DeviceSession::ObserveForward(const void* const* from, uint64_t argu
                                   .stops = call.stops,
                                   .refused = call.refused,
                                   .authorship = authorship_.ToJson()});
-}
-
-void DeviceSession::BaselineBegin() {
-  if (!baseline_) baseline_ = device_->MakeSecretReader(output_items_);
-  baseline_->Draw();
-  device_->ReadyCore();  // as before a call of the candidate (process_link.cc, runner/mailbox.cc)
-  baseline_start_ = NowNs();
-}
-
-int64_t DeviceSession::Empty(void* const* outputs) {
-  std::vector<OutputItem> items = output_items_;
-  for (size_t i = 0; i < items.size(); ++i) items[i].data = outputs[i];
-  BaselineBegin();
-  device_->Clear(items);
-  return BaselineEnd(outputs);
-}
-
-int64_t DeviceSession::BaselineEnd(const void* const* outputs) {
-  for (size_t i = 0; i < output_items_.size(); ++i) baseline_->Rebind(i, outputs[i]);
-  baseline_->Read();
-  return NowNs() - baseline_start_;
 }
 
 const char* DeviceSession::CheckInputs(const void* const* from) {

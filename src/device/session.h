@@ -1,4 +1,4 @@
-// One runner and the memory shared with it, its baseline, and the steps of a round that touch them.
+// One runner and the memory shared with it, and the steps of a round that touch them.
 #ifndef DEVICE_SESSION_H_
 #define DEVICE_SESSION_H_
 
@@ -45,14 +45,9 @@ class DeviceSession {
   void Populate();
   void SetParameters(const void* const* from);
   void Present(const void* const* from, Placing placing = Placing::kLate);
-  void PresentBaseline(const void* const* from, void* const* to);
-  int64_t BaselineGapNs() const { return baseline_gap_ns_; }
   const char* Call(CallKind kind, uint64_t argument, int64_t timeout_ns, bool clocked);
   const char* ObserveForward(const void* const* from, uint64_t argument, int64_t timeout_ns,
                              const nlohmann::json& settings);
-  void BaselineBegin();
-  int64_t Empty(void* const* outputs);
-  int64_t BaselineEnd(const void* const* outputs);
   const char* CheckInputs(const void* const* from);
   bool SecretsHold() { return !With("secret-positions") || link_->SecretsHold(); }
   const char* CompareOutputs(const void* const* expected, void* const* budgets, const Tolerance& tolerance);
@@ -95,17 +90,15 @@ class DeviceSession {
   std::vector<Part> input_parts_, parameter_parts_;
   std::vector<OutputItem> output_items_;  // without addresses until Share()
   std::vector<size_t> output_offsets_;
+  bool holds_;                            // launches hide behind the device's being held
   bool reference_ = false;                // of the reference's own process
-  bool holds_ = false;                    // the reference has a process of its own, and launches hide on both sides
   bool arena_ = false;                    // the runner places its outputs itself
   bool placed_ = false;                   // the call in progress has said where
   bool located_ = false;                  // a call of the candidate has: what else it keeps there stays whole
   std::optional<Result<Report>> report_;  // of the call in progress, if it was read already
   std::vector<std::unique_ptr<Buffer>> kept_;
   std::unique_ptr<RunnerLink> link_;
-  std::unique_ptr<SecretReader> baseline_;
   Authorship authorship_;
-  int64_t baseline_start_ = 0, baseline_gap_ns_ = 0;
   uint64_t secret_ = 0;
   std::string text_;
 };

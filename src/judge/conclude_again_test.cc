@@ -26,19 +26,21 @@ json Judged(const Protocol& protocol) {
   measured.setting.distributions = {"centred", "scaled", "sparse"};
   measured.authorship = {{"class", "custom"}};
   const Calibration calibration = KindOfDevice("cpu")->calibration;
-  std::mt19937_64 random(1);
+  std::mt19937_64 random(1);  // an empty call takes 20 us on either side
   for (const Stage stage : kStages) {
     while (const auto wanted = Next(stage, measured, protocol, calibration)) {
-      if (wanted->call == Wanted::Call::kAlone) {
-        (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = 1'000}, wanted->quiet});
+      if (wanted->call == Wanted::Call::kReferenceEmpty) {
+        measured.reference_empty.push_back(20);
+      } else if (wanted->call == Wanted::Call::kAlone) {
+        (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = 1'020}, wanted->quiet});
       } else if (wanted->call == Wanted::Call::kPair) {
-        measured.pairs[wanted->distribution].push_back({.us = 1'000});
+        measured.pairs[wanted->distribution].push_back({.us = 1'020});
       } else if (wanted->call == Wanted::Call::kEmpty) {
         measured.empty.push_back({.us = 20, .quiet = wanted->quiet});
       } else {
         Round round{.plan = PlanRound(wanted->round, [&] { return random(); })};
         round.candidate.us = 520;
-        round.baseline.us = 1'000;
+        round.baseline.us = 1'020;
         measured.rounds.push_back(round);
       }
     }

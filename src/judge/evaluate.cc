@@ -80,7 +80,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
   const Request& request = prepared->request;
   bool loaded = false;
   auto evaluation = [&]() -> Result<Evaluation> {
-    KB_RETURN_IF_ERROR(services_.Ensure(request.module() || services_.WantsReference(request.protocol)));
+    KB_RETURN_IF_ERROR(services_.Ensure(request.module() || request.protocol.measure));
     Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
     auto ended = trial.Run();
     loaded = trial.loaded();

@@ -108,7 +108,6 @@ json Evaluation::ToJson() const {
               {"candidate", candidate},
               {"mismatch", measured.ending ? measured.ending->mismatch : json(nullptr)},
               {"baseline", protocol.baseline},
-              {"reference_process", measured.setting.own_process ? "own" : "device"},
               {"prepare_us", Positive(measured.prepare_us)},
               {"isolation", isolation},
               {"isolation_info", barriers},

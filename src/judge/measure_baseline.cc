@@ -93,19 +93,23 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
 Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
   KB_RETURN_IF_ERROR(CanTime(protocol));
   StepTimes times;
-  KB_RETURN_IF_ERROR(services_.Ensure(services_.WantsReference(protocol)));
+  KB_RETURN_IF_ERROR(services_.Ensure(true));
   KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
-  // Nothing is shared with anybody: outputs stay where the reference puts them, as beside a native candidate.
-  KB_ASSIGN_OR_RETURN(const bool made, services_.OpenSession(false, protocol, &times));
+  KB_RETURN_IF_ERROR(services_.OpenSession(false, protocol, &times));
   Rounds rounds(&services_.device(), protocol, &times);
   const Request request{problem, size, {}, protocol};
-  KB_ASSIGN_OR_RETURN(const bool own_process, services_.StartReference(request, loaded, &times));
+  std::optional<double> compile_s;
+  const auto compile = [&](const RunnerSpec& spec) {
+    auto compiled = preparer_->CompileBaseline(spec);
+    if (compiled && !compiled->cached) compile_s = compiled->seconds;
+    return compiled;
+  };
+  KB_ASSIGN_OR_RETURN(const bool room, services_.StartReference(request, loaded, compile, &times));
+  if (!room) return Fail(ErrorCode::kUnavailable, "the device has no room for the baseline; choose a smaller --size");
   Evaluation offset{.protocol = protocol};
-  offset.measured.setting = SettingOf(&services_, request, loaded, own_process);
-  if (own_process) {
-    offset.measured.reference_empty = services_.reference_empty();
-    KB_RETURN_IF_ERROR(Measurer(&services_, &rounds, &offset).MeasureReference());
-  }
+  offset.measured.setting = SettingOf(&services_, request, loaded);
+  offset.measured.reference_empty = services_.reference_empty();
+  KB_RETURN_IF_ERROR(Measurer(&services_, &rounds, &offset).MeasureReference());
   const Timings figures = TimingsOf(offset.measured, protocol, setup_.calibration());
   const auto calls = figures.no_speedup.empty()
                          ? TimeCalls(figures, &rounds)
@@ -128,7 +132,7 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
       {"device", setup_.options.device},
       {"device_info", {{"name", facts.name}, {"cores", facts.cores}, {"torch", facts.torch}, {"clocks", read.clocks}}},
       {"protocol", protocol.name},
-      {"compile_s", made ? json(times["baselines"] / 1e6) : json()},
+      {"compile_s", compile_s ? json(*compile_s) : json()},
       {"created", UtcNow(kIso8601)},
       {"notes", loaded.notes}};
   AddFigures(*calls, protocol, &baseline);

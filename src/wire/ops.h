@@ -113,8 +113,9 @@ struct Layout {
   std::vector<Tensor> inputs, outputs, parameters;                     // each kind in a segment of its own,
   uint64_t inputs_bytes = 0, outputs_bytes = 0, parameters_bytes = 0;  // which has this size
   std::set<std::string> without;                                       // barriers of a round that are taken away
+  bool holds = true;                                                   // launches hide (Calling::holds)
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Layout, inputs, outputs, parameters, inputs_bytes, outputs_bytes, parameters_bytes,
-                                 without)
+                                 without, holds)
 };
 
 struct Problem {
@@ -201,22 +202,12 @@ struct Audit {
 
 // --- A session: what one candidate shares with the reference ---
 
-struct MakeBaseline {
-  static constexpr const char* kOp = "make_baseline";
-  struct Reply {
-    bool made = false;  // now, and not before
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, made)
-  };
-  std::string kind;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(MakeBaseline, kind)
-};
-
 struct BeginSession {
   static constexpr const char* kOp = "session";
   using Reply = Nothing;
-  bool module = false;
+  bool module = false, holds = true;  // as Layout's
   std::set<std::string> without;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(BeginSession, module, without)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(BeginSession, module, holds, without)
 };
 
 struct EndSession {
@@ -256,7 +247,8 @@ struct ShareReference {
     NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, room, arena_bytes, output_turns, source)
   };
   std::string size, kind;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ShareReference, size, kind)
+  bool holds = true;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ShareReference, size, kind, holds)
 };
 
 struct AttachReference {
@@ -368,30 +360,28 @@ struct CheckInputs {
   KB_OPS_NO_FIELDS(CheckInputs)
 };
 
+// The reference on this round's inputs, timed in its process.
 struct Baseline {
   static constexpr const char* kOp = "baseline";
   struct Reply {
     double us = 0, launch_us = 0, event_us = 0, gap_us = 0, waited_us = 0, judge_waited_us = 0;
     double clock_mhz = 0;        // of a GPU's cores, right behind the call; 0: not known
-    std::string end = "done";    // of the call in the reference's own process,
-    std::optional<Said> report;  // and what that said
+    std::string end;             // as Called's,
+    std::optional<Said> report;  // as these are
     std::string malformed;
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us, launch_us, event_us, gap_us, waited_us, judge_waited_us, clock_mhz, end,
                                    report, malformed)
   };
-  bool events = false, alone = false;
-  bool beside = false;  // in the reference's own process
+  bool alone = false;  // no candidate was called before
   double timeout_us = 0;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Baseline, events, alone, beside, timeout_us)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Baseline, alone, timeout_us)
 };
 
-struct EmptyBaseline {
-  static constexpr const char* kOp = "empty_baseline";
-  struct Reply {
-    double us = 0;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us)
-  };
-  KB_OPS_NO_FIELDS(EmptyBaseline)
+// What the outputs must be: the reference on this round's inputs, not timed, in the device process.
+struct Expect {
+  static constexpr const char* kOp = "expect";
+  using Reply = Nothing;
+  KB_OPS_NO_FIELDS(Expect)
 };
 
 struct Compare {

@@ -41,8 +41,8 @@ struct RunnerSpec {
   ops::ProblemForm form;
   std::string profiler;       // CUPTI's path, or empty
   bool events = false;        // calls on a GPU are timed by its events, too
-  bool waits = true;          // for the GPU to change to this process, before anything is launched
-  bool reference = false;     // it is the trusted reference: keeps its models, and its outputs are its own memory
+  bool waits = false;         // for the GPU to change to this process, so that launches do not hide behind that
+  bool reference = false;     // it is the trusted reference: keeps its models; on a GPU its outputs are its own memory
   std::string source;         // of a module; what follows is a module's, too
   bool copy_state = false;    // the reference's values replace those that it was constructed with
   uint64_t arena_bytes = 0;   // of the outputs,

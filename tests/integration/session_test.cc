@@ -64,12 +64,9 @@ class ScriptedDevice : public Device {
   }
   void Flush() override {}
   bool PlacesInCall() const override { return true; }
-  int64_t Watch(std::span<const CopyItem>) override { return 0; }
-  void ReadyCore() override {}
   void Clear(std::span<const OutputItem> outputs) override {
     for (const OutputItem& output : outputs) std::memset(output.data, 0, output.bytes());
   }
-  void Evict(const void*, size_t) override {}
   void FillUniform(float*, int64_t, uint64_t) override {}
   bool Equal(const void* a, const void* b, size_t bytes) override { return cpu_->Equal(a, b, bytes); }
   CompareResult CompareOutput(const void*, const void*, const OutputItem&, const ErrorBudget&, const Tolerance&,
@@ -84,7 +81,6 @@ class ScriptedDevice : public Device {
   std::unique_ptr<SecretReader> MakeSecretReader(std::span<const OutputItem> outputs) override {
     return cpu_->MakeSecretReader(outputs);
   }
-  int64_t WaitedNs() override { return 0; }
 
  private:
   std::unique_ptr<Device> cpu_;

@@ -30,8 +30,8 @@ const std::vector<Place>& Places() {
   static const std::vector<Place> places = {{Hello::kOp},
                                             {LoadProblem::kOp},
                                             {Anchor::kOp},
-                                            {MakeBaseline::kOp},
                                             {BeginSession::kOp},
+                                            {CallReference::kOp},
                                             {Draw::kOp},
                                             {ops::Baseline::kOp},
                                             {Share::kOp},
@@ -39,7 +39,6 @@ const std::vector<Place>& Places() {
                                             {Attach::kOp},
                                             {Flush::kOp},
                                             {Call::kOp, OfKind(CallKind::kEmpty)},
-                                            {EmptyBaseline::kOp},
                                             {Call::kOp, OfKind(CallKind::kLoad), 1, true},
                                             {Call::kOp, OfKind(CallKind::kPrepare), 1, true},
                                             {Draw::kOp, {}, 5, true},
@@ -47,6 +46,7 @@ const std::vector<Place>& Places() {
                                             {Call::kOp, OfKind(CallKind::kForward), 1, true},
                                             {CheckInputs::kOp, {}, 1, true},
                                             {ops::Baseline::kOp, InRound(), 1, true},
+                                            {Expect::kOp, {}, 1, true},
                                             {Compare::kOp, {}, 1, true},
                                             {SetWeights::kOp, {}, 2, true},
                                             {Observe::kOp, {}, 1, true}};
@@ -95,7 +95,8 @@ TEST_F(FailureTest, ThePlacesAreAllThatAnEvaluationAsks) {
   Play({});
   ASSERT_EQ(Run(Measure({Right()})).code, 0);
   const auto asked = Asked();
-  std::set<std::string> known = {kProbe, ops::EndSession::kOp};
+  // The first evaluation of a process starts the reference's, which serves the others.
+  std::set<std::string> known = {kProbe, ops::EndSession::kOp, ops::ShareReference::kOp, ops::AttachReference::kOp};
   for (const Place& place : Places()) known.insert(place.op);
   EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()), known);
 }
@@ -186,8 +187,8 @@ TEST_F(FailureTest, WhatIsNoMessageIsADeath) {
 TEST_F(FailureTest, AnswersWithoutTheirFieldsAreNeverTheCandidates) {
   using namespace ops;
   for (const char* op :
-       {Hello::kOp, ops::LoadProblem::kOp, Anchor::kOp, MakeBaseline::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp,
-        SetWeights::kOp, Call::kOp, EmptyBaseline::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Observe::kOp}) {
+       {Hello::kOp, ops::LoadProblem::kOp, Anchor::kOp, CallReference::kOp, Draw::kOp, ops::Baseline::kOp, Share::kOp,
+        SetWeights::kOp, Call::kOp, CheckInputs::kOp, ops::Compare::kOp, ops::Observe::kOp}) {
     SCOPED_TRACE(op);
     Play({{.op = op, .whole = true}});
     ExpectNoVerdict(Measure({Right()}), 3, "the device process answered \"" + std::string(op) + "\"");
@@ -197,7 +198,7 @@ TEST_F(FailureTest, AnswersWithoutTheirFieldsAreNeverTheCandidates) {
 }
 
 TEST_F(FailureTest, AReferenceThatDoesNotEndIsTheProblems) {
-  for (const char* op : {ops::LoadProblem::kOp, ops::Draw::kOp, ops::Baseline::kOp}) {
+  for (const char* op : {ops::LoadProblem::kOp, ops::Draw::kOp, ops::Expect::kOp}) {
     Play({{.op = op, .act = Act::kSilence}});
     ExpectNoVerdict(Eval({Right()}, {"--reference-timeout-s", "0.2"}), 2,
                     "the reference did not finish within 0.2 s (in step \"" + std::string(op) + "\")");

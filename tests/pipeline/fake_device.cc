@@ -31,13 +31,33 @@ std::pair<const std::string, Operation> Performs() {
 
 const std::map<std::string, Operation>& Operations() {
   using namespace ops;
-  static const std::map<std::string, Operation> operations = {
-      Performs<Hello>(),         Performs<LoadProblem>(),  Performs<Clocks>(),      Performs<MemoryTaken>(),
-      Performs<Anchor>(),        Performs<Impostors>(),    Performs<Audit>(),       Performs<MakeBaseline>(),
-      Performs<BeginSession>(),  Performs<EndSession>(),   Performs<Share>(),       Performs<Attach>(),
-      Performs<Call>(),          Performs<ops::Observe>(), Performs<SetWeights>(),  Performs<Draw>(),
-      Performs<Present>(),       Performs<CheckInputs>(),  Performs<Baseline>(),    Performs<ops::Compare>(),
-      Performs<EmptyBaseline>(), Performs<Flush>(),        Performs<KeepOutputs>(), Performs<OutputsEqualKept>()};
+  static const std::map<std::string, Operation> operations = {Performs<Hello>(),
+                                                              Performs<LoadProblem>(),
+                                                              Performs<Clocks>(),
+                                                              Performs<MemoryTaken>(),
+                                                              Performs<Anchor>(),
+                                                              Performs<Impostors>(),
+                                                              Performs<Audit>(),
+                                                              Performs<BeginSession>(),
+                                                              Performs<EndSession>(),
+                                                              Performs<Share>(),
+                                                              Performs<Attach>(),
+                                                              Performs<ShareReference>(),
+                                                              Performs<AttachReference>(),
+                                                              Performs<EndReference>(),
+                                                              Performs<CallReference>(),
+                                                              Performs<Call>(),
+                                                              Performs<ops::Observe>(),
+                                                              Performs<SetWeights>(),
+                                                              Performs<Draw>(),
+                                                              Performs<Present>(),
+                                                              Performs<CheckInputs>(),
+                                                              Performs<Baseline>(),
+                                                              Performs<Expect>(),
+                                                              Performs<ops::Compare>(),
+                                                              Performs<Flush>(),
+                                                              Performs<KeepOutputs>(),
+                                                              Performs<OutputsEqualKept>()};
   return operations;
 }
 
@@ -106,18 +126,20 @@ ops::Impostors::Reply FakeDevice::Do(const ops::Impostors&) { return {}; }
 ops::Audit::Reply FakeDevice::Do(const ops::Audit&) {
   return {.failures = {}, .notes = {}, .worst = Json::object(), .budgets = Json::object(), .peak_bytes = {}};
 }
-ops::MakeBaseline::Reply FakeDevice::Do(const ops::MakeBaseline&) { return {.made = true}; }
-
 // Nothing is frozen: a runner that a busy machine does not stop in time must not end a test.
-ops::BeginSession::Reply FakeDevice::Do(const ops::BeginSession& request) {
-  const ops::ProblemForm form = ProblemReply(weight_seeds_).form;
+static std::unique_ptr<DeviceSession> SessionWithout(std::set<std::string> without, Device* device) {
+  const ops::ProblemForm form = ProblemReply({}).form;
   ops::Layout layout{.inputs = form.inputs, .outputs = form.outputs, .parameters = {}};
   layout.inputs_bytes = layout.outputs_bytes = kBytes + kPage;
-  layout.without = request.without;
+  layout.without = std::move(without);
   layout.without.insert("freeze");
-  auto session = DeviceSession::Create(device_.get(), layout);
+  auto session = DeviceSession::Create(device, layout);
   KB_CHECK(session.has_value());
-  session_ = std::move(*session);
+  return std::move(*session);
+}
+
+ops::BeginSession::Reply FakeDevice::Do(const ops::BeginSession& request) {
+  session_ = SessionWithout(request.without, device_.get());
   return {};
 }
 
@@ -137,12 +159,31 @@ ops::Attach::Reply FakeDevice::Do(const ops::Attach& request) {
   return {};
 }
 
+// The reference's process is there, and nobody calls it: the clock says what it would.
+ops::ShareReference::Reply FakeDevice::Do(const ops::ShareReference&) {
+  reference_ = SessionWithout({}, device_.get());
+  shared_.resize(4);
+  KB_CHECK(reference_->ShareInputs(shared_.data()).has_value());
+  return {.room = true};
+}
+
+ops::AttachReference::Reply FakeDevice::Do(const ops::AttachReference&) { return {}; }
+
+ops::EndReference::Reply FakeDevice::Do(const ops::EndReference&) {
+  reference_.reset();
+  return {};
+}
+
+ops::CallReference::Reply FakeDevice::Do(const ops::CallReference&) {
+  return {.end = "done", .us = kEmptyUs, .report = ops::Said()};
+}
+
 ops::Call::Reply FakeDevice::Do(const ops::Call& request) {
   const auto kind = static_cast<CallKind>(request.kind);
   const auto timeout_ns = static_cast<int64_t>(request.timeout_us * 1e3);
   const bool clocked = kind == CallKind::kForward;
   auto called = Parsed(session_->Call(kind, request.argument, timeout_ns, clocked)).get<ops::Called>();
-  called.us = clocked ? kCandidateUs : kind == CallKind::kEmpty ? kEmptyUs : kLoadUs;
+  called.us = clocked ? kEmptyUs + kCandidateUs : kind == CallKind::kEmpty ? kEmptyUs : kLoadUs;
   called.waited_us = 0;
   return called;
 }
@@ -182,12 +223,14 @@ ops::CheckInputs::Reply FakeDevice::Do(const ops::CheckInputs&) {
 }
 
 ops::Baseline::Reply FakeDevice::Do(const ops::Baseline&) {
-  expected_ = input_;
-  for (float& value : expected_) value = std::max(value, 0.0F);
-  return {.us = kBaselineUs};
+  return {.us = kEmptyUs + kBaselineUs, .end = "done", .report = ops::Said()};
 }
 
-ops::EmptyBaseline::Reply FakeDevice::Do(const ops::EmptyBaseline&) { return {.us = kEmptyUs}; }
+ops::Expect::Reply FakeDevice::Do(const ops::Expect&) {
+  expected_ = input_;
+  for (float& value : expected_) value = std::max(value, 0.0F);
+  return {};
+}
 
 ops::Compare::Reply FakeDevice::Do(const ops::Compare& request) {
   const void* expected = expected_.data();

@@ -37,11 +37,14 @@ class FakeDevice {
   ops::Anchor::Reply Do(const ops::Anchor&);
   ops::Impostors::Reply Do(const ops::Impostors&);
   ops::Audit::Reply Do(const ops::Audit&);
-  ops::MakeBaseline::Reply Do(const ops::MakeBaseline&);
   ops::BeginSession::Reply Do(const ops::BeginSession& request);
   ops::EndSession::Reply Do(const ops::EndSession&);
   ops::Share::Reply Do(const ops::Share&);
   ops::Attach::Reply Do(const ops::Attach& request);
+  ops::ShareReference::Reply Do(const ops::ShareReference&);
+  ops::AttachReference::Reply Do(const ops::AttachReference&);
+  ops::EndReference::Reply Do(const ops::EndReference&);
+  ops::CallReference::Reply Do(const ops::CallReference&);
   ops::Call::Reply Do(const ops::Call& request);
   ops::Observe::Reply Do(const ops::Observe& request);
   ops::SetWeights::Reply Do(const ops::SetWeights& request);
@@ -49,7 +52,7 @@ class FakeDevice {
   ops::Present::Reply Do(const ops::Present&);
   ops::CheckInputs::Reply Do(const ops::CheckInputs&);
   ops::Baseline::Reply Do(const ops::Baseline&);
-  ops::EmptyBaseline::Reply Do(const ops::EmptyBaseline&);
+  ops::Expect::Reply Do(const ops::Expect&);
   ops::Compare::Reply Do(const ops::Compare& request);
   ops::Flush::Reply Do(const ops::Flush&);
   ops::KeepOutputs::Reply Do(const ops::KeepOutputs&);
@@ -58,7 +61,7 @@ class FakeDevice {
  private:
   int threads_, evaluations_ = 0;
   std::unique_ptr<Device> device_;
-  std::unique_ptr<DeviceSession> session_;
+  std::unique_ptr<DeviceSession> session_, reference_;
   std::string problem_, loaded_, distribution_;
   std::vector<uint64_t> weight_seeds_;
   std::vector<float> input_, expected_;

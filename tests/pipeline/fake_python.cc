@@ -1,6 +1,8 @@
-// What KERNELBENCH_PYTHON names in tests of the pipeline: it answers as Python does that has PyTorch, and hosts a fake
-// device process. A script beside the program, where it was started from, says what that does otherwise (script.h).
+// What KERNELBENCH_PYTHON names in tests of the pipeline: it answers as Python does that has PyTorch, hosts a fake
+// device process, and starts runners of modules that do nothing, which the reference has one of. A script beside the
+// program, where it was started from, says what that does otherwise (script.h).
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,8 +17,10 @@
 
 #include "base/file.h"
 #include "fake_device.h"
+#include "runner/c_api.h"
 #include "script.h"
 #include "wire/channel.h"
+#include "wire/runner_spec.h"
 
 namespace kb::pipeline {
 namespace {
@@ -116,7 +120,10 @@ int Probe(const fs::path& self) {
   const Script met = rules.MetBy({.op = kProbe});
   rules.NoteAsked(kProbe);
   for (const Rule& rule : met) ActAs(rule, STDOUT_FILENO);
-  const nlohmann::ordered_json told = {{"paths", {self.parent_path().string()}}, {"executable", self.string()}};
+  const std::string program =
+      fs::canonical(self).parent_path();  // a sandbox shows what a link leads to only if it is told
+  const nlohmann::ordered_json told = {{"paths", {self.parent_path().string(), program}},
+                                       {"executable", self.string()}};
   std::puts(told.dump().c_str());
   return 0;
 }
@@ -155,6 +162,28 @@ int Host(const fs::path& directory, int socket, int threads) {
   }
 }
 
+// A zygote whose runners wait until they are ended.
+int Fork(int socket, const char* library, bool namespaces) {
+  signal(SIGINT, SIG_IGN);
+  signal(SIGCHLD, SIG_IGN);
+  void* const runners = dlopen(library, RTLD_NOW);
+  KB_CHECK(runners != nullptr);
+  const auto run_worker = reinterpret_cast<decltype(&kbr_run_worker)>(dlsym(runners, "kbr_run_worker"));
+  Channel channel{Fd(socket)};
+  if (!channel.Send({{"ready", true}}, {})) return 0;
+  while (auto message = channel.Receive(std::chrono::hours(24))) {
+    if (fork() != 0) continue;
+    signal(SIGCHLD, SIG_DFL);
+    close(socket);
+    const auto run = message->body.get<worker::Run>();
+    for (const int to : {STDOUT_FILENO, STDERR_FILENO}) dup2(message->fds.at(2).get(), to);
+    message->fds.at(2).Reset();
+    run_worker(message->fds.at(0).get(), message->fds.at(1).get(), namespaces, run.confinement.tmp_bytes,
+               run.keep.c_str(), "", []() -> int { StayForEver(); });
+  }
+  return 0;
+}
+
 }  // namespace
 }  // namespace kb::pipeline
 
@@ -165,6 +194,9 @@ int main(int argc, char** argv) {
   if (argc == 7 && is(1, "-m") && is(2, "kernelbench_torch.device_host")) {
     return kb::pipeline::Host(self.parent_path(), std::atoi(argv[3]), std::atoi(argv[6]));
   }
-  std::fprintf(stderr, "the fake Python holds a device process for the CPU, and nothing else\n");
+  if (argc == 6 && is(1, "-m") && is(2, "kernelbench_torch.zygote")) {
+    return kb::pipeline::Fork(std::atoi(argv[3]), argv[4], is(5, "1"));
+  }
+  std::fprintf(stderr, "the fake Python holds a device process for the CPU, and starts runners that do nothing\n");
   return 1;
 }

@@ -27,7 +27,7 @@ class InteropTest : public PipelineTest {
   void JudgeRun() {
     const json row = {{"level", 1}, {"problem_id", 7}, {"name", "7_Rectify"}, {"code", kReluProblem}};
     problems_ = Write("data.jsonl", row.dump() + "\n");
-    Play({Answers<ops::Call>({.us = 60}, {.request = OfKind(CallKind::kForward), .every = 2})});
+    Play({Answers<ops::Call>({.us = kEmptyUs + 60}, {.request = OfKind(CallKind::kForward), .every = 2})});
     const Ended judged = Run({"eval", "1/7", Write("right.cpp", kReluNative), Write("again.cpp", kReluNative),
                               Write("wrong.cpp", kWrongNative), "--problems", problems_, "--protocol", "quick",
                               "--json", "--store", (root() / "scratch.sqlite").string()});

@@ -108,7 +108,7 @@ TEST_F(InterruptTest, AtEachStep) {
 }
 
 TEST_F(InterruptTest, WhileTheDeviceProcessIsBusy) {
-  for (const char* op : {ops::LoadProblem::kOp, ops::Anchor::kOp, ops::Share::kOp, ops::Draw::kOp, ops::Baseline::kOp,
+  for (const char* op : {ops::LoadProblem::kOp, ops::Anchor::kOp, ops::Share::kOp, ops::Draw::kOp, ops::Expect::kOp,
                          ops::Compare::kOp, ops::Observe::kOp}) {
     SCOPED_TRACE(op);
     Play({{.op = op, .act = Act::kSilence}});

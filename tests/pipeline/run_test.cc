@@ -368,7 +368,7 @@ TEST_F(RunTest, ABadReferenceCostsItsOwnJobs) {
   const std::string directory = MakeRun({{"right.cpp", kReluNative}});
   Write("run/manifest.jsonl", manifest);
   Play({{.op = ops::Draw::kOp, .problem = "hangs.py", .act = Act::kSilence},
-        Refuses<ops::Baseline>("the reference raised KeyError", false, {.problem = "raises.py"}),
+        Refuses<ops::Expect>("the reference raised KeyError", false, {.problem = "raises.py"}),
         {.op = ops::Anchor::kOp, .problem = "dies.py", .act = Act::kExit, .number = 3}});
   const Ended ended = Run(Command(directory, {"--json", "--reference-timeout-s", "0.3"}));
   EXPECT_EQ(ended.code, 3) << ended;
@@ -391,7 +391,8 @@ TEST_F(RunTest, ScoresAreOfTheSpeedupsThatWereMeasured) {
                                     [&](const json& each) { return each.at("name") == name; });
     ASSERT_NE(found, all_problems.end());
     const std::string file = fs::path(found->at("file").get<std::string>()).filename();
-    script.push_back(Answers<ops::Call>({.us = us}, {.request = OfKind(CallKind::kForward), .problem = file}));
+    script.push_back(
+        Answers<ops::Call>({.us = kEmptyUs + us}, {.request = OfKind(CallKind::kForward), .problem = file}));
   }
   const std::string directory = MakeRun({{"right.cpp", kReluNative}});
   Write("run/manifest.jsonl", manifest);

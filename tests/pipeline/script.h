@@ -14,7 +14,8 @@ namespace kb::pipeline {
 
 using ops::Json;
 
-// What calls take without a script, in us: of the candidate, of the baseline, empty ones of either, and loading.
+// What calls take without a script, in us: of the candidate and of the baseline beyond empty ones, empty ones of
+// either, and loading.
 inline constexpr double kCandidateUs = 50, kBaselineUs = 100, kEmptyUs = 10, kLoadUs = 1000;
 
 // Files in the directory of the program.

@@ -37,7 +37,7 @@ class TimingTest : public PipelineTest {
 
 TEST_F(TimingTest, ASpeedupIsExactWithinTheFloor) {
   for (const double us : {25.0, 50.0, 100.0, 160.0}) {
-    const json evaluation = JudgedWith({Answers<ops::Call>({.us = us}, {.request = kForward})});
+    const json evaluation = JudgedWith({Answers<ops::Call>({.us = kEmptyUs + us}, {.request = kForward})});
     const double speedup = kBaselineUs / us;
     EXPECT_NEAR(evaluation.at("speedup"), speedup, 1e-9);
     EXPECT_NEAR(evaluation.at("speedup_interval")[0], speedup * (1 - kFloor), 1e-9);
@@ -48,8 +48,8 @@ TEST_F(TimingTest, ASpeedupIsExactWithinTheFloor) {
 }
 
 TEST_F(TimingTest, WhatAnEmptyCallTakesIsSubtracted) {
-  const json evaluation = JudgedWith({Answers<ops::Call>({.us = kEmptyUs + 20}, {.request = kEmpty}),
-                                      Answers<ops::Call>({.us = 60}, {.request = kForward})});
+  const json evaluation = JudgedWith(
+      {Answers<ops::Call>({.us = 20}, {.request = kEmpty}), Answers<ops::Call>({.us = 60}, {.request = kForward})});
   EXPECT_NEAR(evaluation.at("offset_us"), 20, 1e-9);
   EXPECT_NEAR(evaluation.at("candidate_us"), 40, 1e-9);
   EXPECT_NEAR(evaluation.at("speedup"), kBaselineUs / 40, 1e-9);
@@ -65,15 +65,16 @@ TEST_F(TimingTest, AMachineThatIsAlwaysBusyMeasuresNothing) {
 }
 
 TEST_F(TimingTest, DisturbedRoundsAreVoidAndOthersCount) {
-  const json evaluation = JudgedWith(
-      {Answers<ops::Baseline>({.us = 900, .waited_us = 1e6}, {.request = InRound(), .first = 4, .last = 6})});
+  const json evaluation = JudgedWith({Answers<ops::Baseline>({.us = kEmptyUs + 900, .waited_us = 1e6},
+                                                             {.request = InRound(), .first = 4, .last = 6})});
   EXPECT_EQ(Void(evaluation), 3);
   EXPECT_NEAR(evaluation.at("speedup"), 2, 1e-9);
   EXPECT_GE(evaluation.at("rounds"), 5);
 }
 
 TEST_F(TimingTest, DisturbancesThatStayCountAndAreSaid) {
-  const json evaluation = JudgedWith({Answers<ops::Baseline>({.us = 150, .waited_us = 400}, {.request = InRound()})});
+  const json evaluation =
+      JudgedWith({Answers<ops::Baseline>({.us = kEmptyUs + 150, .waited_us = 400}, {.request = InRound()})});
   EXPECT_THAT(Notes(evaluation), Contains(StartsWith("machine_busy: rounds count")));
   EXPECT_THAT(Notes(evaluation), Contains(StartsWith("baseline_disturbed: ")));
   EXPECT_NEAR(evaluation.at("speedup"), 2, 1e-9) << "by the undisturbed baseline";
@@ -82,15 +83,15 @@ TEST_F(TimingTest, DisturbancesThatStayCountAndAreSaid) {
 
 TEST_F(TimingTest, WhatIsQuickerOnceTheRunnerIsGoneCounts) {
   const json evaluation =
-      JudgedWith({Answers<ops::Baseline>({.us = 60}, {.request = Alone(), .first = kUndisturbedCalls + 1})});
+      JudgedWith({Answers<ops::Baseline>({.us = kEmptyUs + 60}, {.request = Alone(), .first = kUndisturbedCalls + 1})});
   EXPECT_NEAR(evaluation.at("undisturbed_baseline_us"), 60, 1e-9);
   EXPECT_LE(evaluation.at("speedup_interval")[0], 60 / kCandidateUs) << evaluation.at("speedup_interval");
 }
 
 TEST_F(TimingTest, WhatIsSlowerElsewhereCountsAsThat) {
   const json evaluation =
-      JudgedWith({Answers<ops::Call>({.us = 200}, {.request = kForward, .distribution = "scaled"}),
-                  Answers<ops::Call>({.us = 200}, {.request = kForward, .distribution = "centred"})});
+      JudgedWith({Answers<ops::Call>({.us = kEmptyUs + 200}, {.request = kForward, .distribution = "scaled"}),
+                  Answers<ops::Call>({.us = kEmptyUs + 200}, {.request = kForward, .distribution = "centred"})});
   EXPECT_NE(evaluation.at("headline"), "natural");
   EXPECT_NEAR(evaluation.at("speedup"), 0.5, 1e-9);
   EXPECT_THAT(Notes(evaluation), Contains(StartsWith("slower_elsewhere: 2.00x on natural inputs, 0.50x")));
@@ -98,8 +99,8 @@ TEST_F(TimingTest, WhatIsSlowerElsewhereCountsAsThat) {
 
 TEST_F(TimingTest, WhatTheReferenceIsSlowerOnIsNoDisturbance) {
   const json evaluation =
-      JudgedWith({Answers<ops::Baseline>({.us = 300}, {.distribution = "scaled"}),
-                  Answers<ops::Call>({.us = 150}, {.request = kForward, .distribution = "scaled"})});
+      JudgedWith({Answers<ops::Baseline>({.us = kEmptyUs + 300}, {.distribution = "scaled"}),
+                  Answers<ops::Call>({.us = kEmptyUs + 150}, {.request = kForward, .distribution = "scaled"})});
   EXPECT_EQ(evaluation.at("headline"), "natural");
   EXPECT_NEAR(evaluation.at("speedup"), 2, 1e-9);
   EXPECT_EQ(Void(evaluation), 0);
@@ -109,8 +110,8 @@ TEST_F(TimingTest, WhatTheReferenceIsSlowerOnIsNoDisturbance) {
 TEST_F(TimingTest, WhoIsSlowerThereThanTheReferenceIsFound) {
   Script script;
   for (const char* name : {"centred", "scaled"}) {
-    script.push_back(Answers<ops::Baseline>({.us = 300}, {.distribution = name}));
-    script.push_back(Answers<ops::Call>({.us = 600}, {.request = kForward, .distribution = name}));
+    script.push_back(Answers<ops::Baseline>({.us = kEmptyUs + 300}, {.distribution = name}));
+    script.push_back(Answers<ops::Call>({.us = kEmptyUs + 600}, {.request = kForward, .distribution = name}));
   }
   const json evaluation = JudgedWith(script);
   EXPECT_NE(evaluation.at("headline"), "natural");
@@ -119,8 +120,8 @@ TEST_F(TimingTest, WhoIsSlowerThereThanTheReferenceIsFound) {
 }
 
 TEST_F(TimingTest, QuickLooksNoFurtherAtWhatIsSurelySlow) {
-  const Rule slow = Answers<ops::Call>({.us = 1000}, {.request = kForward});
-  const Rule slower = Answers<ops::Call>({.us = 2000}, {.request = kForward, .every = 2});
+  const Rule slow = Answers<ops::Call>({.us = kEmptyUs + 1000}, {.request = kForward});
+  const Rule slower = Answers<ops::Call>({.us = kEmptyUs + 2000}, {.request = kForward, .every = 2});
   const json sure = JudgedWith({slow, slower});
   EXPECT_GE(sure.at("rounds"), 5);
   EXPECT_THAT(Notes(sure), Contains(StartsWith("surely_slow: below 0.5x after ")));
@@ -135,17 +136,17 @@ TEST_F(TimingTest, QuickLooksNoFurtherAtWhatIsSurelySlow) {
 
 TEST_F(TimingTest, KernelBenchTakesTheMeanOfAHundredRounds) {
   // Every other call takes three times as long: a median tells of one kind, a mean of both.
-  const json evaluation =
-      JudgedWith({Answers<ops::Call>({.us = 150}, {.request = kForward, .every = 2})}, {"--protocol", "kernelbench"});
+  const json evaluation = JudgedWith({Answers<ops::Call>({.us = kEmptyUs + 150}, {.request = kForward, .every = 2})},
+                                     {"--protocol", "kernelbench"});
   EXPECT_EQ(evaluation.at("rounds"), 100);
   EXPECT_NEAR(evaluation.at("candidate_us"), 100, 1e-9);
   EXPECT_NEAR(evaluation.at("speedup"), 1, 1e-9);
 }
 
 TEST_F(TimingTest, Level3CapsAndSaysThatNothingWasAudited) {
-  const json evaluation =
-      JudgedWith({Answers<ops::Baseline>({.us = 50'000}), Answers<ops::Call>({.us = 500}, {.request = kForward})},
-                 {"--protocol", "level3"});
+  const json evaluation = JudgedWith({Answers<ops::Baseline>({.us = kEmptyUs + 50'000}),
+                                      Answers<ops::Call>({.us = kEmptyUs + 500}, {.request = kForward})},
+                                     {"--protocol", "level3"});
   EXPECT_EQ(evaluation.at("speedup"), 50);
   EXPECT_EQ(evaluation.at("speedup_interval"), json({50, 50}));
   EXPECT_THAT(Notes(evaluation), Contains(StartsWith("not_audited: ")));

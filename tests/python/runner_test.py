@@ -245,25 +245,27 @@ class References(unittest.TestCase):
         session = object.__new__(reference_session.ReferenceSession)
         session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answers.pop(0)))
         prepared = []
-        answer = session.call(FORWARD, 1, 1e6, lambda: prepared.append(1))
+        answer = session.call(FORWARD, 1, 1e6, True, lambda: prepared.append(1))
         self.assertEqual((answer["end"], answer["gap_us"]), ("done", 40))  # others had the device in this call, if not in its last try
         self.assertEqual(len(prepared), 3)
         with self.assertRaisesRegex(MemoryError, "no room"):
-            session.call(FORWARD, 1, 1e6)
+            session.call(FORWARD, 1, 1e6, True, lambda: None)
 
     def test_inputs_that_the_candidate_found_are_not_copied_again_unless_the_reference_changes_them(self):
         placings = []
-        for alone, keeps, expected in ((True, True, PLACED_LATE), (False, True, PLACED_BEFORE), (False, False, PLACED_LATE)):
+        for kind, alone, keeps, expected in (("cuda", True, True, PLACED_LATE), ("cuda", False, True, PLACED_BEFORE),
+                                             ("cuda", False, False, PLACED_LATE), ("cpu", False, True, PLACED_LATE)):
             session = object.__new__(reference_session.ReferenceSession)
             answer = {"end": "done", "us": 2, "waited_us": 0, "judge_waited_us": 0, "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "malformed": "",
                       "report": {"status": OK, "text": ""}}
             session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answer),
+                                                                    kbd_flush_last_level=lambda _: None,
                                                                     kbd_present=lambda _, __, placing: placings.append(placing))
             host = reference_session.Operations()
             host.beside, host.inputs, host.rng_seed, host.problem = session, [], 1, types.SimpleNamespace(keeps_inputs=keeps)
-            host.reference_outputs, host.gpu_clocks = lambda: ["expected"], GpuClocks("cpu")
-            host.baseline_beside(ops.Baseline(events=False, alone=alone, beside=True, timeout_us=1e6))
-            self.assertEqual((placings.pop(), host.expected), (expected, [] if alone else ["expected"]))
+            host.kind, host.lib, host.device, host.gpu_clocks = kind, session.lib, None, GpuClocks("cpu")
+            host.baseline(ops.Baseline(alone=alone, timeout_us=1e6))
+            self.assertEqual(placings.pop(), expected)
 
 
 class Planning(unittest.TestCase):

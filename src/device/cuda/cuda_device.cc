@@ -19,7 +19,6 @@
 #include "device/device.h"
 #include "device/memory_ops.h"
 #include "device/process_link.h"
-#include "device/process_watch.h"
 #include "device/thread_pool.h"
 
 namespace kb {
@@ -185,17 +184,6 @@ class CudaDevice : public Device {
 
   bool PlacesInCall() const override { return true; }
 
-  int64_t Watch(std::span<const CopyItem> copies = {}) override {
-    LaunchWatch(kWatchNs, copies, &HoldTimes::watch);
-    if (!copies.empty()) Flush();
-    Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
-    watched_ns_ = NowNs();
-    const uint64_t gap = times_.as<HoldTimes>()->watch.largest;
-    return gap > kSuspiciousNs ? static_cast<int64_t>(gap) : 0;
-  }
-
-  void ReadyCore() override { FlushCore(); }
-
   void Clear(std::span<const OutputItem> outputs) override {
     for (const OutputItem& output : outputs) {
       if (output.bytes() > 0)
@@ -203,8 +191,6 @@ class CudaDevice : public Device {
     }
     Must(driver_, driver_.cuStreamSynchronize(nullptr), "clearing");
   }
-
-  void Evict(const void*, size_t) override {}  // Flush() empties the L2
 
   // Inputs are drawn on the device by PyTorch.
   void FillUniform(float*, int64_t, uint64_t) override { KB_CHECK(false && "only the CPU fills"); }
@@ -242,8 +228,6 @@ class CudaDevice : public Device {
     return std::make_unique<CudaSecretReader>(driver_, &kernels_, outputs);
   }
 
-  int64_t WaitedNs() override { return RunDelayNs(0); }
-
  private:
   CudaDevice(const Functions& driver, Launcher kernels, std::unique_ptr<Buffer> scratch, std::unique_ptr<Buffer> copied,
              int threads)
@@ -273,6 +257,17 @@ class CudaDevice : public Device {
     std::copy(copies.begin(), copies.end(), items_->as<CopyItem>());
     kernels_.Launch("kb_watch", threads, ns, items_->address(), static_cast<uint32_t>(copies.size()),
                     At(copied_->data()), Time(member));
+  }
+
+  // Holds the device while it copies, and then for longer than another process's work can be put off; flushes the
+  // caches if it has copied. Returns the longest time in ns that it was taken away meanwhile.
+  int64_t Watch(std::span<const CopyItem> copies) {
+    LaunchWatch(kWatchNs, copies, &HoldTimes::watch);
+    if (!copies.empty()) Flush();
+    Must(driver_, driver_.cuStreamSynchronize(nullptr), "watching the device");
+    watched_ns_ = NowNs();
+    const uint64_t gap = times_.as<HoldTimes>()->watch.largest;
+    return gap > kSuspiciousNs ? static_cast<int64_t>(gap) : 0;
   }
 
   // All by kernels: while a copy engine works the multiprocessors would be idle, and contexts change.

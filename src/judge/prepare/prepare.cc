@@ -208,7 +208,17 @@ Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) c
   if (!request.module() || !prepared->failure.empty() || prepared->called || !CompilesWhenCalled(request.candidate))
     return {};
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(problem, *prepared));
+  SpecFile told{.spec = services_->SpecOf(request, problem)};
+  told.spec.refused = prepared->refused;
+  Files files;
+  for (const auto& [key, name, file] : prepared->extensions) {
+    told.extensions.push_back(fmt::format("extension{}.so", files.size()));
+    told.spec.extensions.emplace_back(key, name);
+    KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
+    files.emplace_back(told.extensions.back(), std::move(contents));
+  }
+  setup_->Say(fmt::format("{}: first call, which may compile", request.candidate.path.filename().string()));
+  KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(told, std::move(files), prepared->limits));
   prepared->first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
   prepared->called = true;
   if (!result.ok) prepared->call_log += result.log;
@@ -218,35 +228,35 @@ Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) c
   return {};
 }
 
-// A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py).
-Result<BuildResult> Preparer::FirstCall(const ops::Problem& problem, const Prepared& prepared) const {
+Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec) const {
+  constexpr int64_t kLimitMs = 600'000;  // it may try many kernels
+  CompileLimits limits;
+  *limits.left_ms = kLimitMs;
+  limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
+  setup_->Say("compiling the baseline");
+  return FirstCall({.spec = spec}, {}, limits);
+}
+
+// A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py). The device waits for
+// it.
+Result<BuildResult> Preparer::FirstCall(const SpecFile& told, Files files, const CompileLimits& limits) const {
   const Installation& installation = setup_->installation;
   const PythonIdentity& python = services_->python();
-  SpecFile told{.spec = services_->SpecOf(prepared.request, problem)};
-  told.spec.refused = prepared.refused;
-  CompileJob job;
   KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / "first_call.py"));
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
-  std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name};
-  for (const auto& [key, name, file] : prepared.extensions) {
-    const std::string copy = fmt::format("extension{}.so", told.extensions.size());
-    told.spec.extensions.emplace_back(key, name);
-    told.extensions.push_back(copy);
-    KB_ASSIGN_OR_RETURN(std::string contents, ReadFile(file));
-    job.sources.emplace_back(copy, std::move(contents));
-  }
+  CompileJob job;
+  job.sources = std::move(files);
   job.sources.emplace_back("spec.json", Dump(json(told)));
-  identity.push_back(job.sources.back().second);
+  const std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name, job.sources.back().second};
   job.argv = {python.executable, "-m", "kernelbench_torch.first_call", "spec.json",
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;
   job.environment = TensorEnvironment(installation, setup_->device.environment, setup_->options.threads);
   job.read_only = python.paths;
   job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});
-  job.limits = prepared.limits;
+  job.limits = limits;
   job.limits.output_bytes = kMostCompiledBytes;
-  job.limits.slots = nullptr;  // the device waits for it
-  setup_->Say(fmt::format("{}: first call, which may compile", prepared.request.candidate.path.filename().string()));
+  job.limits.slots = nullptr;
   return builder_.FirstCall(job, identity);
 }
 

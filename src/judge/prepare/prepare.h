@@ -65,6 +65,9 @@ class Preparer {
   // so it waits for its turn there and for the problem. Does nothing for candidates that compile nothing then.
   Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
 
+  // The same of a baseline. An artifact is there whatever its first call did: its process meets that again.
+  Result<BuildResult> CompileBaseline(const RunnerSpec& spec) const;
+
   const Builder& builder() const { return builder_; }
 
  private:
@@ -74,7 +77,9 @@ class Preparer {
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request) const;
   Status BuildNative(Prepared* prepared) const;
   Status BuildExtensions(Prepared* prepared) const;
-  Result<BuildResult> FirstCall(const ops::Problem& problem, const Prepared& prepared) const;
+  // `files`: beside what `told` says.
+  using Files = std::vector<std::pair<std::string, std::string>>;
+  Result<BuildResult> FirstCall(const SpecFile& told, Files files, const CompileLimits& limits) const;
   // The result as it counts: in the time that all builds have.
   BuildResult Add(BuildResult result, Prepared* prepared) const;
   Status BuildExtension(const ExtensionRequest& extension, Prepared* prepared) const;

@@ -73,6 +73,8 @@ struct Protocol {
   double reference_timeout_s = 120;
   double memory_gb = 8;  // private memory of a runner
 
+  // On a GPU. Events around a call count its launches as KernelBench counts them: then nothing hides them.
+  bool LaunchesHide() const { return !TimedByEvents(); }
   bool TimedByEvents() const { return timing == "cuda_event" || timing == "do_bench" || timing == "do_bench_impl"; }
   bool AcceptsEveryAuthorship() const;
 

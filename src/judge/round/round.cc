@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "judge/setup.h"
 #include "wire/report.h"
 
 namespace kb {
@@ -29,11 +30,16 @@ Ending EndingAt(EndedBy by, const RoundPlan& plan) {
   return ending;
 }
 
-// An error unless all is well.
-Status ReferenceAnswered(const std::string& end, const std::optional<ops::Said>& report) {
+// An error unless all is well: what the reference raises, and how long it takes, is the problem's.
+Status ReferenceAnswered(const std::string& end, const std::optional<ops::Said>& report, const Protocol& protocol) {
+  if (end == "timed_out") {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("the reference did not finish within {} s (reference_timeout_s); choose a smaller --size",
+                            protocol.reference_timeout_s));
+  }
   if (end != "done" || !report) return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
   if (report->status == static_cast<int>(ReportStatus::kOk)) return {};
-  return Fail(ErrorCode::kEngine, "the reference's process: " + report->text);
+  return Fail(ErrorCode::kUsage, "the reference raised " + report->text.substr(0, report->text.find('\n')));
 }
 
 }  // namespace
@@ -61,10 +67,9 @@ RoundPlan PlanRound(const RoundWanted& wanted, const std::function<uint64_t()>& 
 
 Result<ops::Called> TellReference(DeviceProcess* device, const Protocol& protocol, CallKind kind, uint64_t argument) {
   const ops::CallReference request{
-      .kind = static_cast<int>(kind), .argument = argument, .timeout_us = protocol.load_timeout_s * 1e6};
-  const auto timeout = std::chrono::milliseconds(static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kStepTimeout)));
-  KB_ASSIGN_OR_RETURN(ops::Called called, device->Ask(request, timeout));
-  KB_RETURN_IF_ERROR(ReferenceAnswered(called.end, called.report));
+      .kind = static_cast<int>(kind), .argument = argument, .timeout_us = protocol.reference_timeout_s * 1e6};
+  KB_ASSIGN_OR_RETURN(ops::Called called, device->Ask(request, Seconds(protocol.reference_timeout_s + kStepTimeout)));
+  KB_RETURN_IF_ERROR(ReferenceAnswered(called.end, called.report, protocol));
   return called;
 }
 
@@ -133,18 +138,14 @@ Result<std::variant<Rounds::Answer, Ending>> Rounds::Ring(CallKind kind,
 
 Result<uint64_t> Rounds::SetWeights(int index) {
   KB_ASSIGN_OR_RETURN(const auto set, Step("weights", ops::SetWeights{.index = index}, kStepTimeout));
-  if (beside_) KB_RETURN_IF_ERROR(TellReference(device_, protocol_, CallKind::kPrepare, set.seed));
+  if (timed_) KB_RETURN_IF_ERROR(TellReference(device_, protocol_, CallKind::kPrepare, set.seed));
   return set.seed;
 }
 
-Result<CallTimes> Rounds::Baseline(const char* step, bool alone) {
-  const ops::Baseline request{.events = protocol_.TimedByEvents(),
-                              .alone = alone,
-                              .beside = beside_,
-                              .timeout_us = protocol_.reference_timeout_s * 1e6};
-  const int calls = beside_ && !alone ? 2 : 1;  // the device process makes the expected output itself then
-  KB_ASSIGN_OR_RETURN(const auto told, Step(step, request, calls * protocol_.reference_timeout_s));
-  if (beside_) KB_RETURN_IF_ERROR(ReferenceAnswered(told.end, told.report));
+Result<CallTimes> Rounds::TimeReference(const char* step, bool alone) {
+  const ops::Baseline request{.alone = alone, .timeout_us = protocol_.reference_timeout_s * 1e6};
+  KB_ASSIGN_OR_RETURN(const auto told, Step(step, request, protocol_.reference_timeout_s + kStepTimeout));
+  KB_RETURN_IF_ERROR(ReferenceAnswered(told.end, told.report, protocol_));
   return CallTimes{told.us,        told.launch_us,       told.event_us, told.gap_us,
                    told.waited_us, told.judge_waited_us, told.clock_mhz};
 }
@@ -183,8 +184,11 @@ Result<std::variant<Round, Ending>> Rounds::Run(const RoundPlan& plan) {
     return ending;
   }
 
-  // 5. Baseline: the reference on the same inputs. Its output is the expected one.
-  KB_ASSIGN_OR_RETURN(round.baseline, Baseline("baseline", false));
+  // 5. Baseline: the reference's process on the same inputs. The expected output is the device process's own.
+  if (timed_) {
+    KB_ASSIGN_OR_RETURN(round.baseline, TimeReference("baseline", false));
+  }
+  KB_RETURN_IF_ERROR(Step("expect", ops::Expect(), protocol_.reference_timeout_s));
 
   // 6. Compare every element.
   KB_ASSIGN_OR_RETURN(
@@ -257,7 +261,7 @@ Result<CallTimes> Rounds::BaselineAlone(const std::string& distribution) {
     KB_RETURN_IF_ERROR(
         Step("undisturbed", ops::Draw{.distribution = distribution, .seed = {}}, protocol_.reference_timeout_s));
   }
-  return Baseline("undisturbed", true);
+  return TimeReference("undisturbed", true);
 }
 
 }  // namespace kb

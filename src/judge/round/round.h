@@ -47,8 +47,8 @@ class Rounds {
     return Ring(kind, [argument] { return argument; });
   }
 
-  // From now on the reference is called in a process of its own.
-  void UseReference() { beside_ = true; }
+  // There is a process of the reference's: rounds time it.
+  void UseReference() { timed_ = true; }
 
   // Makes a weight set current on the reference's side and returns its seed.
   Result<uint64_t> SetWeights(int index);
@@ -83,7 +83,7 @@ class Rounds {
   Result<uint64_t> Draw(const RoundPlan& plan);  // the argument of forward calls on these inputs
   Status Present(const char* step, bool in_place = false);
   Status DrawForAuthorship();
-  Result<CallTimes> Baseline(const char* step, bool alone);
+  Result<CallTimes> TimeReference(const char* step, bool alone);
   template <typename Op>
   Result<typename Op::Reply> Step(const char* name, const Op& op, double timeout_s);
 
@@ -92,7 +92,7 @@ class Rounds {
   StepTimes* times_;
   uint64_t rng_seed_ = 0;  // of the last draw
   double spent_s_ = 0;
-  bool beside_ = false;
+  bool timed_ = false;
 };
 
 }  // namespace kb

@@ -106,11 +106,6 @@ class Series {
   bool quiet_ = false, lost_ = false;
 };
 
-bool Used(std::span<const AloneCall> calls, bool quiet) {
-  return std::any_of(calls.begin(), calls.end(),
-                     [&](const AloneCall& each) { return !each.kept && each.quiet == quiet && each.call.gap_us > 0; });
-}
-
 }  // namespace
 
 Asked<Alone> AskAlone(std::span<const AloneCall> calls, const Timings& timings) {
@@ -119,9 +114,10 @@ Asked<Alone> AskAlone(std::span<const AloneCall> calls, const Timings& timings) 
   return series.Answer();
 }
 
-bool UsedBesideOurs(std::span<const AloneCall> calls) { return Used(calls, false); }
-
-bool UsedByOthers(std::span<const AloneCall> calls) { return Used(calls, true); }
+bool UsedByOthers(std::span<const AloneCall> calls) {
+  return std::any_of(calls.begin(), calls.end(),
+                     [](const AloneCall& each) { return !each.kept && each.quiet && each.call.gap_us > 0; });
+}
 
 Asked<Alone> AskAgain(std::span<const AloneCall> calls, const Timings& timings) {
   double least_us = std::numeric_limits<double>::infinity();
@@ -167,16 +163,9 @@ Asked<std::vector<double>> AskEmpty(std::span<const double> calls, const OffsetC
 
 OffsetCalls ReferenceOffsetCalls() { return {5, 4, kAgreeUs}; }
 
-bool WantsExactOffset(const Timings& timings) {
-  const bool matters =
-      timings.calibration.on_host || timings.setting.own_process || timings.undisturbed.us < kLongCallUs;
-  return timings.Timed() && matters;
-}
-
-// On a GPU the offset is longer than many kernels. It matters as little for long ones as on the CPU, unless events are
-// held against it (where the reference has a process of its own).
+// On a GPU the offset is longer than many kernels.
 OffsetCalls RunnerOffsetCalls(const Timings& timings) {
-  const bool exact = WantsExactOffset(timings);
+  const bool exact = timings.Timed();
   const double agree_us = exact ? std::max(kAgreeUs, timings.protocol.half_width * timings.undisturbed.us)
                                 : std::numeric_limits<double>::infinity();
   if (timings.calibration.on_host) return {1, 3, agree_us};

@@ -40,8 +40,7 @@ struct Alone {
 };
 // `calls`: kept ones first. `timings`: its offset of the reference's process.
 Asked<Alone> AskAlone(std::span<const AloneCall> calls, const Timings& timings);
-// Whether something used the device before a call: while other runners of ours may have; and while nothing of ours ran.
-bool UsedBesideOurs(std::span<const AloneCall> calls);
+// Whether something used the device before a call, while nothing of ours ran.
 bool UsedByOthers(std::span<const AloneCall> calls);
 
 // The baseline once more, when the runner is gone. What was left behind by whatever ran before, builds too, may have
@@ -59,12 +58,10 @@ struct OffsetCalls {
 };
 // Sorted times of the three series.
 Asked<std::vector<double>> AskEmpty(std::span<const double> calls, const OffsetCalls& wanted);
-// Which calls tell the offset of the reference's own process, and that of the runner: the first of the latter waits for
+// Which calls tell the offset of the reference's process, and that of the runner: the first of the latter waits for
 // it to be ready.
 OffsetCalls ReferenceOffsetCalls();
 OffsetCalls RunnerOffsetCalls(const Timings& timings);
-// Whether the figure matters so much that nothing else of the judge's may run.
-bool WantsExactOffset(const Timings& timings);
 
 // 1.4826 times the median absolute deviation: a normal distribution's standard deviation.
 double ScatterUs(std::span<const double> us);

@@ -88,7 +88,6 @@ TEST(Alone, CallsBesideOurRunnersDoNotCountAndEndInQuiet) {
     calls.push_back({.call = {.us = 100, .gap_us = i % 2 == 0 ? 50. : 0.}, .quiet = false});
     if (i == 11) calls.back().call.gap_us = 50;
   }
-  EXPECT_TRUE(UsedBesideOurs(calls));
   EXPECT_FALSE(UsedByOthers(calls));
   calls.resize(10);
   for (int i = 0; i < 4; ++i) calls.push_back({.call = {.us = 100, .gap_us = 50}, .quiet = false});
@@ -177,9 +176,6 @@ TEST(EmptyCalls, HowManyIsUpToHowShortTheBaselineIs) {
   EXPECT_EQ(RunnerOffsetCalls(timings).in_series, 4);
   timings.undisturbed.us = 5'000;
   EXPECT_EQ(RunnerOffsetCalls(timings).in_series, 2);
-  EXPECT_FALSE(WantsExactOffset(timings));
-  timings.setting.own_process = true;
-  EXPECT_TRUE(WantsExactOffset(timings)) << "events are held against it";
   EXPECT_DOUBLE_EQ(RunnerOffsetCalls(timings).agree_us, 50);
 }
 

@@ -10,8 +10,8 @@ struct Calibration {
   // Calls compute on the machine's own cores and return when they are done. Otherwise they launch work, which a device
   // of its own does after other work, also of other processes.
   bool on_host = false;
-  // Systematic error of a ratio between two processes: of native candidates, of modules, and where the reference has a
-  // process of its own and the device bounds its calls.
+  // Systematic error of a ratio between two processes: of native candidates, of modules, and where a GPU bounds the
+  // reference's calls.
   double floor = 0.02, module_floor = 0.02, device_bound_floor = 0.005;
   // Of the time that the host takes to launch a call. Of a call that launches for 1.3 ms, of which 0.8 hide, that is
   // 18%.
@@ -19,27 +19,16 @@ struct Calibration {
   // At most this part of a span is taken away as its offset: a larger one was disturbed, and what it would leave, or
   // less than nothing, would be a speedup out of noise. On a GPU it is a change of contexts, longer than many kernels.
   double offset_share = 0.98;
-  // What the first kernels after a change of contexts cost beside the change itself, which an empty call does not show.
-  // Where the device alone decides, the reference's own events begin behind that.
+  // By so much a baseline may be slower than undisturbed, where launching it costs time.
   double warming_us = 40;
-  double own_process_us = 10;  // where both sides follow a change of contexts: what is left to differ
+  double processes_us = 10;  // by so much two processes differ that do the same
   // Spans so much shorter than the offset are of calls that did not wait for the device.
   double no_device_us = 60;
   // Launches that end so soon after go cost no time: the device is held for 0.5 ms and changes its context.
   double launched_at_once_us = 550;
-  // What a candidate may gain by leaving out the runner's wait for the device, beside warming_us: as much of its
-  // launches as fits into a change of contexts hides there, 143 to 168 us where it was measured.
-  double hidden_us = 120;
-  // And a module by leaving out what the runner does around its calls: by so much its offset is above a native one's.
-  double module_us = 90;
-  // Where the reference has a process of its own nothing is to be gained by that: it comes before the wait for the
-  // device, hides as launches do, and is in no offset. Where launching takes longer than that hides, it is in the clock
-  // alone.
-  double own_module_us = 60;
-  // A module's call on the CPU takes so much longer in a runner than where the reference runs, beyond an empty call's
-  // offset, which passes through no Python: its process is stopped between calls, and its code and its pages are cold
-  // (A/A of modules of 0.1 to 0.4 ms: 32 to 71 us).
-  double cold_module_us = 0;
+  // What a module's runner does around its calls, where launching takes longer than that hides: it is in the clock and
+  // in no event.
+  double module_us = 60;
   double baseline_slack = 0;  // undisturbed baselines differ by so much
   double agreement = 0.01;    // undisturbed calls that were made before serve again if new ones agree so closely
 };

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "judge/rule/headline.h"
-#include "judge/rule/hedges.h"
 
 namespace kb {
 namespace {
@@ -95,8 +94,7 @@ void Course::Look() {
     ++looks_;
     narrow_ = so_far.half_width <= protocol_.half_width;
     if (narrow_) return;
-    const double high = so_far.high * ColdRunnerFactor(*timings_, so_far.candidate_us);
-    timings_->surely_slow = high < protocol_.slow_below && looks_ < checks.size();
+    timings_->surely_slow = so_far.high < protocol_.slow_below && looks_ < checks.size();
     narrow_ = timings_->surely_slow || looks_ == checks.size();
   }
 }

@@ -96,14 +96,13 @@ namespace {
 
 // A number that its interval does not bear out.
 bool IsDoubtful(const Timings& timings) {
-  return timings.setting.own_process && timings.speedup->speedup > 2 * timings.speedup->low;
+  return !timings.calibration.on_host && timings.speedup->speedup > 2 * timings.speedup->low;
 }
 
 void HedgedHeadline(Timings* timings) {
   ChooseHeadline(timings);
   HedgeAgainstSlowerMachine(timings);
-  HedgeAgainstHiddenLaunches(timings);
-  HedgeAgainstColdRunner(timings);
+  HedgeAgainstEvents(timings);
 }
 
 }  // namespace

@@ -43,27 +43,14 @@ void HedgeAgainstSlowerMachine(Timings* timings) {
   speedup.high = std::max(speedup.high, Median(disturbed) / speedup.candidate_us * (1 + speedup.floor));
 }
 
-void HedgeAgainstHiddenLaunches(Timings* timings) {
-  Speedup& speedup = *timings->speedup;
-  if (!(speedup.candidate_us > 0)) return;
-  double hidden_us = timings->calibration.hidden_us + timings->AroundCallUs();
-  if (timings->setting.own_process) {  // launches hide on both sides, and events are the candidate's word
-    std::vector<double> clock_us;
-    for (const TimedCalls& round : timings->rounds) {
-      if (timings->InHeadline(round) && round.void_reason.empty()) clock_us.push_back(timings->ClockUs(round));
-    }
-    hidden_us = clock_us.empty() ? 0 : std::max(0.0, Median(clock_us) - speedup.candidate_us);
+void HedgeAgainstEvents(Timings* timings) {
+  std::vector<double> clock_us;
+  for (const TimedCalls& round : timings->rounds) {
+    if (timings->InHeadline(round) && round.void_reason.empty()) clock_us.push_back(timings->ClockUs(round));
   }
-  speedup.low *= speedup.candidate_us / (speedup.candidate_us + hidden_us);
-}
-
-double ColdRunnerFactor(const Timings& timings, double candidate_us) {
-  if (!timings.setting.module || !(candidate_us > 0)) return 1;
-  return candidate_us / (candidate_us - std::min(timings.calibration.cold_module_us, candidate_us / 2));
-}
-
-void HedgeAgainstColdRunner(Timings* timings) {
-  timings->speedup->high *= ColdRunnerFactor(*timings, timings->speedup->candidate_us);
+  Speedup& speedup = *timings->speedup;
+  if (clock_us.empty() || !(speedup.candidate_us > 0)) return;
+  speedup.low *= speedup.candidate_us / std::max(speedup.candidate_us, Median(clock_us));
 }
 
 }  // namespace kb

@@ -13,15 +13,8 @@ void HedgeAgainstLoad(Timings* timings);
 // A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
 // slowed both: the interval reaches up to what was measured.
 void HedgeAgainstSlowerMachine(Timings* timings);
-// On a GPU: who hid its launches, or left out our code, takes longer than it seems, and that is no merit. Nothing tells
-// it from one that is quick, so the interval reaches down. Where the reference has a process of its own nothing is to
-// be gained by hiding, but events are the candidate's word: then the low end is that of the judge's clock.
-void HedgeAgainstHiddenLaunches(Timings* timings);
-// On the CPU: a module may be quicker than it seems, for its process is colder (cold_module_us). The interval reaches
-// up to that.
-void HedgeAgainstColdRunner(Timings* timings);
-// How many times as quick as `candidate_us` says that may be: at most 2; 1 for native candidates and on a GPU.
-double ColdRunnerFactor(const Timings& timings, double candidate_us);
+// On a GPU events are the candidate's word: the low end is that of the judge's clock.
+void HedgeAgainstEvents(Timings* timings);
 
 }  // namespace kb
 

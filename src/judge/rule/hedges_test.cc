@@ -60,11 +60,10 @@ TEST(Hedges, RoundsThatCountAsTheyAreRaiseNothing) {
   EXPECT_EQ(timings.speedup->high, 1.05);
 }
 
-// Where the reference has a process of its own, events count, which a candidate may make up.
-Timings InOwnProcesses(double clock_us, double event_us, bool module) {
+// Events count, which a candidate may make up.
+Timings ByEvents(double clock_us, double event_us, bool module) {
   Timings timings = Even();
   timings.setting.module = module;
-  timings.setting.own_process = true;
   timings.offset_us = timings.reference_offset_us = 600;
   TimedCalls round = RoundOf(clock_us + 600);
   round.candidate_event_us = event_us;
@@ -74,37 +73,37 @@ Timings InOwnProcesses(double clock_us, double event_us, bool module) {
 }
 
 TEST(Hedges, TheLowEndIsThatOfTheJudgesClock) {
-  Timings honest = InOwnProcesses(1'000, 1'000, false);
-  HedgeAgainstHiddenLaunches(&honest);
+  Timings honest = ByEvents(1'000, 1'000, false);
+  HedgeAgainstEvents(&honest);
   EXPECT_DOUBLE_EQ(honest.speedup->low, 0.95)
       << "launches hide on both sides, so nothing is to be gained by hiding them";
 
-  Timings forged = InOwnProcesses(1'000, 970, false);
-  EXPECT_DOUBLE_EQ(forged.speedup->candidate_us, 1'000 - kGpu.own_process_us);
-  HedgeAgainstHiddenLaunches(&forged);
-  EXPECT_DOUBLE_EQ(forged.speedup->low, 0.95 * (1'000 - kGpu.own_process_us) / 1'000) << "not by what its events claim";
+  Timings forged = ByEvents(1'000, 970, false);
+  EXPECT_DOUBLE_EQ(forged.speedup->candidate_us, 1'000 - kGpu.processes_us);
+  HedgeAgainstEvents(&forged);
+  EXPECT_DOUBLE_EQ(forged.speedup->low, 0.95 * (1'000 - kGpu.processes_us) / 1'000) << "not by what its events claim";
 
-  Timings module = InOwnProcesses(1'000, 1'000 - kGpu.own_module_us, true);
-  EXPECT_DOUBLE_EQ(module.speedup->candidate_us, 1'000 - kGpu.own_module_us) << "what its runner does is in no event";
-  HedgeAgainstHiddenLaunches(&module);
-  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * (1'000 - kGpu.own_module_us) / 1'000);
+  Timings module = ByEvents(1'000, 1'000 - kGpu.module_us, true);
+  EXPECT_DOUBLE_EQ(module.speedup->candidate_us, 1'000 - kGpu.module_us) << "what its runner does is in no event";
+  HedgeAgainstEvents(&module);
+  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * (1'000 - kGpu.module_us) / 1'000);
 }
 
 // The device is held for a while after go. What a candidate computes meanwhile on the host is no time that the judge
 // took from it.
 TEST(Hedges, WhoAnswersBeforeTheDeviceWasFreeGetsTheWholeSpan) {
-  const Timings on_host = InOwnProcesses(-300, 0, false);
+  const Timings on_host = ByEvents(-300, 0, false);
   EXPECT_DOUBLE_EQ(on_host.ClockUs(on_host.rounds[0]), 300);
   EXPECT_DOUBLE_EQ(on_host.CandidateUs(on_host.rounds[0]), 300);
-  const Timings quick = InOwnProcesses(-5, 4, false);
+  const Timings quick = ByEvents(-5, 4, false);
   EXPECT_LT(quick.CandidateUs(quick.rounds[0]), 20) << "an offset errs by some microseconds";
 }
 
 TEST(Hedges, AnOffsetThatTheOtherSideDoesNotHaveIsUncertain) {
-  Timings disturbed = InOwnProcesses(600, 1'000, false);
+  Timings disturbed = ByEvents(600, 1'000, false);
   EXPECT_DOUBLE_EQ(disturbed.CandidateUs(disturbed.rounds[0]), 600) << "events far from the clock do not count";
   disturbed.reference_offset_us -= 400;  // the candidate's was measured while a runner started
-  EXPECT_DOUBLE_EQ(disturbed.OffsetUncertaintyUs(), 400 + kGpu.own_process_us);
+  EXPECT_DOUBLE_EQ(disturbed.OffsetUncertaintyUs(), 400 + kGpu.processes_us);
   EXPECT_DOUBLE_EQ(disturbed.CandidateUs(disturbed.rounds[0]), 1'000);
 }
 
@@ -135,45 +134,6 @@ TEST(Hedges, RoundsOnOtherInputsThanTheHeadlinesMoveNothing) {
   HedgeAgainstSlowerMachine(&timings);
   EXPECT_DOUBLE_EQ(timings.speedup->low, 0.5 * 0.98) << "the quieter of 500 us and 1.6 times the undisturbed 1,000";
   EXPECT_DOUBLE_EQ(timings.speedup->high, 3 * 1.02);
-}
-
-TEST(Hedges, LaunchesMayBeHiddenOnAGpuAlone) {
-  Timings timings = Even();
-  HedgeAgainstHiddenLaunches(&timings);
-  EXPECT_DOUBLE_EQ(timings.speedup->low, 0.95 * 1'000 / 1'120);
-  EXPECT_EQ(timings.speedup->high, 1.05);
-  Timings module = Even();
-  module.setting.module = true;
-  HedgeAgainstHiddenLaunches(&module);
-  EXPECT_DOUBLE_EQ(module.speedup->low, 0.95 * 1'000 / 1'210);
-  Timings cpu = Even();
-  cpu.setting.device = "cpu";
-  cpu.calibration = KindOfDevice("cpu")->calibration;
-  HedgeAgainstHiddenLaunches(&cpu);
-  EXPECT_EQ(cpu.speedup->low, 0.95);
-}
-
-TEST(Hedges, AModuleMayBeQuickerThanItsColdProcessOnACpuAlone) {
-  Timings module = Even();
-  module.setting.module = true;
-  HedgeAgainstColdRunner(&module);
-  EXPECT_EQ(module.speedup->high, 1.05) << "on a GPU both sides' processes are alike";
-  module.setting.device = "cpu";
-  module.calibration = KindOfDevice("cpu")->calibration;
-  HedgeAgainstColdRunner(&module);
-  EXPECT_DOUBLE_EQ(module.speedup->high, 1.05 * 1'000 / 940);
-  Timings shorter = Even();
-  shorter.setting.device = "cpu";
-  shorter.calibration = KindOfDevice("cpu")->calibration;
-  shorter.setting.module = true;
-  shorter.speedup->candidate_us = 100;
-  HedgeAgainstColdRunner(&shorter);
-  EXPECT_DOUBLE_EQ(shorter.speedup->high, 2 * 1.05) << "half of a call at most";
-  Timings native = Even();
-  native.setting.device = "cpu";
-  native.calibration = KindOfDevice("cpu")->calibration;
-  HedgeAgainstColdRunner(&native);
-  EXPECT_EQ(native.speedup->high, 1.05);
 }
 
 }  // namespace

@@ -22,12 +22,12 @@ namespace kb {
 struct TrialSetting {
   std::string device = "cpu";                   // or cuda
   bool module = false;                          // else native
-  bool own_process = false;                     // the reference is timed in a process of its own
+  bool no_room = false;                         // for the reference's process: nothing is timed
   double copy_gb_s = 0;                         // bytes read plus bytes written; 0: not known
   double input_bytes = 0, output_bytes = 0;     // of the problem at this size
   std::vector<std::string> distributions = {};  // of inputs that the problem has beside the natural one
   int weight_sets = 1;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(TrialSetting, device, module, own_process, copy_gb_s, input_bytes,
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(TrialSetting, device, module, no_room, copy_gb_s, input_bytes,
                                               output_bytes, distributions, weight_sets)
 };
 
@@ -52,7 +52,7 @@ struct AloneCall {
 };
 
 struct EmptyCall {
-  double us = 0;      // what it takes longer in the runner than the same call on the other side
+  double us = 0;      // beyond what its events say
   bool used = false;  // something had used the device just before
   bool quiet = false;
   NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(EmptyCall, us, used, quiet)
@@ -79,7 +79,7 @@ struct Round {
 
 struct Measurements {
   TrialSetting setting;
-  std::vector<double> reference_empty;  // empty calls of the reference's own process, beyond what its events say
+  std::vector<double> reference_empty;  // empty calls of the reference's process, beyond what its events say
   std::vector<AloneCall> alone;         // on natural inputs, before loading; kept ones first
   // On inputs of a distribution and on natural ones by turns, before loading; and how many times as long those take,
   // where evaluations before found that.

@@ -14,7 +14,7 @@ namespace {
 void NoteTimingMismatch(Timings* timings) {
   std::vector<double> clock, events;
   for (const TimedCalls& round : timings->rounds) {
-    if (!timings->setting.own_process || !timings->InHeadline(round) || !round.void_reason.empty()) continue;
+    if (timings->calibration.on_host || !timings->InHeadline(round) || !round.void_reason.empty()) continue;
     clock.push_back(timings->ClockUs(round));
     events.push_back(round.candidate_event_us);
   }

@@ -30,7 +30,7 @@ std::vector<double> Microseconds(const std::vector<EmptyCall>& calls) {
 // Each reads what one stage measured; the figures of the stages before are in `timings`.
 
 void ReadReference(const Measurements& measured, Timings* timings) {
-  if (!measured.setting.own_process) return;
+  if (!timings->Timed()) return;
   const auto asked = AskEmpty(measured.reference_empty, ReferenceOffsetCalls());
   if (asked.busy) timings->MachineBusy();
   if (!asked.answer) return;
@@ -72,9 +72,7 @@ void ReadRunner(const Measurements& measured, Timings* timings) {
   const auto asked = AskEmpty(Microseconds(measured.empty), calls);
   if (asked.busy) timings->MachineBusy();
   if (!asked.answer) return;
-  // On a CPU other load makes some calls longer, and nothing makes one shorter. A GPU's calls err either way, as the
-  // candidate's do, whose median counts.
-  timings->offset_us = (*asked.answer)[asked.answer->size() / (timings->calibration.on_host ? 4 : 2)];
+  timings->offset_us = Median(*asked.answer);
   timings->offset_spread_us = ScatterUs(*asked.answer);
 }
 
@@ -98,8 +96,7 @@ std::optional<Wanted> NextOfRunner(const Measurements& measured, const Timings& 
   if (!wanted) return wanted;
   // Runners that start meanwhile are stopped wherever the figure matters: they made three calls of a native candidate
   // 400 us longer, and its time as much shorter.
-  wanted->quiet = measured.empty.empty() || timings.calibration.on_host || WantsExactOffset(timings) ||
-                  UsedBesideOurs(measured.alone);
+  wanted->quiet = measured.empty.empty() || timings.Timed();
   return wanted;
 }
 
@@ -195,6 +192,7 @@ Conclusion ConcludeTrial(const Measurements& measured, const Protocol& protocol,
 
 Timings TimingsOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration) {
   Timings timings{.setting = measured.setting, .protocol = protocol, .calibration = calibration};
+  if (measured.setting.no_room) timings.no_speedup = "no_room";
   ReadReference(measured, &timings);
   ReadBaseline(measured, &timings);
   ReadRunner(measured, &timings);
@@ -206,7 +204,7 @@ std::optional<Wanted> Next(Stage stage, const Measurements& measured, const Prot
   Timings timings = TimingsOf(measured, protocol, calibration);
   switch (stage) {
     case Stage::kReference: {
-      if (!measured.setting.own_process) return std::nullopt;
+      if (!timings.Timed()) return std::nullopt;
       auto wanted = CallFor(Call::kReferenceEmpty, AskEmpty(measured.reference_empty, ReferenceOffsetCalls()));
       if (wanted) wanted->quiet = true;
       return wanted;

@@ -19,7 +19,8 @@ using testing::StartsWith;
 
 const Calibration kCpu = KindOfDevice("cpu")->calibration;
 
-// A machine on which the baseline takes 1000 us and the candidate what it is told; makes each call that is wanted.
+// A machine on which the baseline takes 1000 us and the candidate what it is told, empty calls 20 us on either side;
+// makes each call that is wanted.
 class Machine {
  public:
   explicit Machine(double candidate_us) : candidate_us_(candidate_us) {
@@ -30,16 +31,18 @@ class Machine {
   void Run(Stage stage) {
     while (const auto wanted = Next(stage, measured, protocol, kCpu)) {
       ++calls;
-      if (wanted->call == Wanted::Call::kAlone) {
-        (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = baseline_us}, wanted->quiet});
+      if (wanted->call == Wanted::Call::kReferenceEmpty) {
+        measured.reference_empty.push_back(20);
+      } else if (wanted->call == Wanted::Call::kAlone) {
+        (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = baseline_us + 20}, wanted->quiet});
       } else if (wanted->call == Wanted::Call::kPair) {
-        measured.pairs[wanted->distribution].push_back({.us = baseline_us});
+        measured.pairs[wanted->distribution].push_back({.us = baseline_us + 20});
       } else if (wanted->call == Wanted::Call::kEmpty) {
         measured.empty.push_back({.us = 20, .quiet = wanted->quiet});
       } else if (wanted->call == Wanted::Call::kRound) {
         Round round{.plan = PlanRound(wanted->round, [this] { return random_(); })};
         round.candidate.us = candidate_us_ + 20;
-        round.baseline.us = baseline_us;
+        round.baseline.us = baseline_us + 20;
         measured.rounds.push_back(round);
       }
     }
@@ -88,7 +91,7 @@ TEST(Rule, WhatWasStoredConcludesTheSame) {
 
 TEST(Rule, AnEndingIsTheVerdictWhateverTheRoundsBeforeItWere) {
   Machine machine(500);
-  for (const Stage stage : {Stage::kBaseline, Stage::kRunner}) machine.Run(stage);
+  for (const Stage stage : {Stage::kReference, Stage::kBaseline, Stage::kRunner}) machine.Run(stage);
   Ending ending;
   ending.end = "timed_out";
   ending.limit = "30 s (call_timeout_s)";
@@ -173,7 +176,7 @@ TEST(Rule, SaysWhatIsMissing) {
 TEST(Rule, ABaselineThatIsQuickerOnceTheRunnerIsGoneCounts) {
   Machine machine(500);
   machine.measured.authorship = {{"class", "custom"}};
-  for (const Stage stage : {Stage::kBaseline, Stage::kRunner, Stage::kRounds}) machine.Run(stage);
+  for (const Stage stage : {Stage::kReference, Stage::kBaseline, Stage::kRunner, Stage::kRounds}) machine.Run(stage);
   machine.baseline_us = 800;
   machine.Run(Stage::kAgain);
   EXPECT_EQ(machine.Concluded().timings.undisturbed.us, 800);
@@ -189,6 +192,7 @@ TEST(Rule, WhatServesAgainIsTheLatestCalls) {
   Machine next(500);
   for (const CallTimes& call : kept.alone) next.measured.alone.push_back({call, true, true});
   next.measured.known_slower = kept.slower;
+  next.measured.reference_empty = machine.measured.reference_empty;
   next.Run(Stage::kBaseline);
   EXPECT_EQ(next.calls, 3) << "one that warms up, and two that agree";
   EXPECT_TRUE(next.Concluded().timings.brief);

@@ -11,7 +11,7 @@ bool IsOf(const TimedCalls& round, const std::string& distribution) {
 
 double Timings::CandidateUs(const TimedCalls& round) const {
   const double clock_us = ClockUs(round);
-  if (!setting.own_process || by_clock) return clock_us;
+  if (calibration.on_host || by_clock) return clock_us;
   const double above_us = OffsetUncertaintyUs(), below_us = above_us + AroundCallUs();
   return Refined(round.candidate_event_us, clock_us, below_us, above_us);
 }
@@ -21,24 +21,21 @@ double Timings::BaselineUs(const TimedCalls& round) const {
 }
 
 double Timings::OffsetUncertaintyUs() const {
-  if (!setting.own_process) return offset_spread_us + calibration.warming_us;
   const double differ_us = std::abs(offset_us - reference_offset_us);
-  return std::max(offset_spread_us + reference_spread_us, differ_us) + calibration.own_process_us;
+  return std::max(offset_spread_us + reference_spread_us, differ_us) + calibration.processes_us;
 }
 
-double Timings::AroundCallUs() const {
-  if (!setting.module) return 0;
-  return setting.own_process ? calibration.own_module_us : calibration.module_us;
-}
+double Timings::AroundCallUs() const { return setting.module ? calibration.module_us : 0; }
 
 double Timings::ClockUs(const TimedCalls& round) const {
   const double least_us = std::min(offset_us, reference_offset_us) - calibration.no_device_us;
-  if (setting.own_process && round.candidate_us < least_us) return round.candidate_us;
+  if (round.candidate_us < least_us) return round.candidate_us;
   return WithoutOffset(round.candidate_us, offset_us, calibration.offset_share);
 }
 
 bool Timings::DeviceBound() const {
-  return setting.own_process && undisturbed.launch_us < std::max(calibration.launched_at_once_us, 0.8 * undisturbed.us);
+  return !calibration.on_host &&
+         undisturbed.launch_us < std::max(calibration.launched_at_once_us, 0.8 * undisturbed.us);
 }
 
 double Timings::UndisturbedUs(const TimedCalls& round) const {
@@ -48,8 +45,6 @@ double Timings::UndisturbedUs(const TimedCalls& round) const {
 
 TimedCalls Timings::Read(const std::string& distribution, const CallTimes& baseline) const {
   TimedCalls times{.plan = {.distribution = distribution}, .baseline = baseline};
-  times.baseline_us = times.baseline_clock_us = baseline.us;
-  if (!setting.own_process) return times;
   times.baseline_clock_us = WithoutOffset(baseline.us, reference_offset_us, calibration.offset_share);
   // Nobody else is in that process.
   times.baseline_us = baseline.event_us > 0 ? baseline.event_us : times.baseline_clock_us;

@@ -22,8 +22,8 @@ struct TimedCalls {
 
   double candidate_us = 0;        // by the judge's clock; the offset is not yet subtracted
   double candidate_event_us = 0;  // 0 where the baseline has none
-  double baseline_us = 0;         // by its own events where it has a process of its own, else by the judge's clock
-  double baseline_clock_us = 0;   // by the judge's clock, without the offset of a process of its own
+  double baseline_us = 0;         // by its own events where there are any, else by the judge's clock
+  double baseline_clock_us = 0;   // by the judge's clock, without the offset
 
   std::string void_reason;  // empty: it counts
   bool admitted = false;    // it was void, but the disturbance stayed
@@ -43,7 +43,7 @@ struct Timings {
   // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
   std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
-  // Of the reference's own process. Empty calls are alike on both sides: by what the two offsets differ one of them is
+  // Of the reference's process. Empty calls are alike on both sides: by what the two offsets differ one of them is
   // wrong.
   double reference_offset_us = 0, reference_spread_us = 0;
   bool device_shared = false;  // something else used the device even before loading
@@ -61,20 +61,19 @@ struct Timings {
   // Whether a speedup is still to be had.
   bool Timed() const { return protocol.measure && no_speedup.empty(); }
 
-  // A round's candidate time without the offset; by events, as far as the judge's clock allows, where the reference's
-  // is.
+  // A round's candidate time without the offset; by events, where there are any, as far as the judge's clock allows.
   double CandidateUs(const TimedCalls& round) const;
   double BaselineUs(const TimedCalls& round) const;
-  // By the judge's clock alone. Where the reference has a process of its own, who answers before the device was free
-  // has computed on the host, or with a copy engine, which do not wait: then nothing is subtracted. (Who computes so
-  // within the 0.2 ms that are left, and waits all the same, is not told from others: docs/trust.md.)
+  // By the judge's clock alone. On a GPU, who answers before the device was free has computed on the host, or with a
+  // copy engine, which do not wait: then nothing is subtracted. (Who computes so within the 0.2 ms that are left, and
+  // waits all the same, is not told from others: docs/trust.md.)
   double ClockUs(const TimedCalls& round) const;
   // Of what is subtracted from every time.
   double OffsetUncertaintyUs() const;
   // What a module's runner may do around a call on a GPU, in the clock and in no event: Python, where launching takes
   // longer than the device works.
   double AroundCallUs() const;
-  // Whether the reference has a process of its own and its launches cost no time there: the device alone decides.
+  // Whether the reference's launches cost no time: a GPU alone decides.
   bool DeviceBound() const;
   // What the baseline takes by itself on such inputs as the round's.
   double UndisturbedUs(const TimedCalls& round) const;

@@ -1,52 +1,79 @@
-// The reference in a process of its own: on a GPU both sides are called alike, so that what surrounds a call is the
-// same for both. There it takes as long as many kernels.
+// The reference in a process of its own: both sides are called alike, so that what surrounds a call is the same for
+// both.
+
+#include <fmt/format.h>
 
 #include "base/clock.h"
 #include "judge/round/round.h"
 #include "judge/services/services.h"
 
 namespace kb {
+namespace {
 
-bool Services::WantsReference(const Protocol& protocol) const {
-  const bool plain = protocol.baseline == "eager" || protocol.baseline == "eager-fp32";
-  return !setup_->on_host() && protocol.measure && !protocol.TimedByEvents() && plain;
+bool IsCompiled(const std::string& baseline) { return baseline.starts_with("compile-"); }
+
+// The user may choose another one.
+auto CannotBeMade(const Request& request, const std::string& why) {
+  return Fail(ErrorCode::kUsage, fmt::format("{}: the baseline {} cannot be made: {}; choose --baseline eager",
+                                             request.problem.name, request.protocol.baseline, why));
 }
 
-Result<bool> Services::StartReference(const Request& request, const ops::Problem& problem, StepTimes* times) {
+}  // namespace
+
+Result<bool> Services::StartReference(const Request& request, const ops::Problem& problem, const Compile& compile,
+                                      StepTimes* times) {
   const Protocol& protocol = request.protocol;
-  if (!WantsReference(protocol)) return false;
   // Without offsets it was started on a busy machine: they are of a process that has not called forward.
   const bool serves = reference_ && !reference_->empty.empty() && reference_->baseline == protocol.baseline &&
-                      !reference_->process->WaitForEnd({});
+                      reference_->holds == protocol.LaunchesHide() && !reference_->process->WaitForEnd({});
   if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
   const int64_t start = NowNs();
   if (!serves) {
     EndReference();
-    KB_ASSIGN_OR_RETURN(
-        auto shared,
-        device_->AskForMemory(ops::ShareReference{.size = request.size, .kind = protocol.baseline}, kStepTime));
-    const ops::ShareReference::Reply& reply = shared.first;
-    if (!reply.room) return false;
-    KB_ASSIGN_OR_RETURN(const SessionFds session,
-                        SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
-    KB_ASSIGN_OR_RETURN(auto process, TakeRunner({CandidateKind::kModule, protocol.memory_gb}));
-    RunnerSpec spec = SpecOf(request, problem);
-    spec.events = spec.reference = true;
-    spec.waits = false;
-    spec.form.parameters.clear();
-    spec.form.may_alias = true;
-    spec.source = reply.source;
-    spec.arena_bytes = session.arena_bytes;
-    spec.output_turns = session.output_turns;
-    KB_RETURN_IF_ERROR(process->Tell(spec, session, {}));
-    KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
-    reference_ = Reference{protocol.baseline, std::move(process), {}};
-    KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
-    KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
+    KB_ASSIGN_OR_RETURN(const bool room, LoadReference(request, problem, compile));
+    if (!room) return false;
   }
-  const uint64_t seed = problem.weight_seeds.front();
-  KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kPrepare, seed));
+  const auto prepared = TellReference(&*device_, protocol, CallKind::kPrepare, problem.weight_seeds.front());
+  if (!prepared && prepared.error().code == ErrorCode::kUsage && IsCompiled(protocol.baseline)) {
+    return CannotBeMade(request, prepared.error().message);
+  }
+  KB_RETURN_IF_ERROR(prepared);
   (*times)["reference"] += static_cast<double>(NowNs() - start) / 1e3;
+  return true;
+}
+
+Result<bool> Services::LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile) {
+  const Protocol& protocol = request.protocol;
+  KB_ASSIGN_OR_RETURN(auto shared, device_->AskForMemory(ops::ShareReference{.size = request.size,
+                                                                             .kind = protocol.baseline,
+                                                                             .holds = protocol.LaunchesHide()},
+                                                         kStepTime));
+  const ops::ShareReference::Reply& reply = shared.first;
+  if (!reply.room) return false;
+  KB_ASSIGN_OR_RETURN(const SessionFds session,
+                      SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
+  RunnerSpec spec = SpecOf(request, problem);
+  spec.events = spec.reference = true;
+  spec.waits = !protocol.LaunchesHide();
+  spec.form.parameters.clear();
+  spec.form.may_alias = true;
+  spec.source = reply.source;
+  spec.compiled = IsCompiled(protocol.baseline);
+  BuildResult compiled;
+  if (spec.compiled) {
+    KB_ASSIGN_OR_RETURN(compiled, compile(spec));
+    if (compiled.artifact.empty()) return CannotBeMade(request, compiled.log);
+  }
+  KB_ASSIGN_OR_RETURN(auto process, TakeRunner(ReferenceNeeds(protocol)));
+  spec.arena_bytes = session.arena_bytes;
+  spec.output_turns = session.output_turns;
+  std::vector<std::filesystem::path> files;
+  if (spec.compiled) files.push_back(compiled.artifact);
+  KB_RETURN_IF_ERROR(process->Tell(spec, session, files));
+  KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
+  reference_ = Reference{protocol.baseline, protocol.LaunchesHide(), std::move(process), compiled.hold, {}};
+  KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
+  KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
   return true;
 }
 

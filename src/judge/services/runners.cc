@@ -23,6 +23,10 @@ Services::Quiet::~Quiet() {
 
 RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, request.protocol.memory_gb}; }
 
+RunnerNeeds ReferenceNeeds(const Protocol& protocol) {
+  return {CandidateKind::kModule, protocol.memory_gb * std::max(protocol.weight_seeds, 1)};
+}
+
 void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
   const std::shared_ptr<Zygote> zygote = this->zygote();
   std::vector<WaitingRunner> had = std::move(waiting_);

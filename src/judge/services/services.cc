@@ -13,8 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr auto kBaselineTimeout = std::chrono::minutes(10);  // compiling one may try many kernels
-
 }  // namespace
 
 Status Services::FindThePython() {
@@ -131,15 +129,12 @@ void Services::AwaitDeath(StepTimes* times) {
   (*times)["finish"] += static_cast<double>(NowNs() - start) / 1e3;
 }
 
-Result<bool> Services::OpenSession(bool module, const Protocol& protocol, StepTimes* times) {
-  int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const auto baseline,
-                      device_->Ask(ops::MakeBaseline{.kind = protocol.baseline}, kBaselineTimeout));
-  (*times)["baselines"] += static_cast<double>(NowNs() - start) / 1e3;
-  start = NowNs();
-  KB_RETURN_IF_ERROR(device_->Ask(ops::BeginSession{.module = module, .without = setup_->options.without}, kStepTime));
+Status Services::OpenSession(bool module, const Protocol& protocol, StepTimes* times) {
+  const int64_t start = NowNs();
+  const ops::BeginSession begin{.module = module, .holds = protocol.LaunchesHide(), .without = setup_->options.without};
+  KB_RETURN_IF_ERROR(device_->Ask(begin, kStepTime));
   (*times)["session"] += static_cast<double>(NowNs() - start) / 1e3;
-  return baseline.made;
+  return {};
 }
 
 Result<SessionFds> Services::ShareMemory(bool beside, StepTimes* times) {

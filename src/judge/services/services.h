@@ -3,6 +3,7 @@
 #ifndef JUDGE_SERVICES_SERVICES_H_
 #define JUDGE_SERVICES_SERVICES_H_
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "judge/compile/builder.h"
 #include "judge/evaluation.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
@@ -74,17 +76,18 @@ class Services {
   void Bury(std::unique_ptr<RunnerProcess> runner) { dying_ = std::move(runner); }
   void AwaitDeath(StepTimes* times);
 
-  // Baseline and session: from then on the baseline can run. Whether it was made now, and not kept from before.
-  Result<bool> OpenSession(bool module, const Protocol& protocol, StepTimes* times);
+  // From then on inputs can be drawn, and the baseline called.
+  Status OpenSession(bool module, const Protocol& protocol, StepTimes* times);
   // The memory of a session, which a runner shares; weights 0 are in it. `beside`: the reference's process shares the
   // inputs.
   Result<SessionFds> ShareMemory(bool beside, StepTimes* times);
 
-  // On a GPU: has the reference run in a process of its own, which serves every evaluation with this problem and
-  // baseline. False where it is timed in the device process: for protocols that believe events, for baselines that are
-  // compiled, and where the device has no room for both.
-  Result<bool> StartReference(const Request& request, const ops::Problem& problem, StepTimes* times);
-  bool WantsReference(const Protocol& protocol) const;
+  // What the baseline compiles at its first call, for such a runner.
+  using Compile = std::function<Result<BuildResult>(const RunnerSpec& spec)>;
+  // Has the reference run in a process of its own, which serves every evaluation with this problem and baseline. False
+  // where the device has no room for both.
+  Result<bool> StartReference(const Request& request, const ops::Problem& problem, const Compile& compile,
+                              StepTimes* times);
   bool has_reference() const { return reference_.has_value(); }
   bool reference_ended() { return reference_ && reference_->process->WaitForEnd({}); }
   // Its first empty calls, once they told its offset.
@@ -104,7 +107,9 @@ class Services {
   };
   struct Reference {
     std::string baseline;
+    bool holds;
     std::unique_ptr<RunnerProcess> process;
+    CacheHold compiled;  // what it loaded
     std::vector<double> empty;
   };
   struct KeptCalls {
@@ -122,6 +127,8 @@ class Services {
   Status StartDevice();
   Status StartZygote();
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
+  // Whether there was room.
+  Result<bool> LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile);
   Status AwaitRunner(WaitingRunner* waiting);
 
   const Setup* setup_;

@@ -19,8 +19,7 @@ static Status TellWhoPasses(const Request& request, const ops::Problem& problem,
                             Evaluation* evaluation) {
   const Protocol& protocol = request.protocol;
   const auto timeout = Seconds(8 * protocol.reference_timeout_s);
-  const std::vector<std::string> distributions =
-      DistributionsOf(SettingOf(services, request, problem, false), protocol);
+  const std::vector<std::string> distributions = DistributionsOf(SettingOf(services, request, problem), protocol);
   KB_ASSIGN_OR_RETURN(const auto reply, services->device().Ask(ops::Impostors{.distributions = distributions,
                                                                               .tolerance = protocol.ToleranceJson()},
                                                                timeout));
@@ -37,7 +36,7 @@ Status AnchorBudgets(const Request& request, const ops::Problem& problem, Servic
   if (protocol.anchor_rounds == 0) return {};
   const int64_t start = NowNs();
   std::vector<std::string> notes;
-  for (const std::string& name : DistributionsOf(SettingOf(services, request, problem, false), protocol)) {
+  for (const std::string& name : DistributionsOf(SettingOf(services, request, problem), protocol)) {
     const auto timeout = Seconds(4 * protocol.reference_timeout_s);
     KB_ASSIGN_OR_RETURN(const auto reply,
                         services->device().Ask(ops::Anchor{.distribution = name,

@@ -25,11 +25,10 @@ double BytesOf(const std::vector<ops::Tensor>& tensors) {
 }  // namespace
 
 // Without the barrier "stress-inputs" the natural distribution is all there is.
-TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem, bool own_process) {
+TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem) {
   const EvaluatorOptions& options = services->setup().options;
   TrialSetting setting{.device = options.device,
                        .module = request.module(),
-                       .own_process = own_process,
                        .copy_gb_s = services->device().facts().copy_gb_s,
                        .input_bytes = BytesOf(problem.form.inputs),
                        .output_bytes = BytesOf(problem.form.outputs),
@@ -112,11 +111,7 @@ Result<EmptyCall> Measurer::CallEmpty() {
                                         FindingOf(*ending, evaluation_->protocol.memory_gb).reason);
   }
   const CallTimes& told = std::get<Rounds::Answer>(answer).times;
-  EmptyCall call{.us = told.us - told.event_us, .used = told.gap_us > 0};
-  if (measured_.setting.own_process) return call;
-  KB_ASSIGN_OR_RETURN(const auto here, services_->device().Ask(ops::EmptyBaseline(), kStepTime));
-  call.us = told.us - here.us;
-  return call;
+  return EmptyCall{.us = told.us - told.event_us, .used = told.gap_us > 0};
 }
 
 Status Measurer::MeasureRound(const RoundPlan& plan) {

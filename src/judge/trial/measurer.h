@@ -10,8 +10,8 @@
 
 namespace kb {
 
-// What a trial of this request is; `own_process`: the reference has one of its own.
-TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem, bool own_process);
+// What a trial of this request is.
+TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem);
 
 class Measurer {
  public:
@@ -21,7 +21,7 @@ class Measurer {
 
   // Makes all calls that the rule wants of a stage.
   Status Measure(Stage stage);
-  // What the empty calls of the reference's own process take longer than their events say: once a process.
+  // What the empty calls of the reference's process take longer than their events say: once a process.
   Status MeasureReference();
   // How far off a wrong candidate is on inputs of the other distributions, too.
   Status CompareElsewhere();

@@ -129,7 +129,6 @@ Result<Evaluation> Trial::Run() {
 }
 
 Status Trial::LoadProblem() {
-  const bool wants_reference = services_->WantsReference(protocol());
   std::vector<RunnerNeeds> runners = {NeedsOf(request_)};
   runners.insert(runners.end(), ahead_.begin(), ahead_.end());
   services_->ForeseeRunners(runners);
@@ -138,8 +137,8 @@ Status Trial::LoadProblem() {
   if (setup_.on_host()) services_->AwaitDeath(&times());
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));
   evaluation_.problem_sha256 = problem_.sha256;
-  if (wants_reference && services_->roomy() && !services_->has_reference()) {
-    runners.insert(runners.begin(), {CandidateKind::kModule, protocol().memory_gb});
+  if (protocol().measure && services_->roomy() && !services_->has_reference()) {
+    runners.insert(runners.begin(), ReferenceNeeds(protocol()));
   }
   services_->ForeseeRunners(runners);
   evaluation_.figures = MeasuredFigures(request_.problem.path, request_.problem.name, request_.size);
@@ -171,14 +170,21 @@ std::optional<Evaluation> Trial::Refuse() {
 
 Status Trial::TimeBaseline() {
   KB_RETURN_IF_ERROR(services_->OpenSession(request_.module(), protocol(), &times()));
-  KB_ASSIGN_OR_RETURN(own_process_, services_->StartReference(request_, problem_, &times()));
+  if (protocol().measure) {
+    KB_ASSIGN_OR_RETURN(timed_, services_->StartReference(
+                                    request_, problem_,
+                                    [this](const auto& spec) { return preparer_.CompileBaseline(spec); }, &times()));
+  }
   evaluation_.tried = true;
-  measured().setting = SettingOf(services_, request_, problem_, own_process_);
+  measured().setting = SettingOf(services_, request_, problem_);
+  measured().setting.no_room = protocol().measure && !timed_;
   measured().state_copied = attempt_.copy_state;
   if (!prepared_->refused.empty()) measured().refused_build = FirstLine(prepared_->refused.front().second);
-  if (own_process_) measured().reference_empty = services_->reference_empty();
-  if (protocol().measure) services_->Recall(BaselineKey(), &measured());
-  if (own_process_) KB_RETURN_IF_ERROR(measurer_.MeasureReference());
+  if (timed_) {
+    measured().reference_empty = services_->reference_empty();
+    services_->Recall(BaselineKey(), &measured());
+    KB_RETURN_IF_ERROR(measurer_.MeasureReference());
+  }
   KB_RETURN_IF_ERROR(measurer_.Measure(Stage::kBaseline));
   KeepForOthers();
   services_->AwaitDeath(&times());
@@ -186,7 +192,7 @@ Status Trial::TimeBaseline() {
 }
 
 Status Trial::StartRunner() {
-  KB_ASSIGN_OR_RETURN(const SessionFds session, services_->ShareMemory(own_process_, &times()));
+  KB_ASSIGN_OR_RETURN(const SessionFds session, services_->ShareMemory(timed_, &times()));
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(runner_, services_->TakeRunner(NeedsOf(request_)));
   KB_RETURN_IF_ERROR(TellRunner(session));
@@ -205,8 +211,8 @@ Status Trial::StartRunner() {
 Status Trial::TellRunner(const SessionFds& session) {
   RunnerSpec spec = services_->SpecOf(request_, problem_);
   spec.profiler = services_->device().facts().profiler;
-  spec.events = own_process_ || protocol().TimedByEvents();
-  spec.waits = !own_process_;  // or launches hide, on both sides
+  spec.events = timed_;
+  spec.waits = !protocol().LaunchesHide();
   if (!request_.module()) return runner_->Tell(spec, session, {prepared_->kernel});
   spec.copy_state = attempt_.copy_state;
   spec.arena_bytes = session.arena_bytes;
@@ -298,17 +304,14 @@ Evaluation Trial::Conclude() {
   return std::move(evaluation_);
 }
 
-// Which baseline it is, and how it is called.
+// Which baseline it is.
 std::string Trial::BaselineKey() const {
-  return fmt::format("{} {} {} {} {} {}", problem_.sha256, request_.size, protocol().precision, protocol().baseline,
-                     protocol().timing,
-                     own_process_        ? "own process"
-                     : request_.module() ? "module"
-                                         : "native");
+  return fmt::format("{} {} {} {} {}", problem_.sha256, request_.size, protocol().precision, protocol().baseline,
+                     protocol().LaunchesHide());
 }
 
 void Trial::KeepForOthers() {
-  if (protocol().measure) services_->Keep(BaselineKey(), KeptOf(measured(), protocol(), setup_.calibration()));
+  if (timed_) services_->Keep(BaselineKey(), KeptOf(measured(), protocol(), setup_.calibration()));
 }
 
 }  // namespace kb

@@ -94,8 +94,8 @@ class Trial {
   const double before_us_;  // that preparing took
   Evaluation evaluation_;
   ops::Problem problem_;
-  bool own_process_ = false;  // the reference has one
-  bool right_ = false;        // the rounds found nothing wrong
+  bool timed_ = false;  // there is a process of the reference's
+  bool right_ = false;  // the rounds found nothing wrong
   bool loaded_ = false;
   Rounds rounds_;
   Measurer measurer_;
