@@ -73,7 +73,7 @@ int main() {
           }),
           2 * kBytes);
     if (!equal) return 1;
-    print(name, "poison", MedianSeconds([&] { device.Present({}, {&output, 1}, 12345); }) - flush, kBytes);
+    print(name, "poison", MedianSeconds([&] { device.Present({}, {&output, 1}, 12345, {}); }) - flush, kBytes);
   }
   fmt::print("\nA flush of the caches, {:.3f} ms, is taken off poison's time.\n", 1e3 * flush);
   return 0;

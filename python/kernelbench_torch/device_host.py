@@ -72,12 +72,14 @@ class Host(reference_session.Operations, error_budgets.Operations):
 
     def reach(self, problem):
         """How many bytes of an arena one call needs."""
+        structure, tensors = problem.draw()
         self.arena.serve(problem.output_examples)
         self.arena.enter()
         try:
-            problem.forward(0, *problem.draw(), 1)
+            problem.forward(0, structure, tensors, 1)
         finally:
             self.arena.leave()
+        self.arena_memory.madvise(mmap.MADV_REMOVE)
         return self.arena.reach()
 
     def perform(self, message, fds):
@@ -105,8 +107,6 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.problem = None
             gc.collect()
             self.release_memory()
-            if self.arena:
-                self.arena_memory.madvise(mmap.MADV_REMOVE)
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
                               request.memory_bytes, request.figures)

@@ -76,7 +76,6 @@ class Operations:
             truth = a = b = None
             self.problem.notes[:] = notes  # that fp64 did not run beside a candidate says nothing of the problem
             self.release_memory()
-            self.emptied = True
         return copies
 
     def for_tf32(self, tensors):

@@ -120,7 +120,10 @@ class Runner:
         self.answered, self.asking = False, threading.Lock()
 
     def empty(self):
-        """An empty call on a GPU: outputs of the problem's form are written, and nothing else. True: it was answered."""
+        """A call that computes nothing: on a GPU outputs of the problem's form are written, on the CPU places are named that lie in the
+        arena. True: it was answered."""
+        if self.device == "cpu":
+            return self._finish(*self._call(0, lambda *_, **__: trees.unflatten(self.output_structure, self.outputs), self.timed))
         return self._finish(*self._call(0, lambda *_, **__: zeros_like_outputs(self.output_structure, self.forms, self.device), self.timed))
 
     def load(self):
@@ -167,6 +170,8 @@ class Runner:
         for _ in range(3):
             inputs = [first_call.stand_in(each, self.device) for each in self.spec.form.inputs]
             trees.call(self.model, self.spec.form.structure, inputs)
+        if self.device != "cpu":
+            synchronize()
 
     def _compare_state(self):
         """A constructed state is the candidate's own. Where it is to have the reference's values, they are copied into it."""
@@ -380,7 +385,7 @@ def obey(library, runner, kind, argument):
     try:
         if kind == FORWARD:
             answered = runner.forward(argument)
-        elif kind == EMPTY and runner.device != "cpu":
+        elif kind == EMPTY and (runner.device != "cpu" or argument):
             answered = runner.empty()
         elif kind == TRACE:
             said, offsets = traced(library, runner, argument, runner.spec.profiler)

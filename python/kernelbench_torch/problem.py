@@ -440,9 +440,9 @@ class Problem:
     def _make_plan(self, inputs, outputs, forward):
         copied = tensor_bytes([t for t in outputs if not t.is_contiguous()])  # to where they are contiguous, as all compared outputs are
         weights = tensor_bytes(list(self.models[0].state_dict().values()))
-        on_cpu = self.device == "cpu"  # examples are kept there, and the reference's process has inputs and outputs of its own
+        on_cpu = self.device == "cpu"  # examples are kept there, the reference's process has its own inputs, and both sides an arena
         self.plan = MemoryPlan(tensor_bytes(inputs), tensor_bytes(outputs), forward + copied, weights, len(self.models),
-                               8 // self.dtype.itemsize, 2 * on_cpu + (not self.keeps_inputs), 1 if on_cpu else 0)
+                               8 // self.dtype.itemsize, 2 * on_cpu + (not self.keeps_inputs), 5 if on_cpu else 0)
         self._refuse(self.plan)
 
     def _check_outputs(self, first, again):

@@ -43,7 +43,9 @@ class ReferenceSession:
         shared = self.session and (lib.kbd_session_share(self.session, None, None, arena, self.fds) if arena else
                                    lib.kbd_session_share_inputs(self.session, self.fds))
         if not shared:
-            raise ProblemError(lib.kbd_error().decode())
+            why = lib.kbd_error().decode()
+            self.free()
+            raise ProblemError(why)
         if arena:
             lib.kbd_session_populate(self.session)
 

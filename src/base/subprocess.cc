@@ -85,6 +85,14 @@ ExitStatus ExitStatus::FromWait(int wait_status) {
   return {WEXITSTATUS(wait_status), 0};
 }
 
+std::string LastLine(const std::string& text) {
+  constexpr size_t kMost = 300;
+  const size_t end = text.find_last_not_of(" \n");
+  if (end == std::string::npos) return "nothing was printed";
+  const size_t begin = text.rfind('\n', end) + 1;  // 0 where there is no other
+  return text.substr(begin, std::min(end - begin + 1, kMost));
+}
+
 Result<Subprocess> Subprocess::Spawn(const SpawnOptions& options) {
   KB_CHECK(!options.argv.empty());
   const std::vector<char*> argv = Pointers(options.argv);

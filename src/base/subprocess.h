@@ -27,6 +27,9 @@ struct ExitStatus {
 // "SIGSEGV (segmentation fault)" for 11.
 std::string SignalName(int signal);
 
+// The last line that a program printed, for a message: 300 bytes of it at most.
+std::string LastLine(const std::string& text);
+
 struct SpawnOptions {
   std::vector<std::string> argv;         // argv[0] is looked up in PATH
   std::vector<std::string> environment;  // "NAME=value"; nothing is inherited

@@ -73,11 +73,13 @@ class CpuDevice : public Device {
     for (const CopyItem& item : copies) ParallelCopy(pool_, item.to, item.from, item.bytes);
   }
 
-  void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) override {
+  void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret,
+               std::span<const std::span<const std::byte>> cold) override {
     Copy(copies);
     for (const OutputItem& output : outputs) Poison(pool_, output.data, output.bytes(), output.dtype, secret);
     for (const CopyItem& item : copies) Evict(item.to, item.bytes);
     for (const OutputItem& output : outputs) Evict(output.data, output.bytes());
+    for (const auto& place : cold) Evict(place.data(), place.size());
     Flush();
   }
 

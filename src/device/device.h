@@ -148,8 +148,10 @@ class Device {
   // Has the system provide a buffer's pages now, and not in the first call. Nothing where memory always is there.
   virtual void Populate(const Buffer& buffer) = 0;
   virtual void Copy(std::span<const CopyItem> copies) = 0;
-  // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence.
-  virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) = 0;
+  // Copies, then fills outputs with the poison of this secret, then flushes the caches: one sequence. `cold`: where
+  // other outputs may come to lie, which are to be as cold.
+  virtual void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret,
+                       std::span<const std::span<const std::byte>> cold) = 0;
   virtual void Flush() = 0;
   // Takes more out of a last level that Flush() finds too large for it: what a candidate's call in between would do.
   virtual void FlushLastLevel() { Flush(); }

@@ -164,7 +164,7 @@ Status DeviceSession::ShareInputs(int fds[4]) {
   reference_ = true;
   KB_ASSIGN_OR_RETURN(inputs_, device_->Share("kb-inputs", sizes_.inputs));
   KB_ASSIGN_OR_RETURN(outputs_, device_->Allocate(sizes_.outputs));
-  if (sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes) {
+  if (holds_ && sizes_.inputs > 0 && sizes_.inputs <= kMostLateBytes) {
     KB_ASSIGN_OR_RETURN(no_inputs_, device_->Allocate(sizes_.inputs));
     const OutputItem whole{no_inputs_->data(), {KB_UINT, 8, 1}, {static_cast<int64_t>(sizes_.inputs)}};
     device_->Clear({&whole, 1});
@@ -199,7 +199,9 @@ void DeviceSession::Present(const void* const* from, Placing placing) {
     if (no_inputs_) late_ = copies;
     if (no_inputs_ ? before_go : placing != Placing::kThere) early_ = copies;
   }
-  device_->Present(device_->PlacesInCall() ? std::span<const CopyItem>() : copies, ToPoison(), secret_);
+  std::vector<std::span<const std::byte>> cold;
+  for (const auto& [offset, bytes] : places_) cold.emplace_back(outputs_->data() + offset, bytes);
+  device_->Present(device_->PlacesInCall() ? std::span<const CopyItem>() : copies, ToPoison(), secret_, cold);
 }
 
 // What Present() has left to the call. An empty one copies as much behind the hold, so that an offset holds it. One
@@ -338,6 +340,8 @@ bool DeviceSession::Locate(SecretReader* secrets) {
       return false;
     }
     item.data = outputs_->data() + form.offset;
+    size_t& place = places_[form.offset];
+    place = std::max(place, bytes);
     secrets->Rebind(i, item.data);
   }
   placed_ = true;

@@ -2,6 +2,7 @@
 #ifndef DEVICE_SESSION_H_
 #define DEVICE_SESSION_H_
 
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -95,6 +96,7 @@ class DeviceSession {
   bool arena_ = false;                    // the runner places its outputs itself
   bool placed_ = false;                   // the call in progress has said where
   bool located_ = false;                  // a call of the candidate has: what else it keeps there stays whole
+  std::map<uint64_t, size_t> places_;     // that it has named: bytes by offset
   std::optional<Result<Report>> report_;  // of the call in progress, if it was read already
   std::vector<std::unique_ptr<Buffer>> kept_;
   std::unique_ptr<RunnerLink> link_;

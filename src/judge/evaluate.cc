@@ -87,6 +87,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
     return ended;
   }();
   if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
+  if (!evaluation) services_.EndReference();  // it may be in the middle of a call
   return evaluation;
 }
 
@@ -113,14 +114,14 @@ void Evaluator::NoteFailure(bool loaded, Attempts* attempts) {
   ++attempts->failures;
   attempts->always_loaded = attempts->always_loaded && loaded;
   attempts->trusted_died = !services_.device_alive() || services_.reference_ended();
-  services_.EndReference();
+  attempts->trusted_killed = services_.device_killed() || services_.reference_killed();
 }
 
 // A trusted process that dies is our failure. One that dies a second time while the same candidate is loaded is charged
-// to the candidate; but no candidate can send it SIGKILL, and all its processes are ended before one of those is.
+// to the candidate; but no candidate can send it SIGKILL.
 Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempts& attempts, const Error& error) {
   if (!attempts.always_loaded || !attempts.trusted_died) return tl::make_unexpected(error);
-  if (services_.device_killed()) {
+  if (attempts.trusted_killed) {
     return Fail(ErrorCode::kUnavailable, error.message +
                                              " twice, as Linux does where the machine runs out of memory; choose a "
                                              "smaller --size, or free some");

@@ -74,9 +74,9 @@ class Evaluator {
   struct Attempts {
     Attempt next;  // as the next one is made
     int kills = 0;
-    int failures = 0;           // that ended in an error of the engine
-    bool always_loaded = true;  // in all of those
-    bool trusted_died = false;  // in the last of those
+    int failures = 0;                                   // that ended in an error of the engine
+    bool always_loaded = true;                          // in all of those
+    bool trusted_died = false, trusted_killed = false;  // in the last of those; by SIGKILL
   };
   Result<Evaluation> EvaluateOnce(Prepared* prepared, const std::vector<RunnerNeeds>& ahead, Attempts* attempts);
   // Why a verdict is not the last one; empty: it is. Changes what the next attempt is.

@@ -58,6 +58,20 @@ Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
   return calls;
 }
 
+// In a session.
+Result<Calls> TimeReference(Services* services, const Request& request, const ops::Problem& problem,
+                            const Services::Compile& compile, StepTimes* times) {
+  KB_ASSIGN_OR_RETURN(const bool room, services->StartReference(request, problem, compile, times));
+  if (!room) return Fail(ErrorCode::kUnavailable, "the device has no room for the baseline; choose a smaller --size");
+  Rounds rounds(&services->device(), request.protocol, times);
+  Evaluation offset{.protocol = request.protocol};
+  offset.measured.setting = SettingOf(services, request, problem);
+  KB_RETURN_IF_ERROR(Measurer(services, &rounds, &offset).MeasureReference());
+  const Timings figures = TimingsOf(offset.measured, request.protocol, services->setup().calibration());
+  if (figures.no_speedup.empty()) return TimeCalls(figures, &rounds);
+  return Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
+}
+
 // With n - 1; null for a single call.
 json StandardDeviation(const std::vector<double>& values) {
   if (values.size() < 2) return nullptr;
@@ -96,25 +110,15 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
   KB_RETURN_IF_ERROR(services_.Ensure(true));
   KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
   KB_RETURN_IF_ERROR(services_.OpenSession(false, protocol, &times));
-  Rounds rounds(&services_.device(), protocol, &times);
-  const Request request{problem, size, {}, protocol};
   std::optional<double> compile_s;
   const auto compile = [&](const RunnerSpec& spec) {
     auto compiled = preparer_->CompileBaseline(spec);
     if (compiled && !compiled->cached) compile_s = compiled->seconds;
     return compiled;
   };
-  KB_ASSIGN_OR_RETURN(const bool room, services_.StartReference(request, loaded, compile, &times));
-  if (!room) return Fail(ErrorCode::kUnavailable, "the device has no room for the baseline; choose a smaller --size");
-  Evaluation offset{.protocol = protocol};
-  offset.measured.setting = SettingOf(&services_, request, loaded);
-  offset.measured.reference_empty = services_.reference_empty();
-  KB_RETURN_IF_ERROR(Measurer(&services_, &rounds, &offset).MeasureReference());
-  const Timings figures = TimingsOf(offset.measured, protocol, setup_.calibration());
-  const auto calls = figures.no_speedup.empty()
-                         ? TimeCalls(figures, &rounds)
-                         : Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
+  const auto calls = TimeReference(&services_, {problem, size, {}, protocol}, loaded, compile, &times);
   if (!calls) {
+    services_.EndReference();  // it may be in the middle of a call
     if (services_.device().alive()) (void)services_.device().Ask(ops::EndSession(), kStepTime);  // for the next problem
     return tl::make_unexpected(calls.error());
   }

@@ -26,8 +26,8 @@ struct RunnerNeeds {
   bool operator==(const RunnerNeeds&) const = default;
 };
 RunnerNeeds NeedsOf(const Request& request);
-// Of the reference's process, which keeps a model for each set of weights.
-RunnerNeeds ReferenceNeeds(const Protocol& protocol);
+// Of the reference's process, which may have the machine's memory.
+RunnerNeeds ReferenceNeeds();
 
 }  // namespace kb
 

@@ -23,7 +23,7 @@ inline constexpr uint32_t kDoorbellVersion = 4;
 inline constexpr uint32_t kReportCapacity = 64 * 1024;
 
 enum class CallKind : uint32_t {
-  kEmpty = 1,    // answer at once: the offset is measured with it
+  kEmpty = 1,    // answer at once: the offset is measured with it. Argument 1: by way of all that surrounds a forward
   kLoad = 2,     // load the candidate; after this nothing in the process is trusted
   kPrepare = 3,  // new parameters are in place; argument: the seed of the weights
   kForward = 4,  // one call of the candidate; argument: the seed of the generator that forward may use

@@ -214,7 +214,7 @@ TEST_F(DeviceTest, PoisonsAnyAddressAndReadsSecretPositionsBack) {
   const OnDevice there(zeros.data(), zeros.size() * 8);
   for (const size_t offset : {0, 4, 12}) {
     const OutputItem output{there.data() + offset, kF32, {3001}};
-    gpu_->Present({}, {&output, 1}, kSecret);
+    gpu_->Present({}, {&output, 1}, kSecret, {});
     std::vector<uint32_t> seen(3003);
     cuda::Must(Driver(), Driver().cuMemcpyDtoHAsync_v2(seen.data(), cuda::At(output.data), 3003 * 4, nullptr), "read");
     cuda::Must(Driver(), Driver().cuStreamSynchronize(nullptr), "read");

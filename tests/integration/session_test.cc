@@ -24,6 +24,7 @@ struct Script {
   std::vector<SpanEnd> ends;
   std::vector<std::string> late;  // of each call: had it inputs to put in place?
   std::vector<size_t> poisoned;   // outputs, each time inputs were presented
+  std::vector<size_t> cold;       // and places that are to be as cold
 };
 
 class ScriptedLink : public RunnerLink {
@@ -58,9 +59,11 @@ class ScriptedDevice : public Device {
   Result<std::unique_ptr<Buffer>> Allocate(size_t bytes) override { return cpu_->Allocate(bytes); }
   void Populate(const Buffer& buffer) override { cpu_->Populate(buffer); }
   void Copy(std::span<const CopyItem> copies) override { cpu_->Copy(copies); }
-  void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret) override {
+  void Present(std::span<const CopyItem> copies, std::span<const OutputItem> outputs, uint64_t secret,
+               std::span<const std::span<const std::byte>> cold) override {
     script_->poisoned.push_back(outputs.size());
-    cpu_->Present(copies, outputs, secret);
+    script_->cold.push_back(cold.size());
+    cpu_->Present(copies, outputs, secret, cold);
   }
   void Flush() override {}
   bool PlacesInCall() const override { return true; }
@@ -97,8 +100,10 @@ ops::Layout Layout(int64_t elements) {
 // A session as a reference's process has it: one input of `elements` numbers, the same output.
 class Held {
  public:
-  Held(Script* script, int64_t elements) : device_(script), numbers_(static_cast<size_t>(elements)) {
-    session_ = *DeviceSession::Create(&device_, Layout(elements));
+  Held(Script* script, int64_t elements, bool holds = true) : device_(script), numbers_(static_cast<size_t>(elements)) {
+    ops::Layout layout = Layout(elements);
+    layout.holds = holds;
+    session_ = *DeviceSession::Create(&device_, layout);
     int fds[4];
     EXPECT_TRUE(session_->ShareInputs(fds));
     session_->Attach(0, Fd());
@@ -150,6 +155,16 @@ TEST(Session, InputsComeInTheCallSmallOnesBehindGo) {
   EXPECT_FALSE(large.InPlace());
   large.Call();
   EXPECT_TRUE(large.InPlace());
+  EXPECT_EQ(script.late, std::vector<std::string>({"nothing", "early"}));
+}
+
+TEST(Session, WhereTheDeviceIsNotHeldAllInputsComeBeforeGo) {
+  Script script;
+  Held small(&script, 1000, false);
+  small.Call(CallKind::kEmpty);
+  small.Present(3);
+  small.Call();
+  EXPECT_TRUE(small.InPlace());
   EXPECT_EQ(script.late, std::vector<std::string>({"nothing", "early"}));
 }
 
@@ -242,6 +257,7 @@ TEST(Session, WhatTheFirstCallKeepsInTheArenaIsLeftAloneEvenIfTheCallIsMadeAgain
   call(ReportStatus::kOk);
   EXPECT_EQ(arena[output], poison) << "they are poisoned anew, and alike: outputs come back to places";
   EXPECT_EQ(arena[kept], 7u) << "and nothing else";
+  EXPECT_EQ(script.cold, std::vector<size_t>({0, 0, 1})) << "every place that was named";
   munmap(bell, kDoorbellBytes);
   munmap(const_cast<uint32_t*>(arena), kArena);
 }

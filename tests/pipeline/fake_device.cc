@@ -163,7 +163,7 @@ ops::Attach::Reply FakeDevice::Do(const ops::Attach& request) {
 ops::ShareReference::Reply FakeDevice::Do(const ops::ShareReference&) {
   reference_ = SessionWithout({}, device_.get());
   shared_.resize(4);
-  KB_CHECK(reference_->ShareInputs(shared_.data()).has_value());
+  KB_CHECK(reference_->Share(nullptr, nullptr, 0, shared_.data()).has_value());
   return {.room = true};
 }
 

@@ -68,7 +68,6 @@ const DeviceKind& Cpu() {
                                                .offset_share = 0.5,
                                                .warming_us = 0,
                                                .processes_us = 0,
-                                               .no_device_us = 0,
                                                .launched_at_once_us = 0,
                                                .module_us = 0,
                                                .baseline_slack = 0.15,

@@ -39,7 +39,10 @@ Status ReferenceAnswered(const std::string& end, const std::optional<ops::Said>&
   }
   if (end != "done" || !report) return Fail(ErrorCode::kEngine, "the reference's process did not answer: " + end);
   if (report->status == static_cast<int>(ReportStatus::kOk)) return {};
-  return Fail(ErrorCode::kUsage, "the reference raised " + report->text.substr(0, report->text.find('\n')));
+  const std::string raised = report->text.substr(0, report->text.find('\n'));
+  if (!protocol.CompilesBaseline()) return Fail(ErrorCode::kUsage, "the reference raised " + raised);
+  return Fail(ErrorCode::kUsage,
+              fmt::format("the baseline {} raised {}; choose --baseline eager", protocol.baseline, raised));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void HedgeAgainstEvents(Timings* timings) {
     if (timings->InHeadline(round) && round.void_reason.empty()) clock_us.push_back(timings->ClockUs(round));
   }
   Speedup& speedup = *timings->speedup;
-  if (clock_us.empty() || !(speedup.candidate_us > 0)) return;
+  if (timings->calibration.on_host || clock_us.empty() || !(speedup.candidate_us > 0)) return;
   speedup.low *= speedup.candidate_us / std::max(speedup.candidate_us, Median(clock_us));
 }
 

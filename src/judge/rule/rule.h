@@ -20,7 +20,7 @@ namespace kb {
 
 // What is measured, in this order. All but rounds are measured while no candidate is loaded.
 enum class Stage {
-  kReference,  // empty calls of the reference's own process, where it has one
+  kReference,  // empty calls of the reference's process
   kBaseline,   // the baseline by itself, on natural inputs and on others
   kRunner,     // empty calls of the runner
   kRounds,     // calls of the candidate

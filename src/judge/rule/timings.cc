@@ -29,12 +29,12 @@ double Timings::AroundCallUs() const { return setting.module ? calibration.modul
 
 double Timings::ClockUs(const TimedCalls& round) const {
   const double least_us = std::min(offset_us, reference_offset_us) - calibration.no_device_us;
-  if (round.candidate_us < least_us) return round.candidate_us;
+  if (!calibration.on_host && round.candidate_us < least_us) return round.candidate_us;
   return WithoutOffset(round.candidate_us, offset_us, calibration.offset_share);
 }
 
 bool Timings::DeviceBound() const {
-  return !calibration.on_host &&
+  return !calibration.on_host && protocol.LaunchesHide() &&
          undisturbed.launch_us < std::max(calibration.launched_at_once_us, 0.8 * undisturbed.us);
 }
 

@@ -2,42 +2,32 @@
 // both.
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include "base/clock.h"
+#include "base/subprocess.h"
 #include "judge/round/round.h"
 #include "judge/services/services.h"
 
 namespace kb {
-namespace {
-
-bool IsCompiled(const std::string& baseline) { return baseline.starts_with("compile-"); }
-
-// The user may choose another one.
-auto CannotBeMade(const Request& request, const std::string& why) {
-  return Fail(ErrorCode::kUsage, fmt::format("{}: the baseline {} cannot be made: {}; choose --baseline eager",
-                                             request.problem.name, request.protocol.baseline, why));
-}
-
-}  // namespace
 
 Result<bool> Services::StartReference(const Request& request, const ops::Problem& problem, const Compile& compile,
                                       StepTimes* times) {
   const Protocol& protocol = request.protocol;
-  // Without offsets it was started on a busy machine: they are of a process that has not called forward.
-  const bool serves = reference_ && !reference_->empty.empty() && reference_->baseline == protocol.baseline &&
-                      reference_->holds == protocol.LaunchesHide() && !reference_->process->WaitForEnd({});
+  // Without offsets it was started on a busy machine: they are of a process that has not called forward. Without
+  // namespaces a candidate could reach it, and what it did would stay.
+  const bool apart = setup_->sandbox.isolation() == Isolation::kNamespaces;
+  const bool serves = apart && reference_ && !reference_->empty.empty() && reference_->baseline == protocol.baseline &&
+                      reference_->holds == protocol.LaunchesHide() && !reference_ended();
   if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
   const int64_t start = NowNs();
   if (!serves) {
     EndReference();
-    KB_ASSIGN_OR_RETURN(const bool room, LoadReference(request, problem, compile));
-    if (!room) return false;
+    const auto room = LoadReference(request, problem, compile);
+    if (!room && !reference_ && device_alive()) (void)device_->Ask(ops::EndReference(), kStepTime);  // what is shared
+    if (!room || !*room) return room;
   }
-  const auto prepared = TellReference(&*device_, protocol, CallKind::kPrepare, problem.weight_seeds.front());
-  if (!prepared && prepared.error().code == ErrorCode::kUsage && IsCompiled(protocol.baseline)) {
-    return CannotBeMade(request, prepared.error().message);
-  }
-  KB_RETURN_IF_ERROR(prepared);
+  KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kPrepare, problem.weight_seeds.front()));
   (*times)["reference"] += static_cast<double>(NowNs() - start) / 1e3;
   return true;
 }
@@ -58,13 +48,16 @@ Result<bool> Services::LoadReference(const Request& request, const ops::Problem&
   spec.form.parameters.clear();
   spec.form.may_alias = true;
   spec.source = reply.source;
-  spec.compiled = IsCompiled(protocol.baseline);
+  spec.compiled = protocol.CompilesBaseline();
   BuildResult compiled;
   if (spec.compiled) {
     KB_ASSIGN_OR_RETURN(compiled, compile(spec));
-    if (compiled.artifact.empty()) return CannotBeMade(request, compiled.log);
+    if (compiled.artifact.empty()) {
+      return Fail(ErrorCode::kUsage, fmt::format("the baseline {} cannot be made: {}; choose --baseline eager",
+                                                 protocol.baseline, LastLine(compiled.log)));
+    }
   }
-  KB_ASSIGN_OR_RETURN(auto process, TakeRunner(ReferenceNeeds(protocol)));
+  KB_ASSIGN_OR_RETURN(auto process, TakeRunner(ReferenceNeeds()));
   spec.arena_bytes = session.arena_bytes;
   spec.output_turns = session.output_turns;
   std::vector<std::filesystem::path> files;
@@ -75,6 +68,12 @@ Result<bool> Services::LoadReference(const Request& request, const ops::Problem&
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
   return true;
+}
+
+bool Services::reference_killed() {
+  if (!reference_ended()) return false;
+  const RunnerProcess::End end = reference_->process->Finish();
+  return end.out_of_memory || (end.status && end.status->signal == SIGKILL);
 }
 
 void Services::EndReference() {

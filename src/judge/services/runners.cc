@@ -1,5 +1,7 @@
 // Runners: started ahead, stopped while rounds are timed.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <span>
 
@@ -23,8 +25,10 @@ Services::Quiet::~Quiet() {
 
 RunnerNeeds NeedsOf(const Request& request) { return {request.candidate.kind, request.protocol.memory_gb}; }
 
-RunnerNeeds ReferenceNeeds(const Protocol& protocol) {
-  return {CandidateKind::kModule, protocol.memory_gb * std::max(protocol.weight_seeds, 1)};
+RunnerNeeds ReferenceNeeds() {
+  constexpr double kGib = 1 << 30;
+  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), bytes = static_cast<double>(sysconf(_SC_PAGESIZE));
+  return {CandidateKind::kModule, pages * bytes / kGib};
 }
 
 void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {

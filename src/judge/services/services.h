@@ -90,9 +90,14 @@ class Services {
                               StepTimes* times);
   bool has_reference() const { return reference_.has_value(); }
   bool reference_ended() { return reference_ && reference_->process->WaitForEnd({}); }
-  // Its first empty calls, once they told its offset.
-  const std::vector<double>& reference_empty() const { return reference_->empty; }
-  void KeepReferenceEmpty(const std::vector<double>& empty) { reference_->empty = empty; }
+  bool reference_killed();  // by SIGKILL, as where memory runs out, and not by us
+  // Its first empty calls, once they told its offset; `through`: those that pass through all that a module's runner
+  // does around a call.
+  std::vector<double> reference_empty(bool through) const {
+    const auto found = reference_->empty.find(through);
+    return found == reference_->empty.end() ? std::vector<double>() : found->second;
+  }
+  void KeepReferenceEmpty(bool through, const std::vector<double>& empty) { reference_->empty[through] = empty; }
   void EndReference();
 
   // What evaluations before found out about a baseline (`baseline`: which, and how it is called) serves again.
@@ -110,7 +115,7 @@ class Services {
     bool holds;
     std::unique_ptr<RunnerProcess> process;
     CacheHold compiled;  // what it loaded
-    std::vector<double> empty;
+    std::map<bool, std::vector<double>> empty;
   };
   struct KeptCalls {
     std::string baseline;

@@ -29,6 +29,7 @@ class Measurer {
  private:
   Status MeasureOnce(Stage stage, const Wanted& wanted);
   Result<EmptyCall> CallEmpty();
+  bool IsThrough() const;  // as Services::reference_empty() is told
   Status MeasureRound(const RoundPlan& plan);
 
   Services* services_;

