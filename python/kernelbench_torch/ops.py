@@ -308,7 +308,6 @@ class Baseline:
         event_us: float
         gap_us: float
         waited_us: float
-        judge_waited_us: float
         clock_mhz: float
         end: str
         report: dict | None

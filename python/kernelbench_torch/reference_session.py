@@ -123,7 +123,7 @@ class Operations:
             self.beside.present(self.inputs, there)
         answer = self.beside.call(FORWARD, self.rng_seed, request.timeout_us, True, present)
         return ops.Baseline.Reply(us=answer["us"], launch_us=answer["launched_us"], event_us=answer["elapsed_us"], gap_us=answer["gap_us"],
-                                  waited_us=answer["waited_us"], judge_waited_us=answer["judge_waited_us"], clock_mhz=self.gpu_clocks.sm_mhz(),
+                                  waited_us=answer["waited_us"], clock_mhz=self.gpu_clocks.sm_mhz(),
                                   end=answer["end"], report=answer["report"], malformed=answer["malformed"])
 
     def shares_inputs(self):

@@ -80,8 +80,8 @@ struct CallSpan {
   SpanEnd end = SpanEnd::kDone;
   int64_t ns = 0;      // from go to the last secret position read
   int64_t gap_ns = 0;  // the longest time that something else held the device just before go (GPU)
-  // Time that the process's threads, and the one that judges, were runnable but did not run: other load on the cores.
-  int64_t waited_ns = 0, judge_waited_ns = 0;
+  // So long the process's threads, and the one that judges, waited for cores that others had (process_watch.h).
+  int64_t waited_ns = 0;
   // On a GPU, what the runner's own clocks say of the call (doorbell.h): its word. 0: nothing.
   uint64_t elapsed_ns = 0, launched_ns = 0;
 };

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/clock.h"
+#include "base/cores.h"
 #include "base/random.h"
 #include "device/code_watch.h"
 #include "device/core_seat.h"
@@ -61,7 +62,8 @@ class ProcessLink : public RunnerLink {
     const bool comes_late = !inputs.late.empty() && inputs.early.empty();
     CallSpan span;
     if (!Slept(&span)) return span;
-    const int64_t waited = RunDelayNs(pid_), judge_waited = OwnRunDelayNs();
+    const int64_t since = NowNs();
+    const CoreTimes before_call = TimesOfBoth();
     const bool wakes_before = options_.watch && comes_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
@@ -79,9 +81,8 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
-    span.judge_waited_ns = OwnRunDelayNs() - judge_waited;
     // Where launching threads wake up to be stopped, they wait for cores: that is no load.
-    if (options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
+    if (options_.watch) span.waited_ns = WaitedForOthersNs(before_call, TimesOfBoth(), NowNs() - since, cores_);
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
     if (clocked && options_.taken && span.end == SpanEnd::kDone) {
@@ -90,7 +91,7 @@ class ProcessLink : public RunnerLink {
       if (taken_ns > 0 && comes_late) span.end = SpanEnd::kTooEarly;
     }
     seat_.Return();
-    if (!options_.watch) span.waited_ns = RunDelayNs(pid_) - waited;
+    if (!options_.watch) span.waited_ns = WaitedForOthersNs(before_call, TimesOfBoth(), NowNs() - since, cores_);
     return span;
   }
 
@@ -130,6 +131,12 @@ class ProcessLink : public RunnerLink {
     doorbell_->kind.store(static_cast<uint32_t>(kind));
     doorbell_->argument.store(argument);
     return doorbell_->done.load();
+  }
+
+  // Of the process that is called and of the thread that holds the clock.
+  CoreTimes TimesOfBoth() const {
+    const CoreTimes called = CoreTimesOf(pid_), own = OwnCoreTimes();
+    return {called.ran_ns + own.ran_ns, called.waited_ns + own.waited_ns};
   }
 
   void Wake() {
@@ -252,6 +259,7 @@ class ProcessLink : public RunnerLink {
   std::unique_ptr<SecretReader> secrets_;
   LinkOptions options_;
   CoreSeat seat_;
+  const int cores_ = CoreCount();
   int64_t stop_patience_ns_ = kStopPatienceNs;
   int64_t frozen_ran_ns_ = 0;  // CPU time of all threads when they were stopped
   uint64_t go_ = 0;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -43,34 +44,38 @@ void ForEachThread(int pid, const char* file, See see) {
   }
 }
 
+// What a thread's schedstat says: "RAN WAITED SLICES".
+void Add(const char* schedstat, CoreTimes* total) {
+  char* end = nullptr;
+  total->ran_ns += std::strtoll(schedstat, &end, 10);
+  total->waited_ns += std::strtoll(end, nullptr, 10);
+}
+
 }  // namespace
 
-int64_t RunDelayNs(int pid) {
-  int64_t total = 0;
-  ForEachThread(pid, "schedstat", [&](int, const char* text) {
-    char* end = nullptr;
-    std::strtoull(text, &end, 10);
-    total += std::strtoll(end, nullptr, 10);
-  });
+CoreTimes CoreTimesOf(int pid) {
+  CoreTimes total;
+  ForEachThread(pid, "schedstat", [&](int, const char* text) { Add(text, &total); });
   return total;
 }
 
-int64_t OwnRunDelayNs() {
+CoreTimes OwnCoreTimes() {
   const Fd fd(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
+  CoreTimes own;
   char text[96];
   const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : 0;
-  if (got <= 0) return 0;
+  if (got <= 0) return own;
   text[got] = '\0';
-  char* end = nullptr;
-  std::strtoull(text, &end, 10);
-  return std::strtoll(end, nullptr, 10);
+  Add(text, &own);
+  return own;
 }
 
-int64_t RunTimeNs(int pid) {
-  int64_t total = 0;
-  ForEachThread(pid, "schedstat", [&](int, const char* text) { total += std::strtoll(text, nullptr, 10); });
-  return total;
+int64_t WaitedForOthersNs(const CoreTimes& before, const CoreTimes& after, int64_t span_ns, int cores) {
+  const int64_t not_ours = cores * span_ns - (after.ran_ns - before.ran_ns);
+  return std::max<int64_t>(0, std::min(after.waited_ns - before.waited_ns, not_ours));
 }
+
+int64_t RunTimeNs(int pid) { return CoreTimesOf(pid).ran_ns; }
 
 std::map<int, int64_t> RunTimesNs(int pid) {
   std::map<int, int64_t> times;

@@ -7,11 +7,18 @@
 
 namespace kb {
 
-// Nanoseconds that the threads of `pid` have been runnable without running, from /proc/PID/task/*/schedstat; 0 where
-// the kernel does not say. pid 0: this process.
-int64_t RunDelayNs(int pid);
-// The same of the calling thread alone.
-int64_t OwnRunDelayNs();
+// Nanoseconds that threads have run, and that they were runnable without running; 0 where the kernel does not say.
+struct CoreTimes {
+  int64_t ran_ns = 0, waited_ns = 0;
+};
+// Of the threads of `pid` (0: this process), from /proc/PID/task/*/schedstat.
+CoreTimes CoreTimesOf(int pid);
+// Of the calling thread.
+CoreTimes OwnCoreTimes();
+
+// How long threads waited for a core that others had, of what they waited in `span_ns` on `cores` cores: never longer
+// than those cores did something else than run them, for where they are more than the cores they wait for each other.
+int64_t WaitedForOthersNs(const CoreTimes& before, const CoreTimes& after, int64_t span_ns, int cores);
 
 // True if every thread of `pid` is stopped (state T or t) or dead.
 bool AllThreadsStopped(int pid);
@@ -19,7 +26,7 @@ bool AllThreadsStopped(int pid);
 // CPU time that the threads of a process have used, in nanoseconds.
 int64_t RunTimeNs(int pid);
 
-// The same of each thread that is there, by its id.
+// That of each thread that is there, by its id.
 std::map<int, int64_t> RunTimesNs(int pid);
 
 }  // namespace kb

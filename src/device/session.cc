@@ -236,7 +236,6 @@ const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeou
   ops::Called called{.end = EndName(span.end),
                      .us = static_cast<double>(span.ns) / 1e3,
                      .waited_us = static_cast<double>(span.waited_ns) / 1e3,
-                     .judge_waited_us = static_cast<double>(span.judge_waited_ns) / 1e3,
                      .gap_us = static_cast<double>(span.gap_ns) / 1e3,
                      .elapsed_us = static_cast<double>(span.elapsed_ns) / 1e3,
                      .launched_us = static_cast<double>(span.launched_ns) / 1e3,

@@ -56,10 +56,13 @@ void PreparePool::Work(int thread) {
     const int64_t start = NowNs();
     entry.run();
     entry.run = nullptr;  // what it holds goes before it is done
-    if (told_) told_(thread, entry.name, start, NowNs());
+    const int64_t end = NowNs();
     lock.lock();
     entry.ticket->done = true;
     changed_.notify_all();
+    lock.unlock();
+    if (told_) told_(thread, entry.name, start, end);
+    lock.lock();
   }
 }
 

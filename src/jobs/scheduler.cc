@@ -119,8 +119,10 @@ void Scheduler::Serve(Device* device) {
     Spent(device, &DeviceTime::engine);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
-      if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
+      const bool over = !any && queue_.size() == 0;
+      if (over && device->failed.empty() && device->busy.empty()) changed_.wait_for(lock, kPoll);
       lock.unlock();
+      if (over) JudgeBusyAgain(device);
       if (!any) EndFailed(device);
       Spent(device, &DeviceTime::no_task);
       continue;
@@ -133,10 +135,12 @@ void Scheduler::Serve(Device* device) {
     Spent(device, &DeviceTime::builds);
     if (begun) JudgeNext(device, std::move(*begun));
   }
-  for (const Begun& begun : device->window) {
-    End({begun.task.id, device->name, Fail(ErrorCode::kInterrupted, "interrupted")});
+  for (Begun& begun : device->window) {
+    Result<Evaluation> interrupted = Fail(ErrorCode::kInterrupted, "interrupted");
+    End({begun.task.id, device->name, begun.busy ? std::move(*begun.busy) : std::move(interrupted)});
   }
   device->window.clear();
+  for (Begun& begun : std::exchange(device->busy, {})) End({begun.task.id, device->name, std::move(*begun.busy)});
   EndFailed(device);
   Spent(device, &DeviceTime::engine);
 }
@@ -240,6 +244,7 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
   span.end_ns = NowNs();
   Spent(device, &DeviceTime::judging);
+  if (!end.evaluation && begun.busy) end.evaluation = std::move(*begun.busy);
   if (end.evaluation) {
     const auto calls = end.evaluation->engine_us.find("calls");
     if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;
@@ -253,6 +258,9 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (failed && !begun.failure) {
     begun.failure = end.evaluation.error();
     device->failed.push_back(std::move(begun));
+  } else if (end.evaluation && end.evaluation->timings.no_speedup == kMachineBusy && !begun.busy) {
+    begun.busy = std::move(*end.evaluation);
+    device->busy.push_back(std::move(begun));
   } else {
     if (failed) end.evaluation = device->judge->Charge(begun.request, end.evaluation.error());
     begun.prepared.reset();  // what it holds of the cache is free
@@ -265,6 +273,11 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
 // After what is ready.
 void Scheduler::JudgeFailedAgain(Device* device) {
   for (Begun& begun : std::exchange(device->failed, {})) PutIntoWindow(device, std::move(begun));
+}
+
+// What kept the machine busy may have been this run's own compilers, or have ended meanwhile.
+void Scheduler::JudgeBusyAgain(Device* device) {
+  for (Begun& begun : std::exchange(device->busy, {})) PutIntoWindow(device, std::move(begun));
 }
 
 // No other was judged, so the device is the cause.

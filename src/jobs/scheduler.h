@@ -84,8 +84,9 @@ class Scheduler {
     Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     PreparePool::TicketPtr ticket;
-    bool again = false;            // it is prepared for the second time
-    std::optional<Error> failure;  // of the engine, when it was judged first
+    bool again = false;              // it is prepared for the second time
+    std::optional<Error> failure;    // of the engine, when it was judged first
+    std::optional<Evaluation> busy;  // it was judged already, on a machine that was too busy for a number
   };
   struct Device {
     int index = 0;
@@ -95,6 +96,7 @@ class Scheduler {
     std::deque<Begun> window;      // begun, being built, next to be judged; by priority
     bool judged = false;           // some task, without an error
     std::vector<Begun> failed;     // those whose engine failed, as long as none was judged
+    std::vector<Begun> busy;       // judged again when there is nothing else to do
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
     std::thread thread;
@@ -115,6 +117,7 @@ class Scheduler {
   void AddLacking(Device* device, Begun begun);
   // One under which an engine that judges others fails, and fails again after others, is itself the cause.
   void JudgeFailedAgain(Device* device);
+  void JudgeBusyAgain(Device* device);
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }

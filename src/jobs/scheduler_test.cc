@@ -15,6 +15,7 @@ namespace {
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
 
 // A door that whoever comes waits at until it is opened.
 class Door {
@@ -78,6 +79,7 @@ class FakeJudge : public Judge {
 
 class SchedulerTest : public ::testing::Test {
  protected:
+  // On "cuda" what is ready first is judged first; on "cpu" the order of a window is that of its tasks.
   SchedulerOptions Options(const std::string& device = "cuda") {
     SchedulerOptions options;
     options.make_judge = [this](const std::string&, const Shares&) -> Result<std::shared_ptr<Judge>> {
@@ -128,7 +130,7 @@ class SchedulerTest : public ::testing::Test {
 
 TEST_F(SchedulerTest, JudgesAllButWhatIsSomebodyElses) {
   refused_ = 2;
-  const auto scheduler = Start(Options());
+  const auto scheduler = Start(Options("cpu"));
   for (int64_t id = 1; id <= 3; ++id) scheduler->Submit(MakeTask(id));
   Task unreadable = MakeTask(4);
   unreadable.read = []() -> Result<Candidate> { return Fail(ErrorCode::kUsage, "no such file"); };
@@ -144,8 +146,12 @@ TEST_F(SchedulerTest, JudgesAllButWhatIsSomebodyElses) {
 TEST_F(SchedulerTest, WhatIsUrgentWaitsForOneEvaluationAndNotForTheWindow) {
   for (const char* device : {"cpu", "cuda"}) {
     SCOPED_TRACE(device);
-    Door began, go;
+    Door began, go, prepared;
     order_.clear();
+    script_.evaluate["2"] = [&]() -> Result<Evaluation> {
+      prepared.Pass();  // evaluations take longer than it takes to find something in the cache
+      return Evaluation();
+    };
     script_.evaluate["1"] = [&]() -> Result<Evaluation> {
       began.Open();
       go.Pass();
@@ -156,6 +162,9 @@ TEST_F(SchedulerTest, WhatIsUrgentWaitsForOneEvaluationAndNotForTheWindow) {
     options.begin = [&](int64_t) {
       all.Pass();
       return true;
+    };
+    options.span = [&](const Span& span) {
+      if (span.lane != device && span.name == "5") prepared.Open();
     };
     const auto scheduler = Start(std::move(options));
     for (int64_t id = 1; id <= 4; ++id) scheduler->Submit(MakeTask(id));
@@ -172,7 +181,7 @@ TEST_F(SchedulerTest, WhatIsUrgentWaitsForOneEvaluationAndNotForTheWindow) {
 
 TEST_F(SchedulerTest, ClientsTakeTurns) {
   Hold("1");
-  const auto scheduler = Start(Options());
+  const auto scheduler = Start(Options("cpu"));
   scheduler->Submit(MakeTask(1, 9));
   began_.Pass();
   for (int64_t id = 2; id < 12; ++id) scheduler->Submit(MakeTask(id, 0, "many"));
@@ -247,7 +256,7 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
   }
   {
     Door both;  // a device that has nothing left to judge charges nobody
-    SchedulerOptions options = Options();
+    SchedulerOptions options = Options("cpu");
     options.begin = [&](int64_t) {
       both.Pass();
       return true;
@@ -263,6 +272,38 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
   }
 }
 
+// 1 and 2 meet a busy machine, which is quiet when 1 is judged again.
+TEST_F(SchedulerTest, WhatABusyMachineGaveNoNumberIsJudgedOnceMoreAtTheEnd) {
+  Evaluation busy;
+  busy.timings.no_speedup = kMachineBusy;
+  script_.evaluate["1"] = [&, first = true]() mutable { return std::exchange(first, false) ? busy : Evaluation(); };
+  script_.evaluate["2"] = [&] { return busy; };
+  const auto scheduler = Start(Options("cpu"));
+  for (int64_t id = 1; id <= 3; ++id) scheduler->Submit(MakeTask(id));
+  scheduler->Drain();
+  EXPECT_EQ(order_.size(), 5u);
+  EXPECT_THAT(order_, IsSupersetOf({1, 1, 2, 2, 3}));
+  EXPECT_EQ(ends_.at(1).evaluation->timings.no_speedup, "");
+  EXPECT_EQ(ends_.at(2).evaluation->timings.no_speedup, kMachineBusy);
+}
+
+TEST_F(SchedulerTest, WhatIsNotJudgedAgainKeepsItsVerdict) {
+  Evaluation busy;
+  busy.timings.no_speedup = kMachineBusy;
+  script_.evaluate["1"] = [&] { return busy; };
+  Hold("2");
+  const auto scheduler = Start(Options("cpu"));
+  scheduler->Submit(MakeTask(1, 1));
+  scheduler->Submit(MakeTask(2));
+  began_.Pass();
+  scheduler->Interrupt();
+  go_.Open();
+  scheduler->Stop();
+  EXPECT_THAT(order_, ElementsAre(1, 2));
+  ASSERT_TRUE(ends_.at(1).evaluation);
+  EXPECT_EQ(ends_.at(1).evaluation->timings.no_speedup, kMachineBusy);
+}
+
 TEST_F(SchedulerTest, WhatCouldNotBePreparedIsPreparedOnceMore) {
   script_.fails_first = "1";
   const auto scheduler = Start(Options());
@@ -275,7 +316,7 @@ TEST_F(SchedulerTest, WhatCouldNotBePreparedIsPreparedOnceMore) {
 TEST_F(SchedulerTest, AnInterruptEndsWhatHasBegunAndBeginsNothing) {
   Hold("1");
   Door all;
-  SchedulerOptions options = Options();
+  SchedulerOptions options = Options("cpu");
   options.begin = [&](int64_t) {
     all.Pass();
     return true;

@@ -33,8 +33,6 @@ json Judged(const Protocol& protocol) {
         measured.reference_empty.push_back(20);
       } else if (wanted->call == Wanted::Call::kAlone) {
         (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = 1'020}, wanted->quiet});
-      } else if (wanted->call == Wanted::Call::kPair) {
-        measured.pairs[wanted->distribution].push_back({.us = 1'020});
       } else if (wanted->call == Wanted::Call::kEmpty) {
         measured.empty.push_back({.us = 20, .quiet = wanted->quiet});
       } else {

@@ -17,7 +17,6 @@ using nlohmann::json;
 struct Calls {
   std::vector<double> us;
   int disturbed = 0;  // left out: other load, or another program on the device
-  bool busy = false;  // it went on, so disturbed ones count after all
   Interval interval;  // of the median
 
   double HalfWidth() const { return (interval.high - interval.low) / 2 / Median(us); }
@@ -25,30 +24,26 @@ struct Calls {
 
 // One call on fresh inputs, as in a round: caches flushed, the clock stopped at the last secret position.
 Result<TimedCalls> CallOnce(const Timings& figures, Rounds* rounds) {
-  KB_ASSIGN_OR_RETURN(const CallTimes call, rounds->BaselineAlone("natural"));
-  return figures.Read("natural", call);
+  KB_ASSIGN_OR_RETURN(const CallTimes call, rounds->BaselineAlone(true));
+  return figures.Read(call);
 }
 
-bool Disturbed(const TimedCalls& call, const Protocol& protocol) {
-  return call.baseline.gap_us > 0 || LostToOtherLoad(call.baseline.waited_us, call.baseline_us, protocol);
-}
+Error Busy() { return {ErrorCode::kUnavailable, "other programs disturb what is measured; end them"}; }
 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
 Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
   const Protocol& protocol = figures.protocol;
-  const int most_disturbed = std::max(10, protocol.round_checks.front());
   const double confidence = ConfidenceOfLook(protocol.confidence, protocol.round_checks.size());
   Calls calls;
   KB_RETURN_IF_ERROR(CallOnce(figures, rounds));  // warms up
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
       KB_ASSIGN_OR_RETURN(const TimedCalls call, CallOnce(figures, rounds));
-      if (Disturbed(call, protocol)) {
-        calls.busy |= calls.disturbed == most_disturbed;
-        if (calls.disturbed < most_disturbed) {
-          ++calls.disturbed;
-          continue;
+      if (!VoidReason(call, figures).empty()) {
+        if (++calls.disturbed > std::max(kVoidAtLeast, static_cast<int>(calls.us.size()))) {
+          return tl::make_unexpected(Busy());
         }
+        continue;
       }
       calls.us.push_back(protocol.TimedByEvents() ? call.baseline.event_us : call.baseline_us);
     }
@@ -69,7 +64,7 @@ Result<Calls> TimeReference(Services* services, const Request& request, const op
   KB_RETURN_IF_ERROR(Measurer(services, &rounds, &offset).MeasureReference());
   const Timings figures = TimingsOf(offset.measured, request.protocol, services->setup().calibration());
   if (figures.no_speedup.empty()) return TimeCalls(figures, &rounds);
-  return Fail(ErrorCode::kUnavailable, "other programs disturb all that is measured; end them");
+  return tl::make_unexpected(Busy());
 }
 
 // With n - 1; null for a single call.
@@ -95,10 +90,6 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
   if (calls.HalfWidth() > protocol.half_width) {
     notes.push_back(fmt::format("wide_interval: half-width {:.1f}% after {} calls, {:.1f}% was asked for",
                                 100 * calls.HalfWidth(), calls.us.size(), 100 * protocol.half_width));
-  }
-  if (calls.busy) {
-    notes.push_back(
-        "machine_busy: other programs kept running on this device; the times are less certain than they look");
   }
 }
 

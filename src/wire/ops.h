@@ -279,12 +279,11 @@ struct Said {
 // How a call ended and what it took.
 struct Called {
   std::string end;  // done, died, timed_out, ran_frozen, too_early or malformed
-  double us = 0, waited_us = 0, judge_waited_us = 0, gap_us = 0;
+  double us = 0, waited_us = 0, gap_us = 0;
   double elapsed_us = 0, launched_us = 0;  // of a clocked call on a GPU, the runner's word; 0: nothing
   std::optional<Said> report;              // where it ended as it should
   std::string malformed;                   // what was
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, judge_waited_us, gap_us, elapsed_us, launched_us, report,
-                                 malformed)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, gap_us, elapsed_us, launched_us, report, malformed)
 };
 
 struct Call {
@@ -364,13 +363,12 @@ struct CheckInputs {
 struct Baseline {
   static constexpr const char* kOp = "baseline";
   struct Reply {
-    double us = 0, launch_us = 0, event_us = 0, gap_us = 0, waited_us = 0, judge_waited_us = 0;
+    double us = 0, launch_us = 0, event_us = 0, gap_us = 0, waited_us = 0;
     double clock_mhz = 0;        // of a GPU's cores, right behind the call; 0: not known
     std::string end;             // as Called's,
     std::optional<Said> report;  // as these are
     std::string malformed;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us, launch_us, event_us, gap_us, waited_us, judge_waited_us, clock_mhz, end,
-                                   report, malformed)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, us, launch_us, event_us, gap_us, waited_us, clock_mhz, end, report, malformed)
   };
   bool alone = false;  // no candidate was called before
   double timeout_us = 0;

@@ -208,8 +208,6 @@ TEST_F(CommandTest, BadValuesOfKeysAreRefusedByName) {
       {"p", "-1"},
       {"speedup_cap", "-1"},
       {"audits", "-1"},
-      {"baseline_slack", "-1"},
-      {"load_slack", "-1"},
       {"build_timeout_s", "0"},
       {"load_timeout_s", "-1"},
       {"call_timeout_s", "soon"},

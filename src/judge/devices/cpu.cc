@@ -66,11 +66,9 @@ const DeviceKind& Cpu() {
                                                .device_bound_floor = 0.08,
                                                .hosts_differ = 0,
                                                .offset_share = 0.5,
-                                               .warming_us = 0,
                                                .processes_us = 0,
                                                .launched_at_once_us = 0,
                                                .module_us = 0,
-                                               .baseline_slack = 0.15,
                                                .agreement = 0.05},
                                .find = FindHost,
                                .build = BuildForHost};

@@ -55,11 +55,9 @@ struct Protocol {
   bool compare_all = true;              // tell a wrong candidate's error on every input distribution of the rounds
 
   // What counts.
-  double p = 1.0;                // "fast" means a speedup above p
-  double speedup_cap = 0;        // larger speedups count as this; 0: no cap
-  int audits = 0;                // audits whose lower speedup counts; without them the result says so
-  double baseline_slack = 0.02;  // a baseline this much slower than undisturbed voids the round
-  double load_slack = 0.02;      // other load that took this part of a span voids the round
+  double p = 1.0;          // "fast" means a speedup above p
+  double speedup_cap = 0;  // larger speedups count as this; 0: no cap
+  int audits = 0;          // audits whose lower speedup counts; without them the result says so
 
   bool profile = true;      // find out in separate calls who did the work
   double profile_ms = 300;  // about what these calls may take together; one is made whatever it takes

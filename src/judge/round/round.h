@@ -66,9 +66,8 @@ class Rounds {
   // names them.
   Result<std::variant<Answer, Ending>> TraceCall();
 
-  // One call of the reference alone at the cadence of a round; on new inputs of a distribution, or those of the call
-  // before where none is named.
-  Result<CallTimes> BaselineAlone(const std::string& distribution);
+  // One call of the reference alone at the cadence of a round; on new natural inputs, or those of the call before.
+  Result<CallTimes> BaselineAlone(bool draw);
 
  private:
   // `prepare` presents the call's inputs and gives its argument; again for each attempt.

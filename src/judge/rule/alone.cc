@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "judge/rule/headline.h"
 #include "judge/rule/timings.h"
 #include "judge/rule/void_rounds.h"
 #include "judge/stats/stats.h"
@@ -50,8 +51,7 @@ class Series {
     const bool warms_up = calls_++ == 0;
     lost_ = false;
     if ((alone.call.gap_us > 0 && !alone.quiet) || warms_up) return;
-    const TimedCalls read = timings_.Read("natural", alone.call);
-    lost_ = LostToOtherLoad(read.baseline.waited_us, read.baseline_us, timings_.protocol);
+    lost_ = WaitedForOthers(alone.call, timings_);
     if (lost_) {
       ++disturbed_;
       return;
@@ -82,7 +82,7 @@ class Series {
  private:
   void Keep(const CallTimes& call) {
     raw_.push_back(call);
-    counting_.push_back(timings_.Read("natural", call));
+    counting_.push_back(timings_.Read(call));
   }
   void KeepLast(size_t count) {
     raw_.erase(raw_.begin(), raw_.end() - static_cast<std::ptrdiff_t>(count));
@@ -125,15 +125,15 @@ Asked<Alone> AskAgain(std::span<const AloneCall> calls, const Timings& timings) 
   int disturbed = 0;
   bool lost = false;
   for (; next < calls.size() && alone < kNew && !TooMany(disturbed); ++next) {
-    const TimedCalls read = timings.Read("natural", calls[next].call);
-    least_us = std::min(least_us, read.baseline_us);
-    lost = LostToOtherLoad(read.baseline.waited_us, read.baseline_us, timings.protocol);
+    least_us = std::min(least_us, timings.Read(calls[next].call).baseline_us);
+    lost = WaitedForOthers(calls[next].call, timings);
     lost ? ++disturbed : static_cast<int>(++alone);
   }
   if (alone < kNew) {
     return {.busy = TooMany(disturbed), .quiet = true, .draw = true, .pause_ms = lost ? PauseBetween(disturbed) : 0};
   }
-  if (least_us * (1 + MostSlower(timings)) >= timings.undisturbed.us) return {.answer = Alone{timings.undisturbed, {}}};
+  if (least_us * (1 + std::max(FloorOf(timings, "natural"), 4 * timings.undisturbed.spread)) >= timings.undisturbed.us)
+    return {.answer = Alone{timings.undisturbed, {}}};
   Asked<Alone> anew = AskAlone(calls.subspan(next), timings);
   anew.quiet = true;
   if (anew.answer && anew.answer->figure.us >= timings.undisturbed.us) anew.answer->figure = timings.undisturbed;

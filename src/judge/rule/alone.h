@@ -24,7 +24,7 @@ struct Asked {
   std::optional<Answer> answer;
   bool busy = false;   // so many calls were disturbed that there will be no answer
   bool quiet = false;  // the next call is to be made while nothing else of the judge's runs
-  bool draw = false;   // and on inputs of its own
+  bool draw = false;   // on inputs of its own
   int pause_ms = 0;
   bool more() const { return !answer && !busy; }
 };

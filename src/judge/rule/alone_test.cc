@@ -116,7 +116,7 @@ TEST(Alone, TwoCallsConfirmTheFigureOnceTheRunnerIsGone) {
   timings.undisturbed = {100, 50, 0};
   std::vector<AloneCall> calls;
   EXPECT_TRUE(AskAgain(calls, timings).draw);
-  calls = {Took(99.5), Lost(120), Took(130)};
+  calls = {Took(99.6), Lost(120), Took(130)};
   ASSERT_TRUE(AskAgain(calls, timings).answer);
   EXPECT_EQ(AskAgain(calls, timings).answer->figure.us, 100);
   EXPECT_THAT(AskAgain(calls, timings).answer->kept, testing::IsEmpty());

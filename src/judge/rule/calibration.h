@@ -19,8 +19,6 @@ struct Calibration {
   // At most this part of a span is taken away as its offset: a larger one was disturbed, and what it would leave, or
   // less than nothing, would be a speedup out of noise. On a GPU it is a change of contexts, longer than many kernels.
   double offset_share = 0.98;
-  // By so much a baseline may be slower than undisturbed, where launching it costs time.
-  double warming_us = 40;
   double processes_us = 10;  // by so much two processes differ that do the same
   // Spans so much shorter than the offset are of calls that did not wait for the device.
   double no_device_us = 60;
@@ -29,8 +27,7 @@ struct Calibration {
   // What a module's runner does around its calls, where launching takes longer than that hides: it is in the clock and
   // in no event.
   double module_us = 60;
-  double baseline_slack = 0;  // undisturbed baselines differ by so much
-  double agreement = 0.01;    // undisturbed calls that were made before serve again if new ones agree so closely
+  double agreement = 0.01;  // undisturbed calls that were made before serve again if new ones agree so closely
 };
 
 }  // namespace kb

@@ -12,8 +12,6 @@ namespace {
 
 constexpr const char* kOwnAnchor =
     "own_anchor: on a round's inputs the reference erred where it had not in the anchors; fp64 on these inputs decided";
-// On a GPU, whose clocks give way to what a candidate draws, so many slower baselines are no accident.
-constexpr int kSlowerInARow = 5;
 constexpr size_t kLotsOfUnmet = 3;
 
 constexpr const char* kForeign = "the protocol has no such round";
@@ -64,22 +62,15 @@ void Course::Follow(const Round& round) {
   }
 }
 
-// In place of void rounds come others; if disturbances do not go away, they count.
+// In place of void rounds come others, until there are more of them than of those that count.
 void Course::Count(TimedCalls round) {
-  const int most_voids = std::max(10, protocol_.round_checks.front());
   const bool is_void = !round.void_reason.empty(), natural = round.plan.distribution == "natural";
-  slower_ = round.void_reason == kBaselineSlower && !timings_->calibration.on_host ? slower_ + 1 : 0;
   timings_->rounds.push_back(std::move(round));
-  const bool slow = is_void && SlowThroughout(*timings_);
-  const bool stays = voids_ == most_voids || slower_ >= kSlowerInARow || slow;
-  if (is_void && !stays) {
-    ++voids_;
-    return;
-  }
-  if (stays) {
+  if (is_void) {
+    if (++voids_ <= std::max(kVoidAtLeast, counted_)) return;
     early_ = StartedEarly(*timings_);
-    if (early_.rounds > 0) return;
-    AdmitVoidRounds(voids_ < most_voids && !slow, timings_);
+    if (early_.rounds == 0) timings_->MachineBusy();
+    return;
   }
   ++counted_;
   natural_ += natural;
@@ -129,7 +120,7 @@ bool Course::Settled() const {
 
 // Against the quicker of its own and the undisturbed baseline: the candidate may have slowed the former.
 bool Course::IsSlower(const TimedCalls& round, double speedup) const {
-  const double undisturbed_us = timings_->UndisturbedUs(round);
+  const double undisturbed_us = timings_->undisturbed.us;
   const double baseline_us = undisturbed_us > 0 ? std::min(round.baseline_us, undisturbed_us) : round.baseline_us;
   return baseline_us / timings_->CandidateUs(round) * (1 + FloorOf(*timings_, "natural")) < speedup;
 }
@@ -143,8 +134,8 @@ int Course::LeastWarmUp() const {
 
 bool Course::WantsRepeat() const { return protocol_.repeat_bitwise && warm_ == 1 && measured_.repeats == 0; }
 
-// Rounds before any is timed: of each fixed seed, as many more as are asked for, and where none will be timed, more
-// until each distribution and each weight set was met.
+// Rounds of each fixed seed, then as many more as are asked for before one is scored. Where none is timed any more,
+// rounds that are not scored follow until each distribution and each weight set was met.
 std::optional<RoundWanted> Course::Next() const {
   if (seeded_ < protocol_.input_seeds.size()) {
     RoundWanted wanted = Plan(false);
@@ -154,7 +145,7 @@ std::optional<RoundWanted> Course::Next() const {
     return wanted;
   }
   const bool timed = timings_->Timed();
-  if (warm_ < LeastWarmUp() || (!timed && !AllMet())) return Plan(false);
+  if (warm_ + voids_ + counted_ < LeastWarmUp() || (!timed && !AllMet())) return Plan(false);
   if (!timed || early_.rounds > 0 || (narrow_ && Settled())) return std::nullopt;
   return Plan(true);
 }

@@ -49,9 +49,9 @@ class Course {
   const Protocol& protocol_;
   Timings* timings_;
   const std::vector<std::string> distributions_;
-  size_t seeded_ = 0;                                       // rounds of fixed seeds
-  int warm_ = 0, planned_natural_ = 0;                      // others that are not scored, and how many were natural
-  int counted_ = 0, natural_ = 0, voids_ = 0, slower_ = 0;  // the last of them in a row
+  size_t seeded_ = 0;                          // rounds of fixed seeds
+  int warm_ = 0, planned_natural_ = 0;         // others that are not scored, and how many were natural
+  int counted_ = 0, natural_ = 0, voids_ = 0;  // that are scored
   size_t looks_ = 0;
   bool narrow_ = false;  // no further look is needed
   Early early_;

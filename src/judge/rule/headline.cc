@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "judge/rule/hedges.h"
-#include "judge/rule/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -34,11 +33,10 @@ EstimateOptions OptionsOf(const Protocol& protocol, double floor) {
   return options;
 }
 
-// With what load may have done to its rounds.
 Speedup HedgedFor(const std::string& distribution, Timings* timings) {
   timings->headline = distribution;
   timings->speedup = EstimateFor(*timings, distribution);
-  HedgeAgainstLoad(timings);
+  HedgeAgainstSlowedBaseline(timings);
   return *timings->speedup;
 }
 
@@ -101,7 +99,6 @@ bool IsDoubtful(const Timings& timings) {
 
 void HedgedHeadline(Timings* timings) {
   ChooseHeadline(timings);
-  HedgeAgainstSlowerMachine(timings);
   HedgeAgainstEvents(timings);
 }
 

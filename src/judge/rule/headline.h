@@ -22,8 +22,8 @@ double LaunchFloor(const Timings& timings, const std::string& distribution);
 // Of the rounds that count and are of `distribution`; of all but the natural ones for "stressed".
 Speedup EstimateFor(const Timings& timings, const std::string& distribution);
 
-// Sets headline and speedup. The natural inputs give the headline, unless others are certainly slower: more than load
-// during the natural rounds (HedgeAgainstLoad) could make them seem.
+// Sets headline and speedup. The natural inputs give the headline, unless others are certainly slower: more than a
+// slowed baseline in the natural rounds could make them seem.
 void ChooseHeadline(Timings* timings);
 
 // The headline with all that its interval must allow for (hedges.h). On a GPU the candidate's events are its word.

@@ -3,44 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
-#include "judge/rule/void_rounds.h"
 #include "judge/stats/stats.h"
 
 namespace kb {
-void HedgeAgainstLoad(Timings* timings) {
-  constexpr double kNever = std::numeric_limits<double>::infinity();
-  double quietest = kNever, undisturbed = kNever, latest_us = 0;
-  bool admitted = false;
-  for (const TimedCalls& round : timings->rounds) {
-    if (!timings->InHeadline(round)) continue;
-    if (timings->UndisturbedUs(round) > 0) undisturbed = std::min(undisturbed, timings->UndisturbedUs(round));
-    quietest = std::min({quietest, undisturbed, round.baseline_us});
-    admitted |= round.admitted;
-    if (LaunchedSlowly(round, *timings)) latest_us = std::max(latest_us, LaunchedLaterUs(round, *timings));
-  }
-  if (latest_us > 0) {
-    admitted = true;
-    timings->AddNote(
-        fmt::format("launches_vary: launching the baseline took up to {:.0f} us longer than before loading, and "
-                    "such rounds count; the interval reaches down to the undisturbed figure",
-                    latest_us));
-  }
-  Speedup& speedup = *timings->speedup;
-  const double baseline_us = admitted ? quietest : timings->calibration.on_host ? kNever : undisturbed;
-  speedup.low = std::min(speedup.low, baseline_us / speedup.candidate_us * std::max(0.0, 1 - speedup.floor));
-}
 
-void HedgeAgainstSlowerMachine(Timings* timings) {
-  std::vector<double> disturbed;
-  for (const TimedCalls& round : timings->rounds) {
-    if (timings->InHeadline(round) && round.admitted && round.disturbed_us > 0) disturbed.push_back(round.disturbed_us);
-  }
-  if (disturbed.empty()) return;
+void HedgeAgainstSlowedBaseline(Timings* timings) {
   Speedup& speedup = *timings->speedup;
-  speedup.high = std::max(speedup.high, Median(disturbed) / speedup.candidate_us * (1 + speedup.floor));
+  const double alone_us = timings->undisturbed.us;
+  if (timings->headline != "natural" || !(alone_us > 0) || !(speedup.candidate_us > 0)) return;
+  const double alone = alone_us / speedup.candidate_us;
+  const double low = alone * std::max(0.0, 1 - speedup.floor), high = alone * (1 + speedup.floor);
+  speedup.low = std::min(speedup.low, low);
+  speedup.high = std::max(speedup.high, high);
+  if (speedup.speedup <= high) return;
+  speedup.speedup = high;
+  timings->AddNote(
+      fmt::format("baseline_disturbed: the baseline took {:.0f} us in the rounds and {:.0f} us by itself, of which the "
+                  "speedup is; the interval reaches from one to the other",
+                  speedup.baseline_us, alone_us));
 }
 
 void HedgeAgainstEvents(Timings* timings) {

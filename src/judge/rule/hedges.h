@@ -6,13 +6,10 @@
 
 namespace kb {
 
-// Under load the baseline is slowed more than the candidate, which wakes up rested. If such rounds count, the interval
-// reaches down to what the quietest baseline says. On a GPU it always reaches down to the undisturbed one: what a
-// baseline may be slower than that without its round being void, a candidate may have caused.
-void HedgeAgainstLoad(Timings* timings);
-// A baseline that stayed slower counts as if it had not, for the candidate may have slowed it. If the machine did, it
-// slowed both: the interval reaches up to what was measured.
-void HedgeAgainstSlowerMachine(Timings* timings);
+// On natural inputs the baseline was also measured by itself. Where it took longer in the rounds, the candidate may
+// have slowed it, or the machine both of them: the interval's low end is that of the quicker figure, its high end that
+// of the slower, and the speedup is at most what the floor allows above the figure by itself.
+void HedgeAgainstSlowedBaseline(Timings* timings);
 // On a GPU events are the candidate's word: the low end is that of the judge's clock.
 void HedgeAgainstEvents(Timings* timings);
 

@@ -1,9 +1,9 @@
 #include "judge/rule/hedges.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "judge/devices/device_kind.h"
-#include "judge/rule/void_rounds.h"
 
 namespace kb {
 namespace {
@@ -35,29 +35,44 @@ TimedCalls RoundOf(double baseline_us) {
   return round;
 }
 
-TEST(Hedges, WhatSlowsBothSidesIsInsideTheInterval) {
+// A candidate of 500 us whose baseline took `in_rounds_us` in the rounds and 1000 us by itself.
+Timings Slowed(double in_rounds_us) {
   Timings timings = Even();
-  timings.speedup->candidate_us = 2'000;  // the machine became half as fast once the baseline had been measured
-  timings.speedup->speedup = 0.5;
-  timings.speedup->low = 0.45;
-  timings.speedup->high = 0.55;
-  for (int i = 0; i < 5; ++i) {
-    timings.rounds.push_back(RoundOf(2'000));
-    timings.rounds.back().void_reason = kBaselineSlower;
-  }
-  AdmitVoidRounds(true, &timings);
-  EXPECT_EQ(timings.rounds[0].baseline_us, 1'000);
-  HedgeAgainstSlowerMachine(&timings);
-  EXPECT_DOUBLE_EQ(timings.speedup->high, 1.02);
-  EXPECT_EQ(timings.speedup->speedup, 0.5) << "who slows the baseline gains nothing by it";
-  EXPECT_EQ(timings.speedup->low, 0.45);
+  const double speedup = in_rounds_us / 500;
+  timings.speedup = Speedup{.speedup = speedup, .low = speedup * 0.95, .high = speedup * 1.05};
+  timings.speedup->candidate_us = 500;
+  timings.speedup->baseline_us = in_rounds_us;
+  timings.speedup->floor = 0.02;
+  return timings;
 }
 
-TEST(Hedges, RoundsThatCountAsTheyAreRaiseNothing) {
-  Timings timings = Even();
-  timings.rounds = {RoundOf(2'000)};
-  HedgeAgainstSlowerMachine(&timings);
-  EXPECT_EQ(timings.speedup->high, 1.05);
+TEST(Hedges, WhoSlowsTheBaselineGainsTheFloorAtMost) {
+  Timings timings = Slowed(3'000);
+  HedgeAgainstSlowedBaseline(&timings);
+  EXPECT_DOUBLE_EQ(timings.speedup->low, 2 * 0.98);
+  EXPECT_DOUBLE_EQ(timings.speedup->speedup, 2 * 1.02);
+  EXPECT_DOUBLE_EQ(timings.speedup->high, 6 * 1.05) << "the machine may have slowed both";
+  EXPECT_THAT(timings.notes, testing::Contains(testing::StartsWith("baseline_disturbed: the baseline took 3000 us")));
+}
+
+TEST(Hedges, TheIntervalHoldsTheBaselineByItself) {
+  Timings slowed = Slowed(1'015), quicker = Slowed(800);
+  HedgeAgainstSlowedBaseline(&slowed);
+  EXPECT_DOUBLE_EQ(slowed.speedup->speedup, 1'015. / 500) << "within the floor";
+  EXPECT_DOUBLE_EQ(slowed.speedup->low, 1'015. / 500 * 0.95);
+  HedgeAgainstSlowedBaseline(&quicker);
+  EXPECT_DOUBLE_EQ(quicker.speedup->speedup, 800. / 500) << "nothing makes a baseline quicker than it is";
+  EXPECT_DOUBLE_EQ(quicker.speedup->low, 800. / 500 * 0.95);
+  EXPECT_DOUBLE_EQ(quicker.speedup->high, 2 * 1.02);
+  EXPECT_TRUE(slowed.notes.empty() && quicker.notes.empty());
+}
+
+TEST(Hedges, OtherInputsHaveNoBaselineByItself) {
+  Timings timings = Slowed(3'000);
+  timings.headline = "scaled";
+  HedgeAgainstSlowedBaseline(&timings);
+  EXPECT_EQ(timings.speedup->speedup, 6);
+  EXPECT_EQ(timings.speedup->low, 6 * 0.95);
 }
 
 // Events count, which a candidate may make up.
@@ -105,35 +120,6 @@ TEST(Hedges, AnOffsetThatTheOtherSideDoesNotHaveIsUncertain) {
   disturbed.reference_offset_us -= 400;  // the candidate's was measured while a runner started
   EXPECT_DOUBLE_EQ(disturbed.OffsetUncertaintyUs(), 400 + kGpu.processes_us);
   EXPECT_DOUBLE_EQ(disturbed.CandidateUs(disturbed.rounds[0]), 1'000);
-}
-
-TEST(Hedges, AdmittedRoundsReachDownToTheQuietestBaseline) {
-  Timings timings = Even();
-  timings.rounds = {RoundOf(1'000), RoundOf(800)};
-  HedgeAgainstLoad(&timings);
-  EXPECT_EQ(timings.speedup->low, 0.95);
-  timings.rounds[0].admitted = true;
-  HedgeAgainstLoad(&timings);
-  EXPECT_DOUBLE_EQ(timings.speedup->low, 0.8 * 0.98);
-}
-
-TEST(Hedges, RoundsOnOtherInputsThanTheHeadlinesMoveNothing) {
-  Timings timings = Even();
-  timings.rounds = {RoundOf(1'000), RoundOf(500)};
-  TimedCalls& other = timings.rounds[1];
-  other.plan.distribution = "scaled";
-  other.admitted = true;
-  other.disturbed_us = 3'000;
-  HedgeAgainstLoad(&timings);
-  HedgeAgainstSlowerMachine(&timings);
-  EXPECT_EQ(timings.speedup->low, 0.95);
-  EXPECT_EQ(timings.speedup->high, 1.05);
-  timings.headline = "stressed";
-  timings.slower_inputs["scaled"] = 1.6;
-  HedgeAgainstLoad(&timings);
-  HedgeAgainstSlowerMachine(&timings);
-  EXPECT_DOUBLE_EQ(timings.speedup->low, 0.5 * 0.98) << "the quieter of 500 us and 1.6 times the undisturbed 1,000";
-  EXPECT_DOUBLE_EQ(timings.speedup->high, 3 * 1.02);
 }
 
 }  // namespace

@@ -32,15 +32,13 @@ struct TrialSetting {
 };
 
 struct CallTimes {
-  double us = 0;               // by the judge's clock
-  double launch_us = 0;        // of it, until the host had launched everything; 0 on the CPU, where nothing is
-  double event_us = 0;         // by the device's own events, of a candidate's call its word; 0: there are none
-  double gap_us = 0;           // the device was taken away so long just before go
-  double waited_us = 0;        // threads of the process that was called were runnable and did not run
-  double judge_waited_us = 0;  // the thread that holds the clock, where it is none of those
-  double clock_mhz = 0;        // of a GPU's cores, right behind a call of the baseline; 0: not known
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us, judge_waited_us,
-                                              clock_mhz)
+  double us = 0;         // by the judge's clock
+  double launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
+  double event_us = 0;   // by the device's own events, of a candidate's call its word; 0: there are none
+  double gap_us = 0;     // the device was taken away so long just before go
+  double waited_us = 0;  // its threads, and the one that holds the clock, for cores that others had
+  double clock_mhz = 0;  // of a GPU's cores, right behind a call of the baseline; 0: not known
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us, clock_mhz)
 };
 
 // One call of the baseline while no candidate is loaded.
@@ -81,11 +79,7 @@ struct Measurements {
   TrialSetting setting;
   std::vector<double> reference_empty;  // empty calls of the reference's process, beyond what its events say
   std::vector<AloneCall> alone;         // on natural inputs, before loading; kept ones first
-  // On inputs of a distribution and on natural ones by turns, before loading; and how many times as long those take,
-  // where evaluations before found that.
-  std::map<std::string, std::vector<CallTimes>> pairs;
-  std::map<std::string, double> known_slower;
-  std::vector<EmptyCall> empty;  // of the runner, before it holds the candidate
+  std::vector<EmptyCall> empty;         // of the runner, before it holds the candidate
 
   // The first error of a compiler that refused an extension of the module, which was told so; empty: none was refused.
   std::string refused_build;
@@ -114,10 +108,10 @@ struct Measurements {
     if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   }
 
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Measurements, setting, reference_empty, alone, pairs, known_slower, empty,
-                                              refused_build, prepare_us, state_differs, state_copied, other_state,
-                                              rounds, repeats, ending, elsewhere, compared_in_part, authorship,
-                                              no_authorship, after, notes)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Measurements, setting, reference_empty, alone, empty, refused_build,
+                                              prepare_us, state_differs, state_copied, other_state, rounds, repeats,
+                                              ending, elsewhere, compared_in_part, authorship, no_authorship, after,
+                                              notes)
 };
 
 }  // namespace kb

@@ -81,12 +81,4 @@ void AddTimingNotes(Timings* timings) {
     timings->AddNote("not_audited: this protocol counts the lower of two audits; none was made");
 }
 
-void NoteSlowerInputs(const std::string& distribution, double times, Timings* timings) {
-  constexpr double kWorthTelling = 1.25;  // undisturbed baselines on one CPU differ by 15%
-  if (times < kWorthTelling) return;
-  timings->AddNote(
-      fmt::format("slower_inputs: the baseline by itself takes {:.2f} times as long on {} inputs as on natural ones",
-                  times, distribution));
-}
-
 }  // namespace kb

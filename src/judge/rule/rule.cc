@@ -38,13 +38,6 @@ void ReadReference(const Measurements& measured, Timings* timings) {
   timings->reference_spread_us = ScatterUs(*asked.answer);
 }
 
-std::vector<CallTimes> PairsOf(const Measurements& measured, const std::string& distribution) {
-  const auto found = measured.pairs.find(distribution);
-  return found == measured.pairs.end() ? std::vector<CallTimes>() : found->second;
-}
-
-// A softmax of widely spread inputs takes 1.6 times as long on a GPU and three times on a CPU: against the figure of
-// natural inputs every round on those would look disturbed.
 void ReadBaseline(const Measurements& measured, Timings* timings) {
   if (!timings->Timed()) return;
   const auto asked = AskAlone(measured.alone, *timings);
@@ -53,14 +46,6 @@ void ReadBaseline(const Measurements& measured, Timings* timings) {
   if (!asked.answer) return;
   timings->undisturbed = asked.answer->figure;
   timings->brief = asked.answer->reused;
-  for (const std::string& name : DistributionsOf(measured.setting, timings->protocol)) {
-    if (name == "natural") continue;
-    const auto known = measured.known_slower.find(name);
-    const auto pairs = AskPairs(PairsOf(measured, name), *timings);
-    const double times = known != measured.known_slower.end() ? known->second : pairs.answer ? pairs.answer->times : 1;
-    timings->slower_inputs[name] = times;
-    NoteSlowerInputs(name, times, timings);
-  }
 }
 
 void ReadRunner(const Measurements& measured, Timings* timings) {
@@ -74,21 +59,6 @@ void ReadRunner(const Measurements& measured, Timings* timings) {
   if (!asked.answer) return;
   timings->offset_us = Median(*asked.answer);
   timings->offset_spread_us = ScatterUs(*asked.answer);
-}
-
-std::optional<Wanted> NextOfBaseline(const Measurements& measured, const Timings& timings) {
-  if (!timings.Timed()) return std::nullopt;
-  if (auto alone = CallFor(Call::kAlone, AskAlone(measured.alone, timings))) return alone;
-  for (const std::string& name : DistributionsOf(measured.setting, timings.protocol)) {
-    if (name == "natural" || measured.known_slower.contains(name)) continue;
-    const std::vector<CallTimes> calls = PairsOf(measured, name);
-    auto pair = CallFor(Call::kPair, AskPairs(calls, timings));
-    if (!pair) continue;
-    pair->distribution = name;
-    pair->inputs = calls.size() % 2 == 0 ? name : "natural";
-    return pair;
-  }
-  return std::nullopt;
 }
 
 std::optional<Wanted> NextOfRunner(const Measurements& measured, const Timings& timings) {
@@ -127,7 +97,7 @@ void ApplyAuthorship(const Measurements& measured, Conclusion* conclusion) {
 void ReadAgain(const Measurements& measured, Timings* timings) {
   const auto asked = AskAgain(measured.after, *timings);
   if (asked.busy) timings->MachineBusy();
-  if (asked.answer && asked.answer->figure.us < timings->undisturbed.us) CountWith(asked.answer->figure, timings);
+  if (asked.answer && asked.answer->figure.us < timings->undisturbed.us) timings->undisturbed = asked.answer->figure;
 }
 
 void ConcludeTimes(Timings* timings) {
@@ -210,7 +180,7 @@ std::optional<Wanted> Next(Stage stage, const Measurements& measured, const Prot
       return wanted;
     }
     case Stage::kBaseline:
-      return NextOfBaseline(measured, timings);
+      return timings.Timed() ? CallFor(Call::kAlone, AskAlone(measured.alone, timings)) : std::nullopt;
     case Stage::kRunner:
       return NextOfRunner(measured, timings);
     case Stage::kRounds:
@@ -233,20 +203,11 @@ Conclusion Conclude(const Measurements& measured, const Protocol& protocol, cons
   return conclusion;
 }
 
-Kept KeptOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration) {
+std::vector<CallTimes> KeptOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration) {
   const Timings timings = TimingsOf(measured, protocol, calibration);
-  Kept kept{.slower = measured.known_slower};
   const auto again = AskAgain(measured.after, timings), alone = AskAlone(measured.alone, timings);
-  if (again.answer && !again.answer->kept.empty()) {
-    kept.alone = again.answer->kept;
-  } else if (alone.answer) {
-    kept.alone = alone.answer->kept;
-  }
-  for (const auto& [name, calls] : measured.pairs) {
-    const auto pairs = AskPairs(calls, timings);
-    if (pairs.answer && pairs.answer->certain) kept.slower[name] = pairs.answer->times;
-  }
-  return kept;
+  if (again.answer && !again.answer->kept.empty()) return again.answer->kept;
+  return alone.answer ? alone.answer->kept : std::vector<CallTimes>();
 }
 
 }  // namespace kb

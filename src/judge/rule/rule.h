@@ -5,7 +5,6 @@
 #ifndef JUDGE_RULE_RULE_H_
 #define JUDGE_RULE_RULE_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +20,7 @@ namespace kb {
 // What is measured, in this order. All but rounds are measured while no candidate is loaded.
 enum class Stage {
   kReference,  // empty calls of the reference's process
-  kBaseline,   // the baseline by itself, on natural inputs and on others
+  kBaseline,   // the baseline by itself
   kRunner,     // empty calls of the runner
   kRounds,     // calls of the candidate
   kAgain,      // the baseline once more, when the runner is gone
@@ -33,17 +32,14 @@ struct Wanted {
   enum class Call {
     kReferenceEmpty,  // adds to Measurements::reference_empty
     kAlone,           // alone, or after
-    kPair,            // pairs[distribution]
     kEmpty,           // empty
     kRound,           // rounds
     kRepeat,          // repeats
   };
   Call call = Call::kRound;
-  bool quiet = false;                    // while nothing else of the judge's runs, and its last runner is gone
-  int pause_ms = 0;                      // before it, so that what disturbs may pass
-  std::string inputs = "natural";        // of kAlone and kPair: the distribution of the inputs that the call has
-  bool draw = false;                     // on new inputs; else those of the call before
-  std::string distribution = "natural";  // of kPair: which ratio it is for
+  bool quiet = false;  // while nothing else of the judge's runs, and its last runner is gone
+  int pause_ms = 0;    // before it, so that what disturbs may pass
+  bool draw = false;   // on new inputs; else those of the call before
   RoundWanted round;
 };
 
@@ -65,12 +61,8 @@ Conclusion Conclude(const Measurements& measured, const Protocol& protocol, cons
 // The figures that times are held against, and the rounds so far.
 Timings TimingsOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration);
 
-// What serves the next evaluation with the same baseline again.
-struct Kept {
-  std::vector<CallTimes> alone;          // calls on natural inputs
-  std::map<std::string, double> slower;  // by distribution, where that is certain
-};
-Kept KeptOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration);
+// Calls of the baseline by itself that serve the next evaluation with the same one again.
+std::vector<CallTimes> KeptOf(const Measurements& measured, const Protocol& protocol, const Calibration& calibration);
 
 }  // namespace kb
 

@@ -35,8 +35,6 @@ class Machine {
         measured.reference_empty.push_back(20);
       } else if (wanted->call == Wanted::Call::kAlone) {
         (stage == Stage::kAgain ? measured.after : measured.alone).push_back({{.us = baseline_us + 20}, wanted->quiet});
-      } else if (wanted->call == Wanted::Call::kPair) {
-        measured.pairs[wanted->distribution].push_back({.us = baseline_us + 20});
       } else if (wanted->call == Wanted::Call::kEmpty) {
         measured.empty.push_back({.us = 20, .quiet = wanted->quiet});
       } else if (wanted->call == Wanted::Call::kRound) {
@@ -180,18 +178,16 @@ TEST(Rule, ABaselineThatIsQuickerOnceTheRunnerIsGoneCounts) {
   machine.baseline_us = 800;
   machine.Run(Stage::kAgain);
   EXPECT_EQ(machine.Concluded().timings.undisturbed.us, 800);
-  EXPECT_NEAR(machine.Concluded().timings.speedup->speedup, 1.6, 1e-9);
+  EXPECT_NEAR(machine.Concluded().timings.speedup->speedup, 1.6 * 1.12, 1e-9) << "what the floor allows above it";
 }
 
 TEST(Rule, WhatServesAgainIsTheLatestCalls) {
   Machine machine(500);
   machine.RunAll();
-  const Kept kept = KeptOf(machine.measured, machine.protocol, kCpu);
-  EXPECT_EQ(kept.alone.size(), 4u);
-  EXPECT_EQ(kept.slower.at("centred"), 1);
+  const std::vector<CallTimes> kept = KeptOf(machine.measured, machine.protocol, kCpu);
+  EXPECT_EQ(kept.size(), 4u);
   Machine next(500);
-  for (const CallTimes& call : kept.alone) next.measured.alone.push_back({call, true, true});
-  next.measured.known_slower = kept.slower;
+  for (const CallTimes& call : kept) next.measured.alone.push_back({call, true, true});
   next.measured.reference_empty = machine.measured.reference_empty;
   next.Run(Stage::kBaseline);
   EXPECT_EQ(next.calls, 3) << "one that warms up, and two that agree";

@@ -38,13 +38,8 @@ bool Timings::DeviceBound() const {
          undisturbed.launch_us < std::max(calibration.launched_at_once_us, 0.8 * undisturbed.us);
 }
 
-double Timings::UndisturbedUs(const TimedCalls& round) const {
-  const auto slower = slower_inputs.find(round.plan.distribution);
-  return undisturbed.us * (slower == slower_inputs.end() ? 1 : slower->second);
-}
-
-TimedCalls Timings::Read(const std::string& distribution, const CallTimes& baseline) const {
-  TimedCalls times{.plan = {.distribution = distribution}, .baseline = baseline};
+TimedCalls Timings::Read(const CallTimes& baseline) const {
+  TimedCalls times{.baseline = baseline};
   times.baseline_clock_us = WithoutOffset(baseline.us, reference_offset_us, calibration.offset_share);
   // Nobody else is in that process.
   times.baseline_us = baseline.event_us > 0 ? baseline.event_us : times.baseline_clock_us;
@@ -52,7 +47,7 @@ TimedCalls Timings::Read(const std::string& distribution, const CallTimes& basel
 }
 
 TimedCalls Timings::Read(const Round& round) const {
-  TimedCalls times = Read(round.plan.distribution, round.baseline);
+  TimedCalls times = Read(round.baseline);
   times.plan = round.plan;
   times.candidate = round.candidate;
   times.candidate_us = round.candidate.us;
@@ -65,10 +60,10 @@ void Timings::AddNote(const std::string& note) {
 }
 
 void Timings::MachineBusy() {
-  no_speedup = "machine_busy";
+  no_speedup = kMachineBusy;
   AddNote(
-      "machine_busy: other programs disturbed what is measured before or after the rounds; there is no speedup. End "
-      "them and judge it again");
+      "machine_busy: other programs used the machine while it measured; there is no speedup. End them and judge it "
+      "again");
 }
 
 }  // namespace kb

@@ -2,7 +2,6 @@
 #ifndef JUDGE_RULE_TIMINGS_H_
 #define JUDGE_RULE_TIMINGS_H_
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +14,8 @@
 
 namespace kb {
 
+inline constexpr const char* kMachineBusy = "machine_busy";
+
 // A round as far as its times matter, and whether it counts.
 struct TimedCalls {
   RoundPlan plan;
@@ -26,8 +27,6 @@ struct TimedCalls {
   double baseline_clock_us = 0;   // by the judge's clock, without the offset
 
   std::string void_reason;  // empty: it counts
-  bool admitted = false;    // it was void, but the disturbance stayed
-  double disturbed_us = 0;  // what the baseline took where the undisturbed figure counts instead
 };
 
 // Whether the round's inputs are of `distribution`; "stressed" is all but the natural one.
@@ -40,8 +39,6 @@ struct Timings {
 
   // Measured before loading and once the runner is gone, of which the quicker counts.
   AloneFigure undisturbed;
-  // How many times as long as on natural inputs the baseline takes by itself on others, by distribution; 1 or more.
-  std::map<std::string, double> slower_inputs;
   double offset_us = 0, offset_spread_us = 0;
   // Of the reference's process. Empty calls are alike on both sides: by what the two offsets differ one of them is
   // wrong.
@@ -52,7 +49,8 @@ struct Timings {
   std::vector<TimedCalls> rounds;
   bool by_clock = false;     // events, the candidate's word, said more than is certain, and count for neither side
   bool surely_slow = false;  // rounds ended early, for all of the interval lay below `slow_below`
-  // Why a correct candidate has no speedup though one was to be measured: "machine_busy", "too_short" or "authorship".
+  // Why a correct candidate has no speedup though one was to be measured: kMachineBusy, "no_room", "too_short" or
+  // "authorship".
   std::string no_speedup;
   std::string headline = "natural";
   std::optional<Speedup> speedup;  // of the headline distribution
@@ -75,17 +73,15 @@ struct Timings {
   double AroundCallUs() const;
   // Whether the reference's launches cost no time: a GPU alone decides.
   bool DeviceBound() const;
-  // What the baseline takes by itself on such inputs as the round's.
-  double UndisturbedUs(const TimedCalls& round) const;
   bool InHeadline(const TimedCalls& round) const { return IsOf(round, headline); }
 
   // The times of a call of the baseline, and of a round.
-  TimedCalls Read(const std::string& distribution, const CallTimes& baseline) const;
+  TimedCalls Read(const CallTimes& baseline) const;
   TimedCalls Read(const Round& round) const;
 
   // Once, however often it is said.
   void AddNote(const std::string& note);
-  // Other programs disturbed whatever was to tell what the baseline or an empty call takes: there is no speedup.
+  // Others used the machine in so many calls that there is no speedup.
   void MachineBusy();
 };
 

@@ -155,12 +155,10 @@ Result<SessionFds> Services::ShareMemory(bool beside, StepTimes* times) {
 void Services::Recall(const std::string& baseline, Measurements* measured) {
   if (baseline != kept_.baseline) kept_ = {.baseline = baseline, .alone = {}};
   for (const CallTimes& call : kept_.alone) measured->alone.push_back({.call = call, .quiet = true, .kept = true});
-  measured->known_slower = slower_inputs_[baseline];
 }
 
-void Services::Keep(const std::string& baseline, Kept kept) {
-  if (!kept.alone.empty()) kept_.alone = std::move(kept.alone);
-  slower_inputs_[baseline] = std::move(kept.slower);
+void Services::Keep(std::vector<CallTimes> alone) {
+  if (!alone.empty()) kept_.alone = std::move(alone);
 }
 
 }  // namespace kb

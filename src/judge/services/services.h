@@ -100,9 +100,9 @@ class Services {
   void KeepReferenceEmpty(bool through, const std::vector<double>& empty) { reference_->empty[through] = empty; }
   void EndReference();
 
-  // What evaluations before found out about a baseline (`baseline`: which, and how it is called) serves again.
+  // Calls of a baseline by itself (`baseline`: which, and how it is called) serve the next evaluation with it again.
   void Recall(const std::string& baseline, Measurements* measured);
-  void Keep(const std::string& baseline, Kept kept);
+  void Keep(std::vector<CallTimes> alone);  // of the one recalled last
   void ForgetCalls() { kept_.alone.clear(); }
 
  private:
@@ -150,7 +150,6 @@ class Services {
   bool gone_ = false;                     // it was seen to be, so nobody shares its memory
   bool lost_ = false;                     // it was not, though it should be
   KeptCalls kept_;
-  std::map<std::string, std::map<std::string, double>> slower_inputs_;  // by baseline and distribution
 };
 
 }  // namespace kb

@@ -78,14 +78,9 @@ Status Measurer::MeasureOnce(Stage stage, const Wanted& wanted) {
       return {};
     }
     case Wanted::Call::kAlone: {
-      KB_ASSIGN_OR_RETURN(const CallTimes call, rounds_->BaselineAlone(wanted.draw ? "natural" : ""));
+      KB_ASSIGN_OR_RETURN(const CallTimes call, rounds_->BaselineAlone(wanted.draw));
       auto& calls = stage == Stage::kAgain ? measured_.after : measured_.alone;
       calls.push_back({.call = call, .quiet = wanted.quiet});
-      return {};
-    }
-    case Wanted::Call::kPair: {
-      KB_ASSIGN_OR_RETURN(const CallTimes call, rounds_->BaselineAlone(wanted.inputs));
-      measured_.pairs[wanted.distribution].push_back(call);
       return {};
     }
     case Wanted::Call::kEmpty: {

@@ -310,7 +310,7 @@ std::string Trial::BaselineKey() const {
 }
 
 void Trial::KeepForOthers() {
-  if (timed_) services_->Keep(BaselineKey(), KeptOf(measured(), protocol(), setup_.calibration()));
+  if (timed_) services_->Keep(KeptOf(measured(), protocol(), setup_.calibration()));
 }
 
 }  // namespace kb
