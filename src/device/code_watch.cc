@@ -50,9 +50,9 @@ bool SetScheduler(int tid, const SchedulerSettings& settings) {
   return syscall(SYS_sched_setattr, tid, &settings, 0) == 0;
 }
 
-int64_t RunTimeOf(int tid, const std::map<int, int64_t>& run_ns) {
+int64_t RunTimeOf(int tid, const std::map<int, CoreTimes>& run_ns) {
   const auto found = run_ns.find(tid);
-  return found == run_ns.end() ? 0 : found->second;
+  return found == run_ns.end() ? 0 : found->second.ran_ns;
 }
 
 std::vector<int> ThreadsOf(int pid) {
@@ -97,7 +97,7 @@ Result<std::map<int, uint64_t>> ProgramCounters(int pid) {
   return found;
 }
 
-CodeWatch::CodeWatch(int pid) : pid_(pid), run_ns_(RunTimesNs(pid)) {}
+CodeWatch::CodeWatch(int pid) : pid_(pid), run_ns_(CoreTimesOf(pid)) {}
 
 Status CodeWatch::ReadMaps() {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(fmt::format("/proc/{}/maps", pid_)));
@@ -106,7 +106,7 @@ Status CodeWatch::ReadMaps() {
 }
 
 Status CodeWatch::Sample(std::vector<CodeSample>* samples) {
-  const std::map<int, int64_t> before = std::exchange(run_ns_, RunTimesNs(pid_));
+  const std::map<int, CoreTimes> before = std::exchange(run_ns_, CoreTimesOf(pid_));
   KB_ASSIGN_OR_RETURN(const auto addresses, ProgramCounters(pid_));
   ++stop_;
   for (const auto& [tid, address] : addresses) {

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "device/authorship.h"
+#include "device/process_watch.h"
 
 namespace kb {
 
@@ -52,8 +53,8 @@ class CodeWatch {
   Status ReadMaps();
   int pid_;
   int64_t stop_ = 0;
-  std::map<int, int64_t> run_ns_;  // of each thread, when this was asked last
-  std::vector<Mapping> mappings_;  // read when first needed, and again when an address is not there
+  std::map<int, CoreTimes> run_ns_;  // of each thread, when this was asked last
+  std::vector<Mapping> mappings_;    // read when first needed, and again when an address is not there
 };
 
 }  // namespace kb

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "device/authorship.h"
 #include "device/compare.h"
+#include "device/wait_watch.h"
 #include "kernelbench/kernel.h"
 #include "wire/doorbell.h"
 
@@ -80,8 +81,7 @@ struct CallSpan {
   SpanEnd end = SpanEnd::kDone;
   int64_t ns = 0;      // from go to the last secret position read
   int64_t gap_ns = 0;  // the longest time that something else held the device just before go (GPU)
-  // So long the process's threads, and the one that judges, waited for cores that others had (process_watch.h).
-  int64_t waited_ns = 0;
+  Waits waits;
   // On a GPU, what the runner's own clocks say of the call (doorbell.h): its word. 0: nothing.
   uint64_t elapsed_ns = 0, launched_ns = 0;
 };

@@ -18,6 +18,7 @@
 #include "device/core_seat.h"
 #include "device/memory_ops.h"
 #include "device/process_watch.h"
+#include "device/wait_watch.h"
 
 namespace kb {
 namespace {
@@ -62,8 +63,8 @@ class ProcessLink : public RunnerLink {
     const bool comes_late = !inputs.late.empty() && inputs.early.empty();
     CallSpan span;
     if (!Slept(&span)) return span;
-    const int64_t since = NowNs();
-    const CoreTimes before_call = TimesOfBoth();
+    WaitWatch waits(pid_, cores_);
+    waits.Begin();
     const bool wakes_before = options_.watch && comes_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
@@ -82,7 +83,7 @@ class ProcessLink : public RunnerLink {
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
     // Where launching threads wake up to be stopped, they wait for cores: that is no load.
-    if (options_.watch) span.waited_ns = WaitedForOthersNs(before_call, TimesOfBoth(), NowNs() - since, cores_);
+    if (options_.watch) waits.End();
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
     if (clocked && options_.taken && span.end == SpanEnd::kDone) {
@@ -91,7 +92,8 @@ class ProcessLink : public RunnerLink {
       if (taken_ns > 0 && comes_late) span.end = SpanEnd::kTooEarly;
     }
     seat_.Return();
-    if (!options_.watch) span.waited_ns = WaitedForOthersNs(before_call, TimesOfBoth(), NowNs() - since, cores_);
+    if (!options_.watch) waits.End();
+    span.waits = waits.Read();
     return span;
   }
 
@@ -131,12 +133,6 @@ class ProcessLink : public RunnerLink {
     doorbell_->kind.store(static_cast<uint32_t>(kind));
     doorbell_->argument.store(argument);
     return doorbell_->done.load();
-  }
-
-  // Of the process that is called and of the thread that holds the clock.
-  CoreTimes TimesOfBoth() const {
-    const CoreTimes called = CoreTimesOf(pid_), own = OwnCoreTimes();
-    return {called.ran_ns + own.ran_ns, called.waited_ns + own.waited_ns};
   }
 
   void Wake() {

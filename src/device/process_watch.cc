@@ -2,9 +2,9 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -45,42 +45,40 @@ void ForEachThread(int pid, const char* file, See see) {
 }
 
 // What a thread's schedstat says: "RAN WAITED SLICES".
-void Add(const char* schedstat, CoreTimes* total) {
+CoreTimes Parse(const char* schedstat) {
   char* end = nullptr;
-  total->ran_ns += std::strtoll(schedstat, &end, 10);
-  total->waited_ns += std::strtoll(end, nullptr, 10);
+  const int64_t ran_ns = std::strtoll(schedstat, &end, 10);
+  return {ran_ns, std::strtoll(end, nullptr, 10)};
 }
 
 }  // namespace
 
-CoreTimes CoreTimesOf(int pid) {
-  CoreTimes total;
-  ForEachThread(pid, "schedstat", [&](int, const char* text) { Add(text, &total); });
-  return total;
+std::map<int, CoreTimes> CoreTimesOf(int pid) {
+  std::map<int, CoreTimes> times;
+  ForEachThread(pid, "schedstat", [&](int tid, const char* text) { times[tid] = Parse(text); });
+  return times;
 }
 
 CoreTimes OwnCoreTimes() {
   const Fd fd(open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));
-  CoreTimes own;
   char text[96];
   const ssize_t got = fd.valid() ? read(fd.get(), text, sizeof text - 1) : 0;
-  if (got <= 0) return own;
+  if (got <= 0) return {};
   text[got] = '\0';
-  Add(text, &own);
-  return own;
+  return Parse(text);
 }
 
-int64_t WaitedForOthersNs(const CoreTimes& before, const CoreTimes& after, int64_t span_ns, int cores) {
-  const int64_t not_ours = cores * span_ns - (after.ran_ns - before.ran_ns);
-  return std::max<int64_t>(0, std::min(after.waited_ns - before.waited_ns, not_ours));
+int64_t CpuClockNs(int pid) {
+  clockid_t clock;
+  timespec ran;
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &ran) != 0) return 0;
+  return ran.tv_sec * int64_t{1'000'000'000} + ran.tv_nsec;
 }
 
-int64_t RunTimeNs(int pid) { return CoreTimesOf(pid).ran_ns; }
-
-std::map<int, int64_t> RunTimesNs(int pid) {
-  std::map<int, int64_t> times;
-  ForEachThread(pid, "schedstat", [&](int tid, const char* text) { times[tid] = std::strtoll(text, nullptr, 10); });
-  return times;
+int64_t RunTimeNs(int pid) {
+  int64_t total = 0;
+  ForEachThread(pid, "schedstat", [&](int, const char* text) { total += Parse(text).ran_ns; });
+  return total;
 }
 
 bool AllThreadsStopped(int pid) {

@@ -279,11 +279,12 @@ struct Said {
 // How a call ended and what it took.
 struct Called {
   std::string end;  // done, died, timed_out, ran_frozen, too_early or malformed
-  double us = 0, waited_us = 0, gap_us = 0;
+  double us = 0, waited_us = 0, surely_waited_us = 0, gap_us = 0;
   double elapsed_us = 0, launched_us = 0;  // of a clocked call on a GPU, the runner's word; 0: nothing
   std::optional<Said> report;              // where it ended as it should
   std::string malformed;                   // what was
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, gap_us, elapsed_us, launched_us, report, malformed)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Called, end, us, waited_us, surely_waited_us, gap_us, elapsed_us, launched_us, report,
+                                 malformed)
 };
 
 struct Call {

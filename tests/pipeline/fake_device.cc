@@ -184,7 +184,7 @@ ops::Call::Reply FakeDevice::Do(const ops::Call& request) {
   const bool clocked = kind == CallKind::kForward;
   auto called = Parsed(session_->Call(kind, request.argument, timeout_ns, clocked)).get<ops::Called>();
   called.us = clocked ? kEmptyUs + kCandidateUs : kind == CallKind::kEmpty ? kEmptyUs : kLoadUs;
-  called.waited_us = 0;
+  called.waited_us = called.surely_waited_us = 0;
   return called;
 }
 

@@ -74,7 +74,7 @@ TEST_F(TimingTest, DisturbedRoundsAreVoidAndOthersCount) {
 
 TEST_F(TimingTest, WhereOthersDisturbMostRoundsThereIsNoNumber) {
   for (const Rule& rule : {Answers<ops::Baseline>({.waited_us = 400}, {.request = InRound()}),
-                           Answers<ops::Call>({.waited_us = 400}, {.request = kForward})}) {
+                           Answers<ops::Call>({.surely_waited_us = 400}, {.request = kForward})}) {
     const json evaluation = JudgedWith({rule});
     EXPECT_EQ(evaluation.at("no_speedup"), "machine_busy");
     EXPECT_EQ(evaluation.at("speedup"), nullptr);

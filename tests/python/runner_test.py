@@ -256,7 +256,7 @@ class References(unittest.TestCase):
         for kind, alone, keeps, expected in (("cuda", True, True, PLACED_LATE), ("cuda", False, True, PLACED_BEFORE),
                                              ("cuda", False, False, PLACED_LATE), ("cpu", False, True, PLACED_LATE)):
             session = object.__new__(reference_session.ReferenceSession)
-            answer = {"end": "done", "us": 2, "waited_us": 0, "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "malformed": "",
+            answer = {"end": "done", "us": 2, "waited_us": 0, "surely_waited_us": 0, "gap_us": 0, "elapsed_us": 1, "launched_us": 1, "malformed": "",
                       "report": {"status": OK, "text": ""}}
             session.session, session.lib = 1, types.SimpleNamespace(kbd_call=lambda *_: json.dumps(answer),
                                                                     kbd_flush_last_level=lambda _: None,

@@ -134,7 +134,7 @@ Result<std::variant<Rounds::Answer, Ending>> Rounds::Ring(CallKind kind,
                   "others have the device whenever the candidate is called; end what else uses it");
     }
     if (auto ending = EndingOf(called, kind, allowed.limit)) return *ending;
-    return Answer{{called.us, called.launched_us, called.elapsed_us, gap_us, called.waited_us},
+    return Answer{{called.us, called.launched_us, called.elapsed_us, gap_us, called.waited_us, called.surely_waited_us},
                   std::move(called.report).value_or(ops::Said())};
   }
 }
@@ -149,7 +149,7 @@ Result<CallTimes> Rounds::TimeReference(const char* step, bool alone) {
   const ops::Baseline request{.alone = alone, .timeout_us = protocol_.reference_timeout_s * 1e6};
   KB_ASSIGN_OR_RETURN(const auto told, Step(step, request, protocol_.reference_timeout_s + kStepTimeout));
   KB_RETURN_IF_ERROR(ReferenceAnswered(told.end, told.report, protocol_));
-  return CallTimes{told.us, told.launch_us, told.event_us, told.gap_us, told.waited_us, told.clock_mhz};
+  return CallTimes{told.us, told.launch_us, told.event_us, told.gap_us, told.waited_us, 0, told.clock_mhz};
 }
 
 Result<uint64_t> Rounds::Draw(const RoundPlan& plan) {

@@ -36,9 +36,12 @@ struct CallTimes {
   double launch_us = 0;  // of it, until the host had launched everything; 0 on the CPU, where nothing is
   double event_us = 0;   // by the device's own events, of a candidate's call its word; 0: there are none
   double gap_us = 0;     // the device was taken away so long just before go
-  double waited_us = 0;  // its threads, and the one that holds the clock, for cores that others had
+  // For cores that others had: its threads and the one that holds the clock; and as far as threads of its own do not
+  // explain it, which a candidate may pin (device/wait_watch.h).
+  double waited_us = 0, surely_waited_us = 0;
   double clock_mhz = 0;  // of a GPU's cores, right behind a call of the baseline; 0: not known
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us, clock_mhz)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(CallTimes, us, launch_us, event_us, gap_us, waited_us, surely_waited_us,
+                                              clock_mhz)
 };
 
 // One call of the baseline while no candidate is loaded.

@@ -4,16 +4,26 @@
 
 namespace kb {
 
-bool WaitedForOthers(const CallTimes& call, const Timings& timings) {
+namespace {
+
+bool IsLong(double waited_us, double call_us, const Timings& timings) {
   constexpr double kWakingUs = 300;
   const Calibration& calibration = timings.calibration;
-  return call.waited_us > kWakingUs + (timings.setting.module ? calibration.module_floor : calibration.floor) * call.us;
+  return waited_us > kWakingUs + (timings.setting.module ? calibration.module_floor : calibration.floor) * call_us;
+}
+
+}  // namespace
+
+bool WaitedForOthers(const CallTimes& baseline, const Timings& timings) {
+  return IsLong(baseline.waited_us, baseline.us, timings);
 }
 
 std::string VoidReason(const TimedCalls& round, const Timings& timings) {
   if (round.candidate.gap_us > 0) return "something else used the device before the candidate was called";
   if (round.baseline.gap_us > 0) return "something else used the device before the baseline";
-  if (WaitedForOthers(round.candidate, timings)) return "other load during the candidate's call";
+  // What its own threads explain is its own.
+  if (IsLong(round.candidate.surely_waited_us, round.candidate.us, timings))
+    return "other load during the candidate's call";
   if (WaitedForOthers(round.baseline, timings)) return "other load during the baseline";
   return "";
 }

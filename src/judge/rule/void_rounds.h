@@ -9,9 +9,9 @@
 
 namespace kb {
 
-// Whether the call waited so long for cores which others had that its time says little: 0.3 ms, for which wake-ups
-// alone keep threads from running, and beyond them what the floor of a ratio allows for.
-bool WaitedForOthers(const CallTimes& call, const Timings& timings);
+// Whether a call of the baseline waited so long for cores which others had that its time says little: 0.3 ms, for which
+// wake-ups alone keep threads from running, and beyond them what the floor of a ratio allows for.
+bool WaitedForOthers(const CallTimes& baseline, const Timings& timings);
 
 // Why a round does not count; empty if it does.
 std::string VoidReason(const TimedCalls& round, const Timings& timings);

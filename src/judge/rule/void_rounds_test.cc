@@ -22,7 +22,8 @@ TimedCalls Waiting(double us, double waited_us = 0) {
   TimedCalls round;
   round.plan.scored = true;
   round.candidate.us = round.baseline.us = us;
-  round.candidate.waited_us = round.baseline.waited_us = waited_us;
+  round.candidate.waited_us = 1e6;  // for its own threads, for all that is known
+  round.candidate.surely_waited_us = round.baseline.waited_us = waited_us;
   round.candidate_us = round.baseline_us = us;
   return round;
 }
@@ -31,7 +32,7 @@ TEST(VoidRounds, AreThoseThatAWitnessSaw) {
   const Timings timings = On("cuda");
   EXPECT_THAT(VoidReason(Waiting(1'000), timings), IsEmpty());
   TimedCalls round = Waiting(1'000);
-  round.candidate.waited_us = 400;
+  round.candidate.surely_waited_us = 400;
   EXPECT_EQ(VoidReason(round, timings), "other load during the candidate's call");
   round = Waiting(1'000);
   round.baseline.waited_us = 400;
