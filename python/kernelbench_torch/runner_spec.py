@@ -78,6 +78,7 @@ class Capture:
     problem: str
     path: str
     size: str
+    cores: list
     confinement: Confinement
     keep: str
 

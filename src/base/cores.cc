@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <utility>
@@ -28,17 +28,29 @@ std::optional<cpu_set_t> CoresOf(int thread) {
   return cores;
 }
 
-std::vector<int> UsableCores() {
+std::vector<std::vector<int>> ThreadsByCore() {
   const std::optional<cpu_set_t> usable = CoresOf(0);
-  std::map<std::pair<int, int>, int> met;
-  std::vector<std::pair<int, int>> ordered;  // how many of its core came before, and the thread
+  std::map<std::pair<int, int>, size_t> met;  // where its core stands
+  std::vector<std::vector<int>> cores;
   for (int thread = 0; usable && thread < CPU_SETSIZE; ++thread) {
-    if (CPU_ISSET(thread, &*usable)) ordered.emplace_back(met[PlaceOf(thread)]++, thread);
+    if (!CPU_ISSET(thread, &*usable)) continue;
+    const size_t core = met.try_emplace(PlaceOf(thread), cores.size()).first->second;
+    if (core == cores.size()) cores.emplace_back();
+    cores[core].push_back(thread);
   }
-  std::sort(ordered.begin(), ordered.end());
-  std::vector<int> cores;
-  for (const auto& [before, thread] : ordered) cores.push_back(thread);
-  return cores.empty() ? std::vector<int>{0} : cores;
+  return cores.empty() ? std::vector<std::vector<int>>{{0}} : cores;
+}
+
+std::vector<int> UsableCores() {
+  const std::vector<std::vector<int>> cores = ThreadsByCore();
+  std::vector<int> threads;
+  for (size_t i = 0, before = SIZE_MAX; threads.size() != before; ++i) {
+    before = threads.size();
+    for (const std::vector<int>& core : cores) {
+      if (i < core.size()) threads.push_back(core[i]);
+    }
+  }
+  return threads;
 }
 
 int CoreCount() {

@@ -12,7 +12,9 @@ namespace kb {
 // What `thread` may use (0: the caller); nothing if that cannot be told.
 std::optional<cpu_set_t> CoresOf(int thread);
 
-// The hardware threads that this process may use, at least one; one of each core comes before the second of any.
+// Those that this process may use, by the core that they belong to; at least one.
+std::vector<std::vector<int>> ThreadsByCore();
+// All of them; one of each core comes before the second of any.
 std::vector<int> UsableCores();
 int CoreCount();
 

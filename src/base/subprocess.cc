@@ -32,6 +32,7 @@ int BecomeChild(const SpawnOptions& options, char* const* argv, char* const* env
     const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
     if (score >= 0 && ::write(score, "1000", 4) != 4) return errno;
   }
+  Sit(options.seat);
   setpgid(0, 0);  // Ctrl-C at the terminal reaches the engine only, which then ends its children in order
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) return errno;

@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "base/seat.h"
 
 namespace kb {
 
@@ -37,7 +38,8 @@ struct SpawnOptions {
   int stdout_fd = -1;                    // -1: /dev/null
   int stderr_fd = -1;
   bool first_to_end = false;  // where the machine runs out of memory, with all that it starts
-  std::string directory;      // working directory; empty: unchanged
+  Seat seat;
+  std::string directory;  // working directory; empty: unchanged
   // What Kill() sends. With another signal than SIGKILL the child has 5 seconds to end by itself, and what it started.
   int stop_signal = SIGKILL;
 };

@@ -66,13 +66,19 @@ std::vector<int> ThreadsOf(int pid) {
 
 }  // namespace
 
-PromptWaking::PromptWaking(int pid) {
+RealTime::RealTime() {
   syscall(SYS_sched_getattr, 0, &before_, sizeof before_, 0);
   SchedulerSettings now;
   now.policy = SCHED_FIFO;
   now.priority = 1;
-  if (before_.policy != SCHED_OTHER || SetScheduler(0, now)) return;
-  now = before_;
+  granted_ = before_.policy == SCHED_OTHER && SetScheduler(0, now);
+}
+
+RealTime::~RealTime() { SetScheduler(0, before_); }
+
+PromptWaking::PromptWaking(int pid) {
+  SchedulerSettings now = real_time_.before();
+  if (real_time_.granted() || now.policy != SCHED_OTHER) return;
   now.runtime = 100'000;  // nanoseconds, the shortest
   SetScheduler(0, now);
   for (const int tid : ThreadsOf(pid)) SetScheduler(tid, now);
@@ -80,8 +86,6 @@ PromptWaking::PromptWaking(int pid) {
   const timespec rest{0, 2'000'000};
   nanosleep(&rest, nullptr);
 }
-
-PromptWaking::~PromptWaking() { SetScheduler(0, before_); }
 
 Result<std::map<int, uint64_t>> ProgramCounters(int pid) {
   std::map<int, uint64_t> found;

@@ -27,6 +27,21 @@ struct SchedulerSettings {  // sched_attr of sched_setattr(2)
   uint64_t runtime = 0, deadline = 0, period = 0;
 };
 
+// While it lives, this thread has a real-time priority, where that is granted: when it wakes up, it goes before others.
+class RealTime {
+ public:
+  RealTime();
+  RealTime(const RealTime&) = delete;  // the settings belong to one thread
+  RealTime& operator=(const RealTime&) = delete;
+  ~RealTime();
+  bool granted() const { return granted_; }
+  const SchedulerSettings& before() const { return before_; }
+
+ private:
+  SchedulerSettings before_;
+  bool granted_ = false;
+};
+
 // While it lives, this thread wakes up when its time has come (how exact a sleep is, process_link.cc has set): it does
 // not wait for the time slice of whoever has the core, 3 ms, in which most calls are over. With a
 // real-time priority where this is granted; else with short time slices (known since Linux 6.12) for itself and for
@@ -34,12 +49,9 @@ struct SchedulerSettings {  // sched_attr of sched_setattr(2)
 class PromptWaking {
  public:
   explicit PromptWaking(int pid);
-  PromptWaking(const PromptWaking&) = delete;  // the settings belong to one thread
-  PromptWaking& operator=(const PromptWaking&) = delete;
-  ~PromptWaking();
 
  private:
-  SchedulerSettings before_;
+  RealTime real_time_;  // hands back in any case
 };
 
 // Samples of one call. The process is stopped when this is made, and whenever it is asked.

@@ -65,6 +65,8 @@ class ProcessLink : public RunnerLink {
     if (!Slept(&span)) return span;
     WaitWatch waits(pid_, cores_);
     waits.Begin();
+    std::optional<RealTime> prompt;  // the thread that sleeps until the call is over, and no other
+    if (!options_.watch) prompt.emplace();
     const bool wakes_before = options_.watch && comes_late;
     if (options_.watch) {
       FlushCore();  // the core that is lent: neither side is to find itself there (session.cc)
@@ -82,6 +84,7 @@ class ProcessLink : public RunnerLink {
     }
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
+    prompt.reset();
     // Where launching threads wake up to be stopped, they wait for cores: that is no load.
     if (options_.watch) waits.End();
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);

@@ -31,6 +31,7 @@ class Judge {
 struct Shares {
   int devices = 1;                      // that judge at the same time
   std::shared_ptr<Slots> compilations;  // of all of them
+  std::shared_ptr<Seating> seating;
 };
 using JudgeMaker = std::function<Result<std::shared_ptr<Judge>>(const std::string& device, const Shares& shares)>;
 

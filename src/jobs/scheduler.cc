@@ -11,11 +11,11 @@ namespace {
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
 constexpr size_t kReadyAhead = 8;  // prepared candidates that wait for a device while others are being built
 
-// On a GPU a judge, a runner and their Python need cores of their own while compilers work.
+// A GPU's judge, runner and reference have cores of their own while compilers work.
 int Compilations(const SchedulerOptions& options) {
   if (options.compilations > 0) return options.compilations;
   if (options.on_host) return CoreCount();
-  return std::max(1, CoreCount() - 3 * static_cast<int>(options.devices.size()));
+  return std::max(1, CoreCount() - static_cast<int>(kSeatThreads * options.devices.size()));
 }
 
 // So many of a device's tasks may be in preparation. Those that compile wait for each other, and none for them that
@@ -37,7 +37,8 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   KB_CHECK(!options.devices.empty() && options.make_judge && options.begin && options.end);
   std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options)));
   const SchedulerOptions& wanted = scheduler->options_;
-  const Shares shares{static_cast<int>(wanted.devices.size()), std::make_shared<Slots>(Compilations(wanted))};
+  const Shares shares{static_cast<int>(wanted.devices.size()), std::make_shared<Slots>(Compilations(wanted)),
+                      std::make_shared<Seating>(ThreadsByCore())};
   for (const std::string& name : wanted.devices) {
     auto device = std::make_unique<Device>();
     KB_ASSIGN_OR_RETURN(device->judge, wanted.make_judge(name, shares));

@@ -33,7 +33,12 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
                       Sandbox::Create(installation, options.isolation, options.without, device.access));
   Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}};
   setup.options.device = setup.device.kind->name;
+  if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
+  // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
+  setup.device.seat = setup.on_host() ? Seat{{}, kBeforeOthers} : setup.options.seating->Take(setup.device.near);
   if (setup.options.threads <= 0) setup.options.threads = CoreCount();
+  const auto seats = static_cast<int>(setup.device.seat.cores.size());
+  if (seats > 0) setup.options.threads = std::min(setup.options.threads, seats);
   for (int i = 0; i < 16; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
   std::unique_ptr<Evaluator> evaluator(new Evaluator(std::move(setup)));
   KB_ASSIGN_OR_RETURN(evaluator->preparer_, Preparer::Create(&evaluator->setup_, &evaluator->services_));

@@ -98,16 +98,18 @@ struct Probe {
                                  threads, confinement, keep)
 };
 
-// Imports a module, and constructs it with the problem's arguments, to learn which extensions it wants.
+// Imports a module, and constructs it with the problem's arguments, to learn which extensions it wants; on other cores
+// than what is timed.
 struct Capture {
   static constexpr const char* kOp = "capture";
   std::string source;
   std::string problem;  // the text of its file,
   std::string path;     // which the worker does not see
   std::string size;
+  std::vector<int> cores;  // empty: those of the zygote
   Confinement confinement;
   std::string keep;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, confinement, keep)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, cores, confinement, keep)
 };
 
 }  // namespace worker

@@ -174,6 +174,7 @@ Result<Compiled> CompileNow(const Sandbox& sandbox, const CompileJob& job) {
   spec.inherit = {began.get(), output.get()};
   spec.tmp_bytes = workspace.bytes + 2 * job.limits.output_bytes + (uint64_t{256} << 20);
   spec.own_scratch = spec.own_pids = true;
+  spec.seat = job.limits.seat;
   const int64_t start = NowNs();
   // A source's flags may start any program (-wrapper), and any number of them.
   const auto group =

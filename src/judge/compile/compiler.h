@@ -28,6 +28,7 @@ struct CompileLimits {
   // A compilation takes one of these while it runs; null: any number may. And how long all of them waited for one.
   std::shared_ptr<Slots> slots;
   std::shared_ptr<std::atomic<int64_t>> waited_ns = std::make_shared<std::atomic<int64_t>>(0);
+  Seat seat;
 };
 
 // The words as one command of a shell.

@@ -46,6 +46,8 @@ struct FoundDevice {
   std::vector<std::string> environment;  // of every process that may use it
   DeviceAccess access;                   // what it reaches of the machine
   std::string absent;                    // why there is surely no such device; empty: opening it will tell
+  std::vector<int> near;                 // hardware threads; empty: all are alike
+  Seat seat;                             // of every process that judges it or is judged on it
 };
 
 // All of them, the host first.

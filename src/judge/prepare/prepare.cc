@@ -92,6 +92,7 @@ Result<Prepared> Preparer::Prepare(const Request& request) const {
   prepared.limits.left_ms = std::make_shared<std::atomic<int64_t>>(Seconds(request.protocol.build_timeout_s).count());
   prepared.limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
   prepared.limits.slots = setup_->options.compilations;
+  prepared.limits.seat = setup_->options.seating->Elsewhere();
   KB_RETURN_IF_ERROR(request.module() ? BuildExtensions(&prepared) : BuildNative(&prepared));
   prepared.us = static_cast<double>(NowNs() - start - *prepared.limits.waited_ns) / 1e3;
   return prepared;
@@ -156,6 +157,7 @@ Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request&
       .problem = std::move(problem),
       .path = request.problem.path.string(),
       .size = request.size,
+      .cores = setup_->options.seating->Elsewhere().cores,
       .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb), false)};
   const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::shared_ptr<Zygote> zygote, services_->SharedZygote());

@@ -129,6 +129,7 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   options.inherit = {pair.second.get()};
   options.stderr_fd = STDERR_FILENO;
   options.directory = "/";
+  options.seat = device.seat;
   KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(options));
   pair.second.Reset();
   return DeviceProcess(std::move(process), std::move(pair.first));

@@ -240,6 +240,7 @@ Result<std::unique_ptr<RunnerProcess>> StartNativeRunner(const Installation& ins
                                                          const worker::Run& run, const FoundDevice& device,
                                                          const std::vector<std::string>& folders) {
   SandboxSpec box;
+  box.seat = device.seat;
   box.read_only.assign(folders.begin(), folders.end());
   box.environment = TensorEnvironment(installation, device.environment, run.threads);
   return StartNative(installation, sandbox, run, true, std::move(box));

@@ -29,6 +29,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
   KB_RETURN_IF_ERROR(sandbox.CheckReadable(box.read_only));
   box.inherit = {pair.second.get()};
+  box.seat = device.seat;
   box.stderr_fd = STDERR_FILENO;
   KB_ASSIGN_OR_RETURN(Subprocess process, Subprocess::Spawn(sandbox.Wrap(box)));
   pair.second.Reset();

@@ -245,6 +245,7 @@ SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {
   options.inherit = spec.inherit;
   options.stdout_fd = spec.stdout_fd;
   options.stderr_fd = spec.stderr_fd;
+  options.seat = spec.seat;
   options.directory = "/";
   options.first_to_end = true;  // and not the device process, which has as much memory
   options.stop_signal = SIGTERM;

@@ -37,6 +37,7 @@ struct SandboxSpec {
   std::vector<int> inherit;
   std::vector<int> join;  // of the control groups that it is in before it does anything (Cgroup::Doors())
   int stdout_fd = -1, stderr_fd = -1;
+  Seat seat;
   uint64_t tmp_bytes = uint64_t{512} << 20;
   bool own_scratch = false;  // holds a candidate's code, so its /tmp may hold few files
   // Shares no memory of a GPU, for which its driver wants one PID namespace: when it ends, so does all that it started.

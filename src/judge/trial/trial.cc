@@ -133,6 +133,9 @@ Status Trial::LoadProblem() {
   runners.insert(runners.end(), ahead_.begin(), ahead_.end());
   services_->ForeseeRunners(runners);
   evaluation_.device_info = services_->device().facts().Info();
+  const std::vector<int>& cores = setup_.device.seat.cores;
+  evaluation_.device_info["seat"] = {{"cores", cores.empty() ? json(nullptr) : json(cores)},
+                                     {"nice", NiceOf(services_->device().pid())}};
   // On the host the last runner's memory must be back before what this one may take is planned.
   if (setup_.on_host()) services_->AwaitDeath(&times());
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));

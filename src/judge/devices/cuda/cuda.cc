@@ -24,7 +24,8 @@ Result<FoundDevice> FindCuda(int number) {
   return FoundDevice{.kind = &Cuda(),
                      .environment = CudaEnvironment(gpu.name),
                      .access = AccessTo(gpu.file),
-                     .absent = WhyAbsent(gpu, sources)};
+                     .absent = WhyAbsent(gpu, sources),
+                     .near = gpu.near};
 }
 
 Result<BuildResult> BuildNativeCuda(const Builder& builder, const Candidate& candidate, const ops::DeviceFacts& facts,

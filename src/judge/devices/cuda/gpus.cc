@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/seat.h"
 
 namespace kb {
 namespace {
@@ -35,6 +36,8 @@ std::vector<Gpu> AllGpus(const GpuSources& sources) {
     const auto text = ReadFile(place / "information");
     if (!text) continue;
     Gpu gpu{ValueOf(*text, "GPU UUID"), sources.devices / ("nvidia" + ValueOf(*text, "Device Minor"))};
+    const auto near = ReadFile(sources.bus / place.filename() / "local_cpulist");
+    if (near) gpu.near = ParseCores(*near);
     if (gpu.name.find('?') != std::string::npos) gpu.name.clear();  // the driver has not asked the GPU yet
     // A container may show fewer device files than the driver has GPUs.
     if (fs::exists(gpu.file, ignored)) gpus.push_back(gpu);

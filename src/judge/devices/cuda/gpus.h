@@ -12,13 +12,15 @@
 namespace kb {
 
 struct Gpu {
-  std::string name;  // as CUDA_VISIBLE_DEVICES takes it: a UUID; empty: whichever comes first
-  std::string file;  // under /dev: whoever sees no other reaches no other
+  std::string name;            // as CUDA_VISIBLE_DEVICES takes it: a UUID; empty: whichever comes first
+  std::string file;            // under /dev: whoever sees no other reaches no other
+  std::vector<int> near = {};  // hardware threads; empty: not known
 };
 
 struct GpuSources {
   std::filesystem::path driver = "/proc/driver/nvidia/gpus";  // a directory a GPU, named by its place on the bus
   std::filesystem::path devices = "/dev";
+  std::filesystem::path bus = "/sys/bus/pci/devices";
   std::optional<std::string> visible;  // CUDA_VISIBLE_DEVICES, if it is set: numbers, in order of the bus, or UUIDs
 };
 GpuSources ThisMachine();

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 class Gpus : public testing::Test {
  protected:
   Gpus() {
-    sources_ = {directory_.path() / "driver", directory_.path() / "dev", std::nullopt};
+    sources_ = {directory_.path() / "driver", directory_.path() / "dev", directory_.path() / "bus", std::nullopt};
     fs::create_directories(sources_.devices);
     Add("0000:3b:00.0", "GPU-aaaa1111", 5, true);
     Add("0000:18:00.0", "GPU-bbbb2222", 2, true);
@@ -45,6 +45,13 @@ TEST_F(Gpus, AreCountedInOrderOfTheBusWithoutThoseThatAreNotHere) {
   EXPECT_EQ(FileOf(0), "GPU-bbbb2222 nvidia2");
   EXPECT_EQ(FileOf(1), "GPU-aaaa1111 nvidia5");
   EXPECT_EQ(FileOf(2), "there is no cuda:2: this machine has 2 GPUs, counted from 0");
+}
+
+TEST_F(Gpus, AreNearTheCoresThatTheirBusNames) {
+  fs::create_directories(sources_.bus / "0000:3b:00.0");
+  std::ofstream(sources_.bus / "0000:3b:00.0" / "local_cpulist") << "8-9,24\n";
+  EXPECT_THAT(FindGpu(1, sources_)->near, testing::ElementsAre(8, 9, 24));
+  EXPECT_THAT(FindGpu(0, sources_)->near, testing::IsEmpty());
 }
 
 TEST_F(Gpus, AreThoseThatCudaVisibleDevicesNames) {

@@ -1,0 +1,28 @@
+// Where a process runs: on which cores, and how much it goes before others there.
+#ifndef BASE_SEAT_H_
+#define BASE_SEAT_H_
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace kb {
+
+struct Seat {
+  std::vector<int> cores;  // hardware threads; empty: those that the process has
+  int nice = 0;            // from -20, before all others, to 19; 0: that of the process that starts it
+};
+
+// Seats the calling process, as far as it may: what is refused stays as it was. May be called between fork and exec.
+void Sit(const Seat& seat);
+
+// How much a process goes before others; 0 where it is gone.
+int NiceOf(pid_t pid);
+
+// "0-3,8" as {0, 1, 2, 3, 8}, as the kernel lists cores; what is no such list is empty.
+std::vector<int> ParseCores(const std::string& list);
+
+}  // namespace kb
+
+#endif  // BASE_SEAT_H_

@@ -1,0 +1,40 @@
+// Which cores are whose. The judge of a device that is not the host, its runner and the reference have some of their
+// own, near to it; all else that the engine starts has the rest. Candidate and reference have the same ones.
+#ifndef JUDGE_SEATING_H_
+#define JUDGE_SEATING_H_
+
+#include <mutex>
+#include <vector>
+
+#include "base/seat.h"
+
+namespace kb {
+
+inline constexpr int kBeforeOthers = -20;
+
+// So many hardware threads a device has: the judge waits on one while a runner or the reference computes on another,
+// and the next runner starts on a third.
+inline constexpr size_t kSeatThreads = 4;
+
+// May be used by several threads.
+class Seating {
+ public:
+  // `cores`: the hardware threads of each, of those that this process may use.
+  explicit Seating(std::vector<std::vector<int>> cores) : free_(std::move(cores)) {}
+
+  // Whole cores until there are kSeatThreads, those of `near` first. No cores of its own where not as many are left for
+  // all else; it goes before others in any case.
+  Seat Take(const std::vector<int>& near);
+  // Of all else: no cores that were taken.
+  Seat Elsewhere() const;
+
+ private:
+  size_t FreeThreads() const;
+  mutable std::mutex mutex_;
+  std::vector<std::vector<int>> free_;
+  bool taken_ = false;
+};
+
+}  // namespace kb
+
+#endif  // JUDGE_SEATING_H_

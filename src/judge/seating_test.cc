@@ -1,0 +1,37 @@
+#include "judge/seating.h"
+
+#include <gmock/gmock.h>
+
+namespace kb {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(Seating, EachDeviceHasWholeCoresNearToIt) {
+  Seating seating({{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
+  EXPECT_THAT(seating.Elsewhere().cores, IsEmpty()) << "all of them";
+  const Seat first = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}), second = seating.Take({4, 5, 6, 7, 12, 13, 14, 15});
+  EXPECT_THAT(first.cores, ElementsAre(4, 5, 12, 13));
+  EXPECT_THAT(second.cores, ElementsAre(6, 7, 14, 15));
+  EXPECT_EQ(first.nice, -20);
+  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 8, 1, 9, 2, 10, 3, 11));
+  EXPECT_EQ(seating.Elsewhere().nice, 0);
+  EXPECT_THAT(seating.Take({4}).cores, ElementsAre(0, 1, 8, 9)) << "those near are taken";
+}
+
+TEST(Seating, AsManyAreLeftForAllElse) {
+  Seating seating({{0}, {1}, {2}, {3}, {4}, {5}, {6}});
+  EXPECT_THAT(seating.Take({}).cores, IsEmpty());
+  EXPECT_THAT(seating.Elsewhere().cores, IsEmpty());
+  Seating two({{0}, {1}});
+  EXPECT_EQ(two.Take({}).nice, -20);
+}
+
+TEST(Seat, CoresAreListedAsTheKernelDoes) {
+  EXPECT_THAT(ParseCores("0-3,8,10-11\n"), ElementsAre(0, 1, 2, 3, 8, 10, 11));
+  for (const char* text : {"", "3-1", "a", "1-", "-2", "99999"}) EXPECT_THAT(ParseCores(text), IsEmpty()) << text;
+}
+
+}  // namespace
+}  // namespace kb
