@@ -57,7 +57,7 @@ def main():
     if not right:
         raise SystemExit("none has a speedup")
     odd = [r for r in right if r["headline"] != "natural" or not r["speedup_interval"][0] <= 1 <= r["speedup_interval"][1]]
-    notes = collections.Counter(note for r in judged for note in {n.split(":")[0] for n in r["notes"]} - {"static"})  # a reference's text has those
+    notes = collections.Counter(note for r in judged for note in {n["text"].split(":")[0] for n in r["notes"]} - {"static"})  # a reference's text has those
     speedups = [r["speedup"] for r in right]
     print(heading(f"{len(results)} modules against themselves on {judged[0]['device']}, protocol {arguments.protocol}, size {arguments.size}", right[0]))
     print(f"{len(right)} with a speedup; the interval contains 1, of natural inputs, in {len(right) - len(odd)} of {len(right)}; speedups within 10% of 1 in "

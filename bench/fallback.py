@@ -87,7 +87,7 @@ def judge(arguments, manifest, directory, expected, name):
         if line.get("summary"):
             continue
         kind = expected[line["sample"]]
-        fell_back = any(note.startswith("build_fallback") for note in line.get("notes", []))
+        fell_back = any(note["text"].startswith("build_fallback") for note in line.get("notes", []))
         verdicts[kind, line.get("verdict"), fell_back] += 1
         if (line.get("verdict"), fell_back) != {"compile": ("correct", False), "caught": ("correct", True),
                                                 "uncaught": ("build_failed", False)}[kind]:

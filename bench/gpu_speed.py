@@ -77,7 +77,7 @@ def main():
             source = ROOT / CASES[arguments.device][problem]
             copies = [copy(source, directory, f"{source.stem}_{which}") for which in range(arguments.copies)]
             if source.suffix != ".py":
-                evaluate(problem, copies, *where, "--size", "small", "--measure", "false", "--correct-trials", "1", "--warmup-rounds", "1")
+                evaluate(problem, copies, *where, "--size", "small", "--measure", "false", "--warmup-rounds", "1")
             for protocol in arguments.protocols.split(","):
                 flags = (*where, "--size", arguments.size, "--protocol", protocol)
                 results = evaluate(problem, copies, *flags)

@@ -130,7 +130,7 @@ def judge_all(arguments, directory, rows):
     further = {turn: build_rows(kind, directory, FURTHER * (1 if arguments.cached else turn), arguments.builds)
                for turn in range(1, turns["building"] + 1)}
     before = rows + (further.get(1, []) if arguments.cached else [])
-    judge(arguments, directory, "before", before, "--measure", "false", "--profile", "false")
+    judge(arguments, directory, "before", before, "--measure", "false", "--profile-ms", "0")
     names = [(condition, turn) for turn in range(1, max(arguments.times) + 1) for condition in CONDITIONS if turn <= turns[condition]]
     for condition, turn in names:
         with spinning(len(os.sched_getaffinity(0)) if condition == "spinning" else 0):
@@ -232,8 +232,8 @@ def print_evaluation(candidate, run, evaluation):
     print(f"\n{run}, {candidate.name}: {told_of(evaluation)}, quiet {' '.join(map(span, candidate.union)) or 'none'}; baseline "
           f"{evaluation['baseline_us']:.1f} us, quiet {candidate.baseline_us:.1f}; {evaluation['rounds']} rounds")
     for note in evaluation["notes"]:
-        if not note.startswith("static:"):
-            print(f"- {note}")
+        if note["code"] != "static":
+            print(f"- {note['text']}")
 
 
 def print_impossible(candidates):

@@ -63,7 +63,7 @@ def commands(binary: str, group: list[dict], flags: list[str], folder: Path) -> 
     if first["zoo"] == "hostile":
         # What its text shows, and whose code it runs, are other tests'; here it must fail by itself.
         # Ten rounds at most: more only narrow the interval of a speedup that nobody gets.
-        rules += ["--static-check", "false", "--profile", "false"]
+        rules += ["--static", "off", "--profile-ms", "0"]
         if not any(rule.startswith("--round-checks") for rule in rules):
             rules += ["--round-checks", "5,10"]
     if "--without" in flags:

@@ -1,8 +1,12 @@
 #include "base/seat.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdlib>
 #include <sstream>
 
 namespace kb {
@@ -14,10 +18,23 @@ void Sit(const Seat& seat) {
     for (const int core : seat.cores) CPU_SET(core, &cores);
     sched_setaffinity(0, sizeof cores, &cores);
   }
-  if (seat.nice != 0) setpriority(PRIO_PROCESS, 0, seat.nice);
+  setpriority(PRIO_PROCESS, 0, seat.nice);
 }
 
-int NiceOf(pid_t pid) { return getpriority(PRIO_PROCESS, static_cast<id_t>(pid)); }
+void SitSession(const char* autogroup, int nice) {
+  const int file = open(autogroup, O_WRONLY | O_CLOEXEC);
+  if (file < 0) return;
+  const int size = std::abs(nice);
+  const char text[] = {nice < 0 ? '-' : '+', static_cast<char>('0' + size / 10), static_cast<char>('0' + size % 10)};
+  [[maybe_unused]] const ssize_t put = write(file, nice < 0 ? text : text + 1, nice < 0 ? 3 : 2);
+  close(file);
+}
+
+int NiceOf(pid_t pid) {
+  errno = 0;
+  const int nice = getpriority(PRIO_PROCESS, static_cast<id_t>(pid));
+  return errno == 0 ? nice : 0;
+}
 
 std::vector<int> ParseCores(const std::string& list) {
   std::vector<int> cores;

@@ -11,13 +11,17 @@ namespace kb {
 
 struct Seat {
   std::vector<int> cores;  // hardware threads; empty: those that the process has
-  int nice = 0;            // from -20, before all others, to 19; 0: that of the process that starts it
+  int nice = 0;            // from -20, before all others, to 19
 };
 
 // Seats the calling process, as far as it may: what is refused stays as it was. May be called between fork and exec.
 void Sit(const Seat& seat);
 
-// How much a process goes before others; 0 where it is gone.
+// The same for a whole session, where the kernel gives each as much as any other (sched_autogroup_enabled): a process's
+// own priority counts only within its session there. `autogroup`: /proc/PID/autogroup of a process in it.
+void SitSession(const char* autogroup, int nice);
+
+// How much a process goes before others, 0 for this one; 0 where it is gone.
 int NiceOf(pid_t pid);
 
 // "0-3,8" as {0, 1, 2, 3, 8}, as the kernel lists cores; what is no such list is empty.

@@ -33,6 +33,7 @@ int BecomeChild(const SpawnOptions& options, char* const* argv, char* const* env
     if (score >= 0 && ::write(score, "1000", 4) != 4) return errno;
   }
   Sit(options.seat);
+  if (options.seat.nice < 0 && setsid() >= 0) SitSession("/proc/self/autogroup", options.seat.nice);
   setpgid(0, 0);  // Ctrl-C at the terminal reaches the engine only, which then ends its children in order
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null < 0) return errno;

@@ -146,7 +146,7 @@ GeneratorExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Com
     extract.complaint = candidate.error().message;
   } else if (!candidate->rejection.empty()) {
     extract.complaint = candidate->rejection;
-  } else if (plan.protocol->static_check) {
+  } else if (plan.protocol->ChecksText()) {
     const auto findings = StaticCheckCandidate(*candidate, *plan.protocol);
     if (const StaticFinding* error = FirstError(findings)) {
       extract.complaint =

@@ -22,12 +22,11 @@ struct ProfileFlags {
   bool no_counters = false, json = false, quiet = false;
 };
 
-// Compared in two rounds, since the profile of a wrong candidate is of no use, and timed in none.
+// Compared, since the profile of a wrong candidate is of no use, and timed in none.
 Result<Request> MakeRequest(const ProfileFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, Protocol::Load(installation.protocols, "quick"));
-  const std::pair<const char*, std::string> keys[] = {
-      {"measure", "false"}, {"correct_trials", "2"}, {"profile", "true"}, {"precision", flags.precision}};
+  const std::pair<const char*, std::string> keys[] = {{"measure", "false"}, {"precision", flags.precision}};
   for (const auto& [key, value] : keys) KB_RETURN_IF_ERROR(protocol.Set(key, value));
   protocol.ApplyPrecision();
   KB_RETURN_IF_ERROR(protocol.Validate());

@@ -85,8 +85,7 @@ class ProcessLink : public RunnerLink {
     if (clocked && span.end == SpanEnd::kDone) secrets_->Read();
     span.ns = NowNs() - start;
     prompt.reset();
-    // Where launching threads wake up to be stopped, they wait for cores: that is no load.
-    if (options_.watch) waits.End();
+    waits.End();  // threads that wake up to be stopped wait for cores: that is no load
     if (clocked && options_.watch && span.end == SpanEnd::kDone) TakeTimes(&span);
     if (!Freeze()) span.end = SpanEnd::kNotStopped;
     if (clocked && options_.taken && span.end == SpanEnd::kDone) {
@@ -95,7 +94,6 @@ class ProcessLink : public RunnerLink {
       if (taken_ns > 0 && comes_late) span.end = SpanEnd::kTooEarly;
     }
     seat_.Return();
-    if (!options_.watch) waits.End();
     span.waits = waits.Read();
     return span;
   }

@@ -235,7 +235,7 @@ const char* DeviceSession::Call(CallKind kind, uint64_t argument, int64_t timeou
   if (span.end == SpanEnd::kDone) too_early_ = 0;
   ops::Called called{.end = EndName(span.end),
                      .us = static_cast<double>(span.ns) / 1e3,
-                     .waited_us = static_cast<double>(span.waits.of_all_ns) / 1e3,
+                     .waited_us = static_cast<double>(span.waits.longest_ns) / 1e3,
                      .surely_waited_us = static_cast<double>(span.waits.surely_ns) / 1e3,
                      .gap_us = static_cast<double>(span.gap_ns) / 1e3,
                      .elapsed_us = static_cast<double>(span.elapsed_ns) / 1e3,

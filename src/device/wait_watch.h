@@ -11,11 +11,11 @@ namespace kb {
 
 // What waited meanwhile are the threads of the process that is called and the one that holds the clock.
 struct Waits {
-  // All of them together, but no longer than the cores did something else than run them: threads that are more than the
-  // cores wait for each other. A process that pins two threads to one core makes this what it likes.
-  int64_t of_all_ns = 0;
-  // Of the one thread that waited longest, beyond what all others of the process ran meanwhile, for which it may have
-  // waited. No process can make this longer; one that keeps many threads busy hides what it waits.
+  // The one that waited longest, but no longer than the cores did something else than run all of them: threads that are
+  // more than the cores wait for each other. A process that pins two threads to one core makes this what it likes.
+  int64_t longest_ns = 0;
+  // The same beyond what all others ran meanwhile, for which it may have waited. One that keeps many threads busy hides
+  // what it waits.
   int64_t surely_ns = 0;
 };
 
@@ -27,7 +27,7 @@ class WaitWatch {
   void Begin();
   // Waits end to count.
   void End();
-  // Since Begin(), once the threads have left their cores: before that a thread is not charged for its last moments.
+  // Between the two, once the threads have left their cores: before that one is not charged for its last moments.
   Waits Read() const;
 
  private:

@@ -42,7 +42,6 @@ JudgeMaker EvaluatorJudges(EvaluatorOptions options) {
     own.device = device;
     own.compilations = shares.compilations;
     own.seating = shares.seating;
-    if (own.threads <= 0 && shares.devices > 1) own.threads = std::max(1, CoreCount() / shares.devices);
     KB_ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator, Evaluator::Create(own));
     return std::make_shared<EvaluatorJudge>(device, std::move(evaluator));
   };

@@ -10,6 +10,7 @@ namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
 constexpr size_t kReadyAhead = 8;  // prepared candidates that wait for a device while others are being built
+constexpr size_t kMostBusy = 64;   // candidates that wait for a quieter machine
 
 // A GPU's judge, runner and reference have cores of their own while compilers work.
 int Compilations(const SchedulerOptions& options) {
@@ -23,6 +24,10 @@ int Compilations(const SchedulerOptions& options) {
 size_t Ahead(const SchedulerOptions& options) {
   const int windows = options.on_host ? 4 : 1;
   return static_cast<size_t>(std::clamp(2 * Compilations(options) * windows, 4, 128));
+}
+
+bool MetABusyMachine(const Evaluation& evaluation) {
+  return evaluation.verdict == Verdict::kCorrect && evaluation.timings.no_speedup == kMachineBusy;
 }
 
 }  // namespace
@@ -117,13 +122,12 @@ void Scheduler::Spent(Device* device, double DeviceTime::*part) {
 void Scheduler::Serve(Device* device) {
   while (!Ending()) {
     const bool any = Refill(device);
+    if (device->busy.size() >= kMostBusy || (!any && device->window.empty())) JudgeBusyAgain(device);
     Spent(device, &DeviceTime::engine);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
-      const bool over = !any && queue_.size() == 0;
-      if (over && device->failed.empty() && device->busy.empty()) changed_.wait_for(lock, kPoll);
+      if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
       lock.unlock();
-      if (over) JudgeBusyAgain(device);
       if (!any) EndFailed(device);
       Spent(device, &DeviceTime::no_task);
       continue;
@@ -254,12 +258,13 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  if (end.evaluation && (*begun.prepared)->lacking) return AddLacking(device, std::move(begun));
+  if (end.evaluation && prepared && prepared->lacking) return AddLacking(device, std::move(begun));
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine && prepared;
   if (failed && !begun.failure) {
     begun.failure = end.evaluation.error();
     device->failed.push_back(std::move(begun));
-  } else if (end.evaluation && end.evaluation->timings.no_speedup == kMachineBusy && !begun.busy) {
+  } else if (end.evaluation && MetABusyMachine(*end.evaluation) && !begun.busy) {
+    device->judged = true;
     begun.busy = std::move(*end.evaluation);
     device->busy.push_back(std::move(begun));
   } else {

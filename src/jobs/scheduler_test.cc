@@ -275,6 +275,7 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
 // 1 and 2 meet a busy machine, which is quiet when 1 is judged again.
 TEST_F(SchedulerTest, WhatABusyMachineGaveNoNumberIsJudgedOnceMoreAtTheEnd) {
   Evaluation busy;
+  busy.verdict = Verdict::kCorrect;
   busy.timings.no_speedup = kMachineBusy;
   script_.evaluate["1"] = [&, first = true]() mutable { return std::exchange(first, false) ? busy : Evaluation(); };
   script_.evaluate["2"] = [&] { return busy; };
@@ -287,8 +288,20 @@ TEST_F(SchedulerTest, WhatABusyMachineGaveNoNumberIsJudgedOnceMoreAtTheEnd) {
   EXPECT_EQ(ends_.at(2).evaluation->timings.no_speedup, kMachineBusy);
 }
 
+TEST_F(SchedulerTest, AWrongCandidateIsNotJudgedAgain) {
+  Evaluation wrong;
+  wrong.verdict = Verdict::kIncorrect;
+  wrong.timings.no_speedup = kMachineBusy;
+  script_.evaluate["1"] = [&] { return wrong; };
+  const auto scheduler = Start(Options("cpu"));
+  scheduler->Submit(MakeTask(1));
+  scheduler->Drain();
+  EXPECT_THAT(order_, ElementsAre(1));
+}
+
 TEST_F(SchedulerTest, WhatIsNotJudgedAgainKeepsItsVerdict) {
   Evaluation busy;
+  busy.verdict = Verdict::kCorrect;
   busy.timings.no_speedup = kMachineBusy;
   script_.evaluate["1"] = [&] { return busy; };
   Hold("2");

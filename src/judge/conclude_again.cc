@@ -14,9 +14,8 @@ namespace {
 using nlohmann::json;
 
 // In these two protocols must agree: they say what was run, and what was found right.
-constexpr const char* kDecidedBefore[] = {"precision", "baseline",       "comparison", "atol", "rtol",
-                                          "rtol_rms",  "rms_factor",     "max_factor", "cap",  "anchor_rounds",
-                                          "profile",   "repeat_bitwise", "input_seeds"};
+constexpr const char* kDecidedBefore[] = {"precision", "baseline",      "comparison",     "atol",       "rtol",
+                                          "rtol_rms",  "anchor_rounds", "repeat_bitwise", "input_seeds"};
 constexpr const char* kDecidedByRule[] = {"verdict",      "reason",    "no_speedup", "speedup", "speedup_interval",
                                           "headline",     "rounds",    "floor",      "notes",   "baseline_us",
                                           "candidate_us", "confidence"};
@@ -31,6 +30,7 @@ std::string WhyNot(const Protocol& measured, const Protocol& wanted) {
   for (const char* key : kDecidedBefore) {
     if (before.at(key) != after.at(key)) return fmt::format("it was judged with another {}", key);
   }
+  if (measured.Profiles() != wanted.Profiles()) return "who did the work was asked of one only";
   return measured.TimedByEvents() == wanted.TimedByEvents() ? "" : "it was judged with another timing";
 }
 
@@ -70,8 +70,18 @@ ConcludedAgain Again(const json& evaluation, const Protocol* protocol) {
   const Protocol& wanted = protocol == nullptr ? own : *protocol;
   if (const Status valid = own.Validate(); !valid) return TooLittle(valid.error().message);
   if (const std::string why = WhyNot(own, wanted); !why.empty()) return TooLittle(why);
+  const std::pair<const char*, double> fixed[] = {
+      {"rms_factor", Protocol::kRmsFactor}, {"max_factor", Protocol::kMaxFactor}, {"cap", Protocol::kMostOfDeviation}};
+  for (const auto& [key, value] : fixed) {
+    if (evaluation.at("protocol_keys").value(key, value) != value)
+      return TooLittle("it was judged with another tolerance");
+  }
   const auto measured = evaluation.at("measurements").get<Measurements>();
   if (measured.setting.weight_sets < 1) return TooLittle(kDamaged);
+  const json& rounds = evaluation.at("measurements").value("rounds", json::array());
+  if (!rounds.empty() && !rounds.at(0).at("candidate").contains("surely_waited_us")) {
+    return TooLittle("it was judged before waits for other programs were told from those for its own threads");
+  }
   const DeviceKind* kind = KindOfDevice(measured.setting.device);
   if (kind == nullptr) return TooLittle(kDamaged);
   const Calibration& calibration = kind->calibration;

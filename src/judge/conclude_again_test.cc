@@ -56,7 +56,7 @@ TEST(ConcludeAgain, SaysWhatIsStored) {
 TEST(ConcludeAgain, SaysWhatAnotherRuleChanges) {
   json stored = Judged({});
   stored["speedup"] = 2.1;
-  stored["notes"] = {"surely_slow: below"};
+  stored["notes"] = json::array({MakeNote("surely_slow: below")});
   const ConcludedAgain again = ConcludeAgain(stored, nullptr);
   EXPECT_EQ(again.outcome, "changed");
   EXPECT_THAT(ChangedKeys(stored, again.after), testing::ElementsAre("speedup", "notes"));

@@ -35,11 +35,13 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
   // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
-  setup.device.seat = setup.on_host() ? Seat{{}, kBeforeOthers} : setup.options.seating->Take(setup.device.near);
-  if (setup.options.threads <= 0) setup.options.threads = CoreCount();
+  setup.device.seat =
+      setup.on_host() ? Seat{{}, kBeforeOthers} : setup.options.seating->Take(setup.device.near, setup.device.number);
+  // This process too, or a candidate that keeps every core busy would keep it from answering.
+  Sit({{}, kBeforeOthers});
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
-  if (seats > 0) setup.options.threads = std::min(setup.options.threads, seats);
-  for (int i = 0; i < 16; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
+  if (setup.options.threads <= 0) setup.options.threads = seats > 0 ? seats : CoreCount();
+  for (int i = 0; i < Protocol::kWeightSeeds; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
   std::unique_ptr<Evaluator> evaluator(new Evaluator(std::move(setup)));
   KB_ASSIGN_OR_RETURN(evaluator->preparer_, Preparer::Create(&evaluator->setup_, &evaluator->services_));
   return evaluator;
@@ -137,7 +139,8 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
   Evaluation alone;
-  if (!MeasureBaseline(request.problem, request.size, request.protocol)) return tl::make_unexpected(error);
+  const auto baseline = MeasureBaseline(request.problem, request.size, request.protocol);
+  if (!baseline && baseline.error().code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
   const auto problem = DescribeProblem(request.problem, request.size, request.protocol);
   if (!problem || !AnchorBudgets(request, *problem, &services_, &alone)) return tl::make_unexpected(error);
   return Reject(BeginEvaluation(setup_, request), Verdict::kCrashed,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/evaluation_schema.h"
 #include "judge/speed_of_light.h"
 
 namespace kb {
@@ -64,8 +65,9 @@ json ConclusionJson(const Conclusion& conclusion, const Measurements& measured, 
   for (size_t i = 0; i < timings.rounds.size(); ++i) {
     samples.push_back(SampleJson(timings.rounds[i], measured.rounds[i].worst, timings));
   }
-  std::vector<std::string> notes = measured.notes;
-  notes.insert(notes.end(), timings.notes.begin(), timings.notes.end());
+  json notes = json::array();
+  for (const std::string& note : measured.notes) notes.push_back(MakeNote(note));
+  for (const Note& note : timings.notes) notes.push_back(note);
   json out = {{"verdict", VerdictName(conclusion.verdict)},
               {"reason", conclusion.reason},
               {"notes", std::move(notes)},
@@ -94,7 +96,7 @@ json ConclusionJson(const Conclusion& conclusion, const Measurements& measured, 
 
 json Evaluation::ToJson() const {
   json keys = protocol.ToJson();
-  json out = {{"schema", 1},
+  json out = {{"schema", kEvaluationSchema},
               {"id", id},
               {"created", created},
               {"problem", problem},

@@ -33,16 +33,14 @@ Error Busy() { return {ErrorCode::kUnavailable, "other programs disturb what is 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
 Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
   const Protocol& protocol = figures.protocol;
-  const double confidence = ConfidenceOfLook(protocol.confidence, protocol.round_checks.size());
+  const double confidence = ConfidenceOfLook(Protocol::kConfidence, protocol.round_checks.size());
   Calls calls;
   KB_RETURN_IF_ERROR(CallOnce(figures, rounds));  // warms up
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
       KB_ASSIGN_OR_RETURN(const TimedCalls call, CallOnce(figures, rounds));
-      if (!VoidReason(call, figures).empty()) {
-        if (++calls.disturbed > std::max(kVoidAtLeast, static_cast<int>(calls.us.size()))) {
-          return tl::make_unexpected(Busy());
-        }
+      if (call.baseline.gap_us > 0 || WaitedForOthers(call.baseline, figures)) {
+        if (TooManyVoid(++calls.disturbed, static_cast<int>(calls.us.size()))) return tl::make_unexpected(Busy());
         continue;
       }
       calls.us.push_back(protocol.TimedByEvents() ? call.baseline.event_us : call.baseline_us);

@@ -3,35 +3,46 @@
 #include <algorithm>
 
 namespace kb {
-Seat Seating::Take(const std::vector<int>& near) {
+namespace {
+
+using Cores = std::vector<std::vector<int>>;
+
+std::vector<int> Threads(const Cores& cores) {
+  std::vector<int> threads;
+  for (const std::vector<int>& core : cores) threads.insert(threads.end(), core.begin(), core.end());
+  std::sort(threads.begin(), threads.end());
+  return threads;
+}
+
+}  // namespace
+
+Seat Seating::Take(const std::vector<int>& near, int number) {
   const std::lock_guard lock(mutex_);
-  Seat seat{{}, kBeforeOthers};
-  if (FreeThreads() < 2 * kSeatThreads) return seat;
+  Cores ordered = free_;
   const auto is_near = [&](const std::vector<int>& core) {
     return std::find(near.begin(), near.end(), core.front()) != near.end();
   };
-  std::stable_partition(free_.begin(), free_.end(), is_near);
-  while (seat.cores.size() < kSeatThreads) {
-    seat.cores.insert(seat.cores.end(), free_.front().begin(), free_.front().end());
-    free_.erase(free_.begin());
+  const auto far = std::stable_partition(ordered.begin(), ordered.end(), is_near);
+  const auto end = far == ordered.begin() ? ordered.end() : far;
+  if (const auto alike = end - ordered.begin(); alike > 0) {
+    const auto each = static_cast<std::ptrdiff_t>(kSeatThreads / ordered.front().size());
+    std::rotate(ordered.begin(), ordered.begin() + number * std::max<std::ptrdiff_t>(1, each) % alike, end);
   }
-  std::sort(seat.cores.begin(), seat.cores.end());
-  taken_ = true;
+  Cores taken, left;
+  for (std::vector<int>& core : ordered)
+    (Threads(taken).size() < kSeatThreads ? taken : left).push_back(std::move(core));
+  const bool apart = Threads(left).size() >= kSeatThreads;
+  Seat seat{{}, kBeforeOthers};
+  if (apart) seat.cores = Threads(taken);
+  if (!apart && taken_) seat.cores = Threads(free_);
+  if (apart) free_ = std::move(left);
+  taken_ |= apart;
   return seat;
 }
 
 Seat Seating::Elsewhere() const {
   const std::lock_guard lock(mutex_);
-  Seat seat;
-  if (!taken_) return seat;
-  for (const std::vector<int>& core : free_) seat.cores.insert(seat.cores.end(), core.begin(), core.end());
-  return seat;
-}
-
-size_t Seating::FreeThreads() const {
-  size_t threads = 0;
-  for (const std::vector<int>& core : free_) threads += core.size();
-  return threads;
+  return {taken_ ? Threads(free_) : std::vector<int>(), nice_};
 }
 
 }  // namespace kb

@@ -20,19 +20,20 @@ inline constexpr size_t kSeatThreads = 4;
 class Seating {
  public:
   // `cores`: the hardware threads of each, of those that this process may use.
-  explicit Seating(std::vector<std::vector<int>> cores) : free_(std::move(cores)) {}
+  explicit Seating(std::vector<std::vector<int>> cores) : free_(std::move(cores)), nice_(NiceOf(0)) {}
 
-  // Whole cores until there are kSeatThreads, those of `near` first. No cores of its own where not as many are left for
-  // all else; it goes before others in any case.
-  Seat Take(const std::vector<int>& near);
-  // Of all else: no cores that were taken.
+  // Whole cores until there are kSeatThreads, those of `near` first, of which a device of another `number` begins with
+  // other ones, for other engines may be at work. Where not as many threads would be left for all else, whatever no
+  // other device has; it goes before others in any case.
+  Seat Take(const std::vector<int>& near, int number = 0);
+  // Of all else: no cores that were taken, and the priority with which this process began.
   Seat Elsewhere() const;
 
  private:
-  size_t FreeThreads() const;
   mutable std::mutex mutex_;
   std::vector<std::vector<int>> free_;
   bool taken_ = false;
+  int nice_;  // of this process when it began
 };
 
 }  // namespace kb

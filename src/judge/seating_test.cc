@@ -15,9 +15,17 @@ TEST(Seating, EachDeviceHasWholeCoresNearToIt) {
   EXPECT_THAT(first.cores, ElementsAre(4, 5, 12, 13));
   EXPECT_THAT(second.cores, ElementsAre(6, 7, 14, 15));
   EXPECT_EQ(first.nice, -20);
-  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 8, 1, 9, 2, 10, 3, 11));
-  EXPECT_EQ(seating.Elsewhere().nice, 0);
+  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
   EXPECT_THAT(seating.Take({4}).cores, ElementsAre(0, 1, 8, 9)) << "those near are taken";
+  EXPECT_THAT(seating.Take({4}).cores, ElementsAre(2, 3, 10, 11)) << "what no other device has";
+  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(2, 3, 10, 11));
+}
+
+TEST(Seating, ADeviceOfAnotherNumberBeginsWithOtherCores) {
+  Seating one({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}}),
+      other({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}});
+  EXPECT_THAT(one.Take({2, 3, 4, 5, 6, 7, 8, 9}).cores, ElementsAre(2, 3, 4, 5));
+  EXPECT_THAT(other.Take({2, 3, 4, 5, 6, 7, 8, 9}, 1).cores, ElementsAre(6, 7, 8, 9));
 }
 
 TEST(Seating, AsManyAreLeftForAllElse) {
@@ -26,6 +34,8 @@ TEST(Seating, AsManyAreLeftForAllElse) {
   EXPECT_THAT(seating.Elsewhere().cores, IsEmpty());
   Seating two({{0}, {1}});
   EXPECT_EQ(two.Take({}).nice, -20);
+  Seating whole({{0, 1, 2, 3, 4, 5, 6, 7}});
+  EXPECT_THAT(whole.Take({}).cores, IsEmpty());
 }
 
 TEST(Seat, CoresAreListedAsTheKernelDoes) {

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/evaluation_schema.h"
+#include "base/note.h"
+
 namespace kb {
 
 using nlohmann::json;
@@ -36,7 +39,7 @@ class ModelNew(nn.Module):
 
 json Base(const std::string& id, const std::string& problem) {
   return {
-      {"schema", 1},
+      {"schema", kEvaluationSchema},
       {"id", id},
       {"created", "2024-05-01T10:00:00Z"},
       {"problem", problem},
@@ -178,7 +181,7 @@ json SampleHostile(const std::string& id) {
   json evaluation = SampleIncorrect(id, "2/40");
   evaluation["verdict"] = "crashed";
   evaluation["reason"] = attack;
-  evaluation["notes"] = json::array({"output: " + attack});
+  evaluation["notes"] = json::array({MakeNote("output: " + attack)});
   evaluation["candidate"]["path"] = "x/<img src=x onerror=alert(1)>.py";
   evaluation["candidate"]["source"] = attack + "\n\xe2\x80\xae" + "reversed # \n";
   evaluation["evidence"] = {{"compiler_output", attack}, {"output", attack}, {"traceback", attack}, {"signal", attack}};
@@ -206,8 +209,7 @@ std::vector<json> SampleReport() {
                            SampleCorrect("gemm_scale", "2/40", 0.93, 0.015),
                            SampleCorrect("gemm_swish", "2/59", 12.6, 0.08),
                            SampleHostile("hostile")};
-  all[1]["notes"] =
-      json::array({"timing_floor: the candidate's time is within 12% of the device's measured copy rate."});
+  all[1]["notes"] = json::array({MakeNote("too_short_to_resolve: 12 us with an offset of 20 us")});
   all[1]["protocol_changed"] = json::array({"half_width"});
   for (const char* problem : {"1/19", "1/23", "1/40"}) {
     json quick = SampleCorrect("quick_" + std::string(problem).substr(2), problem, 1.9, 0.1);

@@ -126,7 +126,8 @@ View MakeView(const json& evaluation) {
                  {&View::isolation, evaluation, "isolation"}};
   for (const auto& field : kFields) view.*field.field = TextAt(field.from, field.key);
   view.candidate_name = view.candidate_path.substr(view.candidate_path.rfind('/') + 1);
-  for (const json& note : MemberAt(evaluation, "notes")) view.notes.push_back(Inline(note));
+  for (const json& note : MemberAt(evaluation, "notes"))
+    view.notes.push_back(note.is_object() ? TextAt(note, "text") : Inline(note));
   view.speedup = NumberAt(evaluation, "speedup");
   if (const json& interval = MemberAt(evaluation, "speedup_interval");
       view.speedup && interval.is_array() && interval.size() == 2 && interval[0].is_number() &&

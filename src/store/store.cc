@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/evaluation_schema.h"
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/sqlite_error.h"
@@ -68,7 +69,7 @@ Result<json> ReadWhole(SQLite::Statement& query, size_t limit = kMaxContents) {
     KB_ASSIGN_OR_RETURN(const std::string measurements, Decompress(Blob(query.getColumn(3)), limit));
     KB_ASSIGN_OR_RETURN(evaluation["measurements"], ParseShallow(measurements));
   }
-  return evaluation;
+  return CurrentEvaluation(std::move(evaluation));
 }
 
 constexpr char kWhere[] =

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 json Evaluation(const std::string& id, const std::string& created = "2024-05-01T10:00:00Z") {
   return {
-      {"schema", 1},
+      {"schema", 2},
       {"id", id},
       {"created", created},
       {"problem", "1/19"},

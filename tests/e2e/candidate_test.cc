@@ -95,13 +95,13 @@ std::vector<BadCandidate> CandidateTest::WrongModules() const {
       {Write("mark.py", "\xef\xbb\xbf" + std::string(kReluModule)), {"correct"}, ""},
       {Write("import.py", Module("import no_such_package_here")), load, "no_such_package_here"},
       {Write("import_raises.py", Module("raise ValueError('not today')")), load, "not today"},
-      {Write("import_loops.py", Module("while True: pass")), time, "2 s"},
+      {Write("import_loops.py", Module("while True: pass")), time, "4 s"},
       {Write("import_exits.py", Module("os._exit(0)")), crash, "code 0"},
       {Write("import_sys_exit.py", Module("sys.exit(0)")), load, "SystemExit: 0"},
       {Write("long_message.py", Module("raise ValueError('\\udcff' + 'x' * 10_000_000)")), load, "xxxx"},
       {Write("takes_more.py", Module("", "return x", "super().__init__()", "self, a, b, c")), load, "missing 3"},
       {Write("new_raises.py", Module("", "return x", "raise RuntimeError('no model')")), load, "no model"},
-      {Write("new_loops.py", Module("", "return x", "while True: pass")), time, "2 s"},
+      {Write("new_loops.py", Module("", "return x", "while True: pass")), time, "4 s"},
       {Write("no_argument.py", Module("", "return 1", "super().__init__()", "self", "self")), crash, "positional"},
       {Write("forward_loops.py", Module("", "while True: pass")), time, "2 s"},
       {Write("forward_exits.py", Module("", "os._exit(3)")), crash, "code 3"},
@@ -127,7 +127,7 @@ std::vector<BadCandidate> CandidateTest::WrongModules() const {
 }
 
 TEST_F(CandidateTest, ModulesThatAreWrongGetTheirVerdicts) {
-  const Ended ended = Judge(WrongModules(), {"--call-timeout-s", "2", "--load-timeout-s", "2", "--memory-gb", "1"});
+  const Ended ended = Judge(WrongModules(), {"--call-timeout-s", "2", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("forward_exits.py")["evidence"].value("exit_code", -1), 3);
   EXPECT_EQ(ended.Of("nan.py")["mismatch"].value("got", json()), "nan");
   EXPECT_LT(ended.Of("long_message.py").dump(-1, ' ', false, json::error_handler_t::replace).size(), 1u << 20);
@@ -270,7 +270,7 @@ open("/tmp/mine", "w").write("a /tmp of one's own")
                              {Write("around.cpp", Native("", around)), {"correct"}, ""},
                              {Write("flood.py", Module(flood)), {"correct"}, ""},
                              {Write("wrong.py", Module("", "return x + 1")), {"incorrect"}, ""}});
-  const Ended ended = Judge(cases, {"--load-timeout-s", "60"});
+  const Ended ended = Judge(cases, {"--call-timeout-s", "60"});
   EXPECT_FALSE(listener.Reached());
   for (const char* path : {"/usr/kb", "/etc/kb", "/kb", "/dev/kb", KB_SOURCE_DIR "/python/kb"}) {
     EXPECT_FALSE(fs::exists(path)) << path;

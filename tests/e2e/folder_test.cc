@@ -74,7 +74,7 @@ class FolderTest : public EngineTest {
   }
 
   Arguments Quick(Arguments arguments) const {
-    const Arguments flags = {"--protocol", "quick", "--measure", "false", "--profile", "false", "--json", "--quiet"};
+    const Arguments flags = {"--protocol", "quick", "--measure", "false", "--profile-ms", "0", "--json", "--quiet"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return arguments;
   }

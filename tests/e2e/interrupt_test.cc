@@ -14,7 +14,6 @@ class InterruptTest : public EngineTest {
                            "--protocol", "quick",
                            "--measure",  "false",
                            "--json",     "--call-timeout-s",
-                           "60",         "--load-timeout-s",
                            "60"};
     arguments.insert(arguments.end(), candidates.begin(), candidates.end());
     return arguments;

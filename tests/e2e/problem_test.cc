@@ -243,7 +243,7 @@ def get_init_inputs():
   };
   const Ended ended = Judge(Write("norm.py", named("Model")), {{Write("same.py", named("ModelNew")), "correct"}}, {});
   EXPECT_EQ(ended.code, 0) << ended;
-  for (const std::string note : ended.Of("same.py")["notes"]) {
+  for (const std::string& note : NotesOf(ended.Of("same.py"))) {
     EXPECT_THAT(note, Not(testing::StartsWith("state_copied"))) << "the weights were drawn under one seed";
   }
 }

@@ -59,7 +59,7 @@ TEST_F(ProtocolTest, WhatIsSlowerOnOtherInputsGetsTheirTime) {
       SCOPED_TRACE(std::string(protocol) + " " + name);
       const json evaluation = ended.Of(name);
       EXPECT_NE(evaluation["headline"], "natural") << evaluation["samples"];
-      EXPECT_THAT(evaluation["notes"].get<std::vector<std::string>>(), Contains(StartsWith("slower_elsewhere: ")));
+      EXPECT_THAT(NotesOf(evaluation), Contains(StartsWith("slower_elsewhere: ")));
     }
   }
 }

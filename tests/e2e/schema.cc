@@ -129,7 +129,13 @@ void ExpectParts(const Schema& schema, const json& evaluation) {
     EXPECT_EQ(KeysOf(evaluation["mismatch"]), schema.nested.at("mismatch"));
   }
   static const std::regex kNote("[a-z0-9_]+: .+");
-  for (const std::string note : evaluation["notes"]) EXPECT_TRUE(std::regex_match(note, kNote)) << note;
+  static const std::set<std::string> kCodes = {"uncertain", "headline", "clock",  "authorship",
+                                               "module",    "weakened", "static", "problem"};
+  for (const json& note : evaluation["notes"]) {
+    EXPECT_EQ(KeysOf(note), std::set<std::string>({"code", "values", "text"}));
+    EXPECT_TRUE(kCodes.contains(note["code"])) << note;
+    EXPECT_TRUE(std::regex_match(note["text"].get<std::string>(), kNote)) << note;
+  }
 }
 
 bool IsRefusal(const std::string& note) {
@@ -138,7 +144,7 @@ bool IsRefusal(const std::string& note) {
 
 void ExpectAuthorship(const Schema& schema, const json& evaluation) {
   const json& authorship = evaluation["authorship"];
-  const bool asked = evaluation["verdict"] == "correct" && evaluation["protocol_keys"]["profile"] == true;
+  const bool asked = evaluation["verdict"] == "correct" && evaluation["protocol_keys"]["profile_ms"] > 0;
   if (!asked) {
     EXPECT_TRUE(authorship.is_null()) << authorship;
   }
@@ -153,9 +159,15 @@ void ExpectAuthorship(const Schema& schema, const json& evaluation) {
   }
 }
 
+std::vector<std::string> TextsOf(const json& notes) {
+  std::vector<std::string> texts;
+  for (const json& note : notes) texts.push_back(note.at("text"));
+  return texts;
+}
+
 void ExpectConsistent(const json& evaluation) {
   const bool correct = evaluation["verdict"] == "correct";
-  const std::vector<std::string> notes = evaluation["notes"];
+  const std::vector<std::string> notes = TextsOf(evaluation["notes"]);
   const bool refused = std::any_of(notes.begin(), notes.end(), IsRefusal);
   EXPECT_EQ(evaluation["reason"] == "", correct && !refused) << evaluation["reason"];
   EXPECT_EQ(evaluation["isolation_info"].empty(), false);
@@ -189,6 +201,8 @@ void ExpectConsistent(const json& evaluation) {
 }
 
 }  // namespace
+
+std::vector<std::string> NotesOf(const json& evaluation) { return TextsOf(evaluation.at("notes")); }
 
 std::set<std::string> KeysOf(const json& object) {
   std::set<std::string> keys;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace kb::e2e {
 
@@ -13,6 +14,9 @@ namespace kb::e2e {
 // and for numbers that contradict each other: a speedup outside its interval,
 // rounds that were not scored.
 void ExpectDocumented(const nlohmann::json& evaluation);
+
+// The texts of its notes.
+std::vector<std::string> NotesOf(const nlohmann::json& evaluation);
 
 std::set<std::string> KeysOf(const nlohmann::json& object);
 

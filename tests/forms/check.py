@@ -23,7 +23,7 @@ def difference(result, verdict, reason, note):
         return f"expected {verdict}, got {result.get('verdict', result)}: {result.get('reason')}"
     if not re.search(reason, result["reason"]):
         return f"expected a reason like /{reason}/: {result['reason']}"
-    notes = [n for n in result["notes"] if n.startswith(TOLD)]
+    notes = [n["text"] for n in result["notes"] if n["text"].startswith(TOLD)]
     if bool(note) != bool(notes) or not all(re.search(note, n) for n in notes):
         return f"expected a note like /{note}/: {notes}"
     return ""
@@ -56,7 +56,7 @@ def main():
                             place.write_text(text)
                         rows.write(json.dumps({"problem": f"1/{number}", "sample": sample, "path": file}) + "\n")
         command = [given.binary, "run", f"{directory}/forms.jsonl", "--problems", f"{directory}/problems", "--size", "standard",
-                   "--protocol", given.protocol, "--devices", given.device, "--measure", "false", "--profile", "false", "--json", "--quiet",
+                   "--protocol", given.protocol, "--devices", given.device, "--measure", "false", "--profile-ms", "0", "--json", "--quiet",
                    "--store", f"{directory}/store.sqlite"]
         done = subprocess.run(command, capture_output=True, text=True, env=os.environ)
     wrong = 0

@@ -126,7 +126,7 @@ def main():
             (root / f"{name}.py").write_text(PROBLEM % {"factor": factor})
         (root / "models.toml").write_text("".join(f'[models.{name}]\nprovider = "vllm"\nmodel = "scripted"\nbase_url = "{model.url}"\nconcurrency = {CONCURRENCY}\n' for name in ("a", "b")))
         command = [options.binary, "generate", str(root / "two.py"), str(root / "three.py"), "--model", "a", "--model", "b", "--models-file", str(root / "models.toml"), "--run", "r",
-                   "--samples", str(options.samples), "--protocol", "quick", "--measure", "false", "--profile", "false", "--shots", "0", "--hardware", "none", "--quiet"]
+                   "--samples", str(options.samples), "--protocol", "quick", "--measure", "false", "--profile-ms", "0", "--shots", "0", "--hardware", "none", "--quiet"]
         environment = {**os.environ, "KERNELBENCH_STORE": str(root / "store.db")}
         while True:
             starts += 1

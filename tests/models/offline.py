@@ -93,7 +93,7 @@ samples = {samples}
 size = "small"
 protocol = "quick"
 measure = {str(measure).lower()}
-profile = false
+profile-ms = 0
 shots = 0
 """
     (root / name).write_text(text)

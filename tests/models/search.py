@@ -81,7 +81,7 @@ def search(binary, root, strategy, feedback):
     environment = {**os.environ, "KERNELBENCH_STORE": str(root / "store.db")}
     with ScriptedModel(answer) as model:
         command = [binary, "generate", str(root / "scale.py"), "--model", f"vllm:scripted@{model.url}", "--run", run, "--strategy", strategy, *flags,
-                   "--protocol", "quick", "--profile", "false", "--shots", "0", "--hardware", "none", "--quiet", "--json"] + ([] if feedback else ["--no-feedback"])
+                   "--protocol", "quick", "--profile-ms", "0", "--shots", "0", "--hardware", "none", "--quiet", "--json"] + ([] if feedback else ["--no-feedback"])
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{run} failed with {done.returncode}: {done.stderr}{done.stdout[-1000:]}")

@@ -220,7 +220,7 @@ class Test:
 
     @staticmethod
     def generate(samples):
-        return ["generate", "1/19", "--model", "memory", "--run", "r", "--samples", str(samples), "--size", "small", "--protocol", "quick", "--measure", "false", "--profile", "false",
+        return ["generate", "1/19", "--model", "memory", "--run", "r", "--samples", str(samples), "--size", "small", "--protocol", "quick", "--measure", "false", "--profile-ms", "0",
                 "--backend", "native"]
 
     def stored(self):

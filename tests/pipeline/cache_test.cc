@@ -41,11 +41,11 @@ class CacheCommandTest : public PipelineTest {
                  "#include <sys/prctl.h>\n#include <unistd.h>\n// " + std::to_string(number) + "\n" + source);
   }
   Arguments Eval(const std::vector<std::string>& candidates) const {
-    Arguments arguments = {"eval",       Write("relu.py", kReluProblem),
-                           "--protocol", "quick",
-                           "--measure",  "false",
-                           "--profile",  "false",
-                           "--json",     "--no-store"};
+    Arguments arguments = {"eval",         Write("relu.py", kReluProblem),
+                           "--protocol",   "quick",
+                           "--measure",    "false",
+                           "--profile-ms", "0",
+                           "--json",       "--no-store"};
     arguments.insert(arguments.end(), candidates.begin(), candidates.end());
     return arguments;
   }

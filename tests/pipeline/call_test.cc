@@ -75,7 +75,7 @@ TEST_F(CallTest, EachEndHasItsVerdict) {
        {"timed_out", Answers<ops::Call>({.end = "timed_out"}, forward), "timed_out",
         "a call did not end within 30 s (call_timeout_s)"},
        {"load_timed_out", Answers<ops::Call>({.end = "timed_out"}, load), "timed_out",
-        "loading did not end within 60 s (load_timeout_s)"},
+        "loading did not end within 60 s (twice call_timeout_s)"},
        {"prepare_timed_out", Answers<ops::Call>({.end = "timed_out"}, prepare), "timed_out", "loading did not end"},
        {"all_together", Answers<ops::Call>({.us = 119e6}, load), "correct", ""},
        {"too_long_together", Answers<ops::Call>({.end = "timed_out", .us = 130e6}, prepare), "timed_out", "loading"}});
@@ -125,7 +125,7 @@ TEST_F(CallTest, WhatTheProblemTellsIsNoted) {
   EXPECT_EQ(ended.Of("draws.cpp").at("verdict"), "not_run");
   const auto notes = [&](const char* name) {
     EXPECT_EQ(ended.Of(name).at("verdict"), "correct");
-    return ended.Of(name).at("notes").get<std::vector<std::string>>();
+    return e2e::NotesOf(ended.Of(name));
   };
   EXPECT_THAT(notes("noted.cpp"), testing::IsSupersetOf({testing::Matcher<std::string>("wide_budget: of the reference"),
                                                          testing::Matcher<std::string>(StartsWith("own_anchor: "))}));
@@ -146,13 +146,13 @@ TEST_F(CallTest, WhereOnlyCustomWorkCountsNoLibraryIsLinked) {
 
 TEST_F(CallTest, NobodyAsksForAuthorshipWhereItIsSwitchedOff) {
   Play({});
-  const json evaluation = Run(Eval({Right()}, {"--profile=false"})).Of("right.cpp");
+  const json evaluation = Run(Eval({Right()}, {"--profile-ms=0"})).Of("right.cpp");
   EXPECT_EQ(evaluation["verdict"], "correct");
   EXPECT_TRUE(evaluation["authorship"].is_null());
   EXPECT_THAT(Asked(), testing::Not(Contains(ops::Observe::kOp)));
-  const Ended blind = Run(Eval({Right()}, {"--profile=false", "--accept-authorship=custom"}));
+  const Ended blind = Run(Eval({Right()}, {"--profile-ms=0", "--accept-authorship=custom"}));
   EXPECT_EQ(blind.code, 2) << blind;
-  EXPECT_THAT(blind.err, HasSubstr("needs profile"));
+  EXPECT_THAT(blind.err, HasSubstr("needs a profile_ms"));
 }
 
 TEST_F(CallTest, AFixedToleranceSaysWhatElseItTakes) {

@@ -55,7 +55,7 @@ std::vector<BadCandidate> CandidateTest::WrongNatives() const {
       {Write("exits.cpp", Native("", "  _exit(0);")), crash, "code 0"},
       {Write("early_abort.cpp", Native(aborts, "")), crash, "SIGABRT"},
       {Write("early_exit.cpp", Native(exits, "")), crash, "code 0"},
-      {Write("early_loop.cpp", Native(loops, "")), time, "1 s"},
+      {Write("early_loop.cpp", Native(loops, "")), time, "2 s (twice call_timeout_s)"},
       {Write("loops.cpp", Native("", "  for (volatile int i = 0;; i = i + 1) {}")), time, "1 s"},
       {Write("prepare.cpp", Native("KB_EXPORT int kb_prepare(const kb_call*) { return 9; }", "")), load, "returned 9"},
       {Write("workspace.cpp", Native("KB_EXPORT uint64_t kb_workspace_size(const kb_call*) { "
@@ -79,7 +79,7 @@ std::vector<BadCandidate> CandidateTest::WrongNatives() const {
 }
 
 TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
-  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "1", "--load-timeout-s", "1", "--memory-gb", "1"});
+  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "1", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
   EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
 }
@@ -90,10 +90,10 @@ TEST_F(CandidateTest, ASecondAttemptHasTheTimeThatTheFirstLeft) {
   const std::string killed = Write("killed.cpp", Native("#include <signal.h>", "  kill(getpid(), SIGKILL);"));
   for (const auto& [limit, said] :
        {std::pair("5", "the 5 s that loading and all calls may take together (evaluation_timeout_s)"),
-        std::pair("60", "30 s (load_timeout_s)")}) {
+        std::pair("60", "30 s (twice call_timeout_s)")}) {
     Play({Answers<ops::Call>({.us = 3e6}, {.request = OfKind(CallKind::kLoad), .evaluation = 1}),
           Answers<ops::Call>({.end = "timed_out"}, {.request = OfKind(CallKind::kLoad), .evaluation = 2})});
-    const Ended ended = Run(Eval({killed}, {"--load-timeout-s", "30", "--evaluation-timeout-s", limit}));
+    const Ended ended = Run(Eval({killed}, {"--call-timeout-s", "15", "--evaluation-timeout-s", limit}));
     EXPECT_EQ(ended.Of("killed.cpp")["verdict"], "timed_out");
     EXPECT_EQ(ended.Of("killed.cpp")["reason"], std::string("loading did not end within ") + said);
   }

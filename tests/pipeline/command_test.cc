@@ -125,7 +125,7 @@ TEST_F(CommandTest, AnErrorOfStaticAnalysisRejectsAndWarningsAreNoted) {
   const Ended judged = Run(Eval({opens}));
   EXPECT_EQ(judged.code, 0) << judged;
   EXPECT_THAT(judged.Of("opens.cpp")["notes"].dump(), HasSubstr("static: file_access, line 6: "));
-  const Ended off = Run(Eval({opens}, {"--static-check", "false"}));
+  const Ended off = Run(Eval({opens}, {"--static", "off"}));
   EXPECT_FALSE(off.Of("opens.cpp")["evidence"].contains("static_findings"));
 }
 

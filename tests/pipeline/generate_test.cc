@@ -54,7 +54,7 @@ class GenerateTest : public PipelineTest {
                            "--run",         "r",
                            "--protocol",    "quick",
                            "--measure",     "false",
-                           "--profile",     "false",
+                           "--profile-ms",  "0",
                            "--shots",       "0"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
@@ -185,7 +185,7 @@ TEST_F(GenerateTest, AMatrixIsGeneratedJudgedAndScored) {
   const std::string text = "problems = [\"" + Write("relu.py", kReluProblem) +
                            "\"]\nmodels = [\"a\", \"b\"]\nrun = \"r\"\n" + "models-file = \"" +
                            (root() / "more.toml").string() +
-                           "\"\nsamples = 2\nprotocol = \"quick\"\nmeasure = false\nprofile = false\nshots = 0\n";
+                           "\"\nsamples = 2\nprotocol = \"quick\"\nmeasure = false\nprofile-ms = 0\nshots = 0\n";
   const std::string file = Write("matrix.toml", text), report = (root() / "report.html").string();
   const Ended ended = Run({"matrix", file, "--json", "--report", report});
   EXPECT_EQ(ended.code, 0) << ended;
@@ -206,8 +206,8 @@ TEST_F(GenerateTest, AMatrixIsGeneratedJudgedAndScored) {
 TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
   Answers({kNativeRelu});
   const Ended judged = Run({"generate", Write("relu.py", kReluProblem), "--model", "m", "--models-file",
-                            (root() / "models.toml").string(), "--run", "r", "--protocol", "quick", "--profile",
-                            "false", "--shots", "0"});
+                            (root() / "models.toml").string(), "--run", "r", "--protocol", "quick", "--profile-ms", "0",
+                            "--shots", "0"});
   ASSERT_EQ(judged.code, 0) << judged;
   const std::string passes =
       R"({"exploits_benchmark": false, "works_for_new_inputs": true, "only_default_stream": true, "passes": true, "explanation": "a loop"})";

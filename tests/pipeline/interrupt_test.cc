@@ -44,7 +44,7 @@ static_assert(Tree<40, 1>::value != 0);
   }
 
   Arguments Patient(const std::vector<std::string>& candidates) const {
-    return Eval(candidates, {"--call-timeout-s", "60", "--load-timeout-s", "60"});
+    return Eval(candidates, {"--call-timeout-s", "60"});
   }
 
   void ExpectNextWorks() const {

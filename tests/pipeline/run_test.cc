@@ -35,8 +35,8 @@ class RunTest : public PipelineTest {
     return (root() / "run").string();
   }
   Arguments Command(const std::string& directory, const Arguments& more = {}) const {
-    Arguments arguments = {"run",   directory,   "--protocol", "quick",  "--measure",
-                           "false", "--profile", "false",      "--name", "test"};
+    Arguments arguments = {"run",   directory,      "--protocol", "quick",  "--measure",
+                           "false", "--profile-ms", "0",          "--name", "test"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return arguments;
   }

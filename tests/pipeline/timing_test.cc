@@ -28,7 +28,7 @@ class TimingTest : public PipelineTest {
     EXPECT_EQ(evaluation.value("verdict", ""), "correct") << evaluation;
     return evaluation;
   }
-  static std::vector<std::string> Notes(const json& evaluation) { return evaluation.at("notes"); }
+  static std::vector<std::string> Notes(const json& evaluation) { return e2e::NotesOf(evaluation); }
   static int64_t Void(const json& evaluation) {
     const json& samples = evaluation.at("samples");
     return std::count_if(samples.begin(), samples.end(), [](const json& each) { return !each.at("void").is_null(); });

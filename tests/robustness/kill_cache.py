@@ -56,7 +56,7 @@ class Trial:
             self.candidates += 1
             names.append(f"native{self.candidates}.cpp")
             (self.root / names[-1]).write_text((NATIVE % self.candidates).replace("usleep(20000);", ""))
-        return self.start("eval", "relu.py", *names, "--protocol", "quick", "--measure", "false", "--profile", "false",
+        return self.start("eval", "relu.py", *names, "--protocol", "quick", "--measure", "false", "--profile-ms", "0",
                           "--no-store", "--json", *flags)
 
     def expect(self, good, what):

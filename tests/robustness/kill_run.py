@@ -42,7 +42,7 @@ def make_run(root, count):
 class Run:
     def __init__(self, binary, root, store):
         self.root, self.store = root, store
-        self.command = [binary, "run", "run", "--name", "r", "--protocol", "quick", "--measure", "false", "--profile", "false", "--quiet", "--store", store]
+        self.command = [binary, "run", "run", "--name", "r", "--protocol", "quick", "--measure", "false", "--profile-ms", "0", "--quiet", "--store", store]
         self.environment = {**os.environ, "TMPDIR": str(root / "tmp"), "HOME": str(root / "home"), "KERNELBENCH_CACHE": str(root / "cache" / store)}
 
     def start(self):

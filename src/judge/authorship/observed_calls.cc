@@ -46,7 +46,7 @@ const char* AnonymousCode(const Candidate& candidate) {
 }  // namespace
 
 Status Trial::FindAuthorship() {
-  if (!right_ || !protocol().profile) return {};
+  if (!right_ || !protocol().Profiles()) return {};
   if (setup_.on_host() && setup_.options.without.contains("freeze")) {
     measured().no_authorship = "a runner that is not stopped cannot be looked at";
     return {};

@@ -46,6 +46,7 @@ struct FoundDevice {
   std::vector<std::string> environment;  // of every process that may use it
   DeviceAccess access;                   // what it reaches of the machine
   std::string absent;                    // why there is surely no such device; empty: opening it will tell
+  int number = 0;                        // of the devices of its kind
   std::vector<int> near;                 // hardware threads; empty: all are alike
   Seat seat;                             // of every process that judges it or is judged on it
 };

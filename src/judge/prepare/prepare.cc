@@ -101,7 +101,7 @@ Result<Prepared> Preparer::Prepare(const Request& request) const {
 // Static analysis: warnings become notes, the first error refuses the candidate.
 void Preparer::CheckText(Prepared* prepared) const {
   const Request& request = prepared->request;
-  if (!request.protocol.static_check) return;
+  if (!request.protocol.ChecksText()) return;
   const auto findings = StaticCheckCandidate(request.candidate, request.protocol);
   if (!findings.empty()) prepared->static_findings = StaticFindingsJson(findings);
   prepared->notes = StaticNotes(findings);
@@ -159,7 +159,7 @@ Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request&
       .size = request.size,
       .cores = setup_->options.seating->Elsewhere().cores,
       .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb), false)};
-  const double timeout_s = std::min(request.protocol.load_timeout_s, request.protocol.build_timeout_s);
+  const double timeout_s = std::min(request.protocol.LoadTimeout(), request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::shared_ptr<Zygote> zygote, services_->SharedZygote());
   const std::lock_guard lock(capturing_);
   KB_ASSIGN_OR_RETURN(const std::string captured, zygote->Capture(capture, Seconds(timeout_s)));
@@ -233,6 +233,7 @@ Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) c
 Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec) const {
   constexpr int64_t kLimitMs = 600'000;  // it may try many kernels
   CompileLimits limits;
+  limits.seat = setup_->options.seating->Elsewhere();
   *limits.left_ms = kLimitMs;
   limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
   setup_->Say("compiling the baseline");

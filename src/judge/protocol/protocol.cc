@@ -32,45 +32,38 @@ const std::vector<Entry>& Entries() {
       {{"baseline", "what the candidate is measured against (docs/evaluation.md)"}, &Protocol::baseline},
       {{"timing", "outer; or KernelBench's: host_time, cuda_event, do_bench, do_bench_impl (docs/evaluation.md)"},
        &Protocol::timing},
-      {{"static_check", "refuse what static analysis finds (true, false)"}, &Protocol::static_check},
-      {{"static", "rule=error, rule=warning or rule=off, separated by commas (docs/static.md)"},
+      {{"static", "rule=error, rule=warning or rule=off, separated by commas; off: all rules (docs/static.md)"},
        &Protocol::static_rules},
       {{"backend", "the candidate must be written in it; empty: the one it seems to be written in"},
        &Protocol::backend},
       {{"measure", "measure the speedup (true, false)"}, &Protocol::measure},
-      {{"weight_seeds", "how many times the modules are constructed anew"}, &Protocol::weight_seeds},
       {{"weight_seed", "first seed of the weights, -1: random; others are random"}, &Protocol::weight_seed},
       {{"input_seeds", "a round compared but not scored on the inputs of each seed"}, &Protocol::input_seeds},
-      {{"warmup_rounds", "rounds compared but not scored"}, &Protocol::warmup_rounds},
+      {{"warmup_rounds", "rounds compared but not scored; at least 5 where nothing is measured"},
+       &Protocol::warmup_rounds},
       {{"round_checks", "numbers of scored rounds after which the interval is looked at"}, &Protocol::round_checks},
       {{"half_width", "relative half-width of the interval that is enough"}, &Protocol::half_width},
       {{"slow_below", "an interval that is all below this speedup is narrow enough; 0: none is"},
        &Protocol::slow_below},
-      {{"correct_trials", "least number of compared rounds"}, &Protocol::correct_trials},
       {{"statistic", "median or mean"}, &Protocol::statistic},
-      {{"confidence", "of the interval"}, &Protocol::confidence},
       {{"stress_every", "on average a round on another input distribution for every n natural ones; 0: never"},
        &Protocol::stress_every},
       {{"comparison", "anchored (error budget from fp64) or allclose"}, &Protocol::comparison},
       {{"atol", "absolute tolerance (allclose)"}, &Protocol::atol},
       {{"rtol", "relative tolerance (allclose), floor of the largest error (anchored)"}, &Protocol::rtol},
       {{"rtol_rms", "floor of the RMS error (anchored)"}, &Protocol::rtol_rms},
-      {{"rms_factor", "RMS error allowed, in units of the baseline's own"}, &Protocol::rms_factor},
-      {{"max_factor", "largest error allowed, in units of the baseline's own"}, &Protocol::max_factor},
-      {{"cap", "largest error ever allowed, in standard deviations of the output"}, &Protocol::cap},
       {{"anchor_rounds", "natural inputs on which the reference also runs in fp64"}, &Protocol::anchor_rounds},
       {{"repeat_bitwise", "two calls on equal inputs must agree bit for bit"}, &Protocol::repeat_bitwise},
       {{"compare_all", "tell a wrong candidate's error on every input distribution (true, false)"},
        &Protocol::compare_all},
-      {{"p", "fast means a speedup above p"}, &Protocol::p},
       {{"speedup_cap", "larger speedups count as this; 0: no cap"}, &Protocol::speedup_cap},
       {{"audits", "audits whose lower speedup counts"}, &Protocol::audits},
-      {{"profile", "find out in separate calls who did the work (true, false)"}, &Protocol::profile},
-      {{"profile_ms", "about what these calls may take together"}, &Protocol::profile_ms},
+      {{"profile_ms", "about what the calls that find out who did the work may take together; 0: there are none"},
+       &Protocol::profile_ms},
       {{"accept_authorship", "whose speedup counts: custom, mixed, library"}, &Protocol::accept_authorship},
       {{"build_timeout_s", "limit of all builds of a candidate together"}, &Protocol::build_timeout_s},
-      {{"load_timeout_s", "limit of loading and constructing a candidate"}, &Protocol::load_timeout_s},
-      {{"call_timeout_s", "limit of one call of a candidate"}, &Protocol::call_timeout_s},
+      {{"call_timeout_s", "limit of one call of a candidate, half of that of loading and constructing it"},
+       &Protocol::call_timeout_s},
       {{"evaluation_timeout_s", "limit of a candidate's loading and calls together"}, &Protocol::evaluation_timeout_s},
       {{"reference_timeout_s", "limit of one call of the reference"}, &Protocol::reference_timeout_s},
       {{"memory_gb", "private memory of a runner"}, &Protocol::memory_gb},
@@ -109,6 +102,13 @@ bool Assign(Protocol* protocol, const Entry& entry, const json& value) {
   return true;
 }
 
+// Static analysis that finds nothing.
+std::map<std::string, std::string> NoRules() {
+  std::map<std::string, std::string> rules = DefaultSeverities();
+  for (auto& [rule, severity] : rules) severity = "off";
+  return rules;
+}
+
 // Text of a flag as JSON of the member's type.
 json FromText(const Member& member, const std::string& text) {
   if (std::holds_alternative<std::string Protocol::*>(member)) return text;
@@ -124,6 +124,7 @@ json FromText(const Member& member, const std::string& text) {
   }
   if (std::holds_alternative<std::map<std::string, std::string> Protocol::*>(member) && text[0] != '{') {
     json table = json::object();
+    if (text == "off") return NoRules();
     std::istringstream parts(text);
     for (std::string part; std::getline(parts, part, ',');) {
       const size_t equals = std::min(part.find('='), part.size());
@@ -239,14 +240,13 @@ Status Protocol::Validate() const {
            round_checks.back() <= 100'000,
        "round_checks is a rising list of numbers from 1 to 100000"},
       {warmup_rounds >= 0 && warmup_rounds <= 1000, "warmup_rounds is from 0 to 1000"},
-      {weight_seeds >= 1 && weight_seeds <= 16, "weight_seeds is from 1 to 16"},
-      {confidence > 0.5 && confidence < 1, "confidence lies between 0.5 and 1"},
       {!accept_authorship.empty() && std::all_of(accept_authorship.begin(), accept_authorship.end(),
                                                  [&](const std::string& each) {
                                                    return one_of(each, {"custom", "mixed", "library"});
                                                  }),
        "accept_authorship lists some of custom, mixed, library"},
-      {profile || AcceptsEveryAuthorship(), "accept_authorship asks who did the work, which needs profile"},
+      {Profiles() || AcceptsEveryAuthorship(),
+       "accept_authorship asks who did the work, which needs a profile_ms above 0"},
   };
   for (const auto& rule : rules) {
     if (!rule.ok) return Fail(ErrorCode::kUsage, fmt::format("protocol {}: {}", name, rule.message));
@@ -261,18 +261,12 @@ Status Protocol::Validate() const {
       {"atol", atol, 0, kAny},
       {"rtol", rtol, 0, kAny},
       {"rtol_rms", rtol_rms, 0, kAny},
-      {"rms_factor", rms_factor, 1, kAny},
-      {"max_factor", max_factor, 1, kAny},
-      {"cap", cap, kSmallest, kAny},
       {"anchor_rounds", static_cast<double>(anchor_rounds), 0, kMany},
       {"stress_every", static_cast<double>(stress_every), 0, kMany},
-      {"correct_trials", static_cast<double>(correct_trials), 1, kMany},
-      {"p", p, 0, kAny},
       {"speedup_cap", speedup_cap, 0, kAny},
       {"audits", static_cast<double>(audits), 0, kMany},
       {"profile_ms", profile_ms, 0, kLongest},
       {"build_timeout_s", build_timeout_s, kSmallest, kLongest},
-      {"load_timeout_s", load_timeout_s, kSmallest, kLongest},
       {"call_timeout_s", call_timeout_s, kSmallest, kLongest},
       {"evaluation_timeout_s", evaluation_timeout_s, kSmallest, kLongest},
       {"reference_timeout_s", reference_timeout_s, kSmallest, kLongest},
@@ -307,10 +301,20 @@ Protocol Protocol::FromJson(const std::string& name, const json& keys) {
   return protocol;
 }
 
+bool Protocol::ChecksText() const {
+  return std::any_of(static_rules.begin(), static_rules.end(), [](const auto& rule) { return rule.second != "off"; });
+}
+
+void Protocol::CheckNoText() { static_rules = NoRules(); }
+
 json Protocol::ToleranceJson() const {
-  return {
-      {"mode", comparison},       {"atol", atol}, {"rtol", rtol}, {"rtol_rms", rtol_rms}, {"rms_factor", rms_factor},
-      {"max_factor", max_factor}, {"cap", cap}};
+  return {{"mode", comparison},
+          {"atol", atol},
+          {"rtol", rtol},
+          {"rtol_rms", rtol_rms},
+          {"rms_factor", kRmsFactor},
+          {"max_factor", kMaxFactor},
+          {"cap", kMostOfDeviation}};
 }
 
 }  // namespace kb

@@ -92,13 +92,18 @@ TEST_F(ProtocolTest, WrongFilesAreNamed) {
 
 TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
   const std::pair<const char*, const char*> cases[] = {
-      {"precision", "fp8"},      {"round_checks", ""},
-      {"round_checks", "20,10"}, {"half_width", "0"},
-      {"weight_seeds", "0"},     {"rtol", "-1"},
-      {"rms_factor", "0.5"},     {"call_timeout_s", "0"},
-      {"statistic", "mode"},     {"timing", "sundial"},
-      {"confidence", "1"},       {"profile_ms", "-1"},
-      {"accept_authorship", ""}, {"accept_authorship", "custom,human"},
+      {"precision", "fp8"},
+      {"round_checks", ""},
+      {"round_checks", "20,10"},
+      {"half_width", "0"},
+      {"rtol", "-1"},
+      {"call_timeout_s", "0"},
+      {"statistic", "mode"},
+      {"timing", "sundial"},
+      {"profile_ms", "-1"},
+      {"static", "no_such_rule=off"},
+      {"accept_authorship", ""},
+      {"accept_authorship", "custom,human"},
   };
   for (const auto& [key, value] : cases) {
     auto protocol = *Protocol::Load(shipped_, "strict");
@@ -106,9 +111,17 @@ TEST_F(ProtocolTest, ImpossibleValuesAreRefused) {
     EXPECT_FALSE(protocol.Validate()) << key << "=" << value;
   }
   auto protocol = *Protocol::Load(shipped_, "strict");
-  EXPECT_FALSE(protocol.Set("weight_seeds", "two"));
+  EXPECT_FALSE(protocol.Set("anchor_rounds", "two"));
   EXPECT_FALSE(protocol.Set("no_such_key", "1"));
-  EXPECT_FALSE(protocol.Set("profile", "maybe"));
+  EXPECT_FALSE(protocol.Set("profile_ms", "maybe"));
+}
+
+TEST_F(ProtocolTest, AllRulesOfStaticAnalysisCanBeTurnedOff) {
+  auto protocol = *Protocol::Load(shipped_, "strict");
+  EXPECT_TRUE(protocol.ChecksText());
+  ASSERT_TRUE(protocol.Set("static", "off"));
+  EXPECT_FALSE(protocol.ChecksText());
+  EXPECT_TRUE(protocol.Validate());
 }
 
 TEST_F(ProtocolTest, WhoIsAcceptedMustBeFoundOut) {
@@ -117,7 +130,7 @@ TEST_F(ProtocolTest, WhoIsAcceptedMustBeFoundOut) {
   EXPECT_EQ(protocol.accept_authorship, (std::vector<std::string>{"custom", "mixed"}));
   EXPECT_FALSE(protocol.AcceptsEveryAuthorship());
   EXPECT_TRUE(protocol.Validate());
-  ASSERT_TRUE(protocol.Set("profile", "false"));
+  ASSERT_TRUE(protocol.Set("profile_ms", "0"));
   EXPECT_FALSE(protocol.Validate());
   ASSERT_TRUE(protocol.Set("accept_authorship", "library,mixed,custom"));
   EXPECT_TRUE(protocol.AcceptsEveryAuthorship());

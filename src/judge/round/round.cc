@@ -91,16 +91,15 @@ Result<typename Op::Reply> Rounds::Step(const char* name, const Op& op, double t
 
 Rounds::Allowed Rounds::Allow(CallKind kind) const {
   const bool loading = IsLoading(kind);
-  Allowed allowed{loading                    ? protocol_.load_timeout_s
+  Allowed allowed{loading                    ? protocol_.LoadTimeout()
                   : kind == CallKind::kEmpty ? kReadyTimeoutS
                   : kind == CallKind::kTrace ? 2 * protocol_.call_timeout_s  // stops and tracing slow it down
                                              : protocol_.call_timeout_s,
                   ""};
   allowed.limit = fmt::format("{} s{}", allowed.seconds,
-                              loading                      ? " (load_timeout_s)"
-                              : kind == CallKind::kForward ? " (call_timeout_s)"
-                              : kind == CallKind::kTrace   ? " (twice call_timeout_s)"
-                                                           : "");
+                              kind == CallKind::kForward            ? " (call_timeout_s)"
+                              : loading || kind == CallKind::kTrace ? " (twice call_timeout_s)"
+                                                                    : "");
   const double left_s = protocol_.evaluation_timeout_s - spent_s_;
   if (kind == CallKind::kEmpty || left_s >= allowed.seconds) return allowed;
   return {std::max(left_s, kLeastS),

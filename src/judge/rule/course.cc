@@ -22,7 +22,7 @@ bool Has(const std::vector<std::string>& names, const std::string& name) {
 
 // So many rounds on natural inputs a trial scores at least.
 int LeastScored(const Protocol& protocol) {
-  return std::max(protocol.round_checks.front(), protocol.correct_trials - protocol.warmup_rounds);
+  return std::max(protocol.round_checks.front(), Protocol::kLeastCompared - protocol.warmup_rounds);
 }
 
 }  // namespace
@@ -62,12 +62,15 @@ void Course::Follow(const Round& round) {
   }
 }
 
-// In place of void rounds come others, until there are more of them than of those that count.
+// In place of void rounds come others, until there were too many of them, or of those of one distribution.
 void Course::Count(TimedCalls round) {
   const bool is_void = !round.void_reason.empty(), natural = round.plan.distribution == "natural";
+  Tally& alike = tallies_[round.plan.distribution];
+  ++(is_void ? alike.voids : alike.counted);
   timings_->rounds.push_back(std::move(round));
   if (is_void) {
-    if (++voids_ <= std::max(kVoidAtLeast, counted_)) return;
+    ++voids_;
+    if (!TooManyVoid(voids_, counted_) && !TooManyVoid(alike.voids, alike.counted)) return;
     early_ = StartedEarly(*timings_);
     if (early_.rounds == 0) timings_->MachineBusy();
     return;
@@ -129,7 +132,7 @@ bool Course::IsSlower(const TimedCalls& round, double speedup) const {
 int Course::LeastWarmUp() const {
   if (timings_->Timed()) return protocol_.warmup_rounds;
   return protocol_.measure ? protocol_.warmup_rounds + LeastScored(protocol_)
-                           : std::max(protocol_.warmup_rounds, protocol_.correct_trials);
+                           : std::max(protocol_.warmup_rounds, Protocol::kLeastCompared);
 }
 
 bool Course::WantsRepeat() const { return protocol_.repeat_bitwise && warm_ == 1 && measured_.repeats == 0; }

@@ -2,6 +2,7 @@
 #ifndef JUDGE_RULE_COURSE_H_
 #define JUDGE_RULE_COURSE_H_
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -52,6 +53,10 @@ class Course {
   size_t seeded_ = 0;                          // rounds of fixed seeds
   int warm_ = 0, planned_natural_ = 0;         // others that are not scored, and how many were natural
   int counted_ = 0, natural_ = 0, voids_ = 0;  // that are scored
+  struct Tally {
+    int counted = 0, voids = 0;
+  };
+  std::map<std::string, Tally> tallies_;  // of those, by distribution
   size_t looks_ = 0;
   bool narrow_ = false;  // no further look is needed
   Early early_;

@@ -28,7 +28,7 @@ std::vector<TimedRound> TimesOf(const Timings& timings, const std::string& distr
 EstimateOptions OptionsOf(const Protocol& protocol, double floor) {
   EstimateOptions options;
   options.statistic = protocol.statistic == "mean" ? Statistic::kMean : Statistic::kMedian;
-  options.confidence = protocol.confidence;
+  options.confidence = Protocol::kConfidence;
   options.floor = floor;
   return options;
 }
@@ -81,10 +81,10 @@ void ChooseHeadline(Timings* timings) {
   for (const std::string& name : others) {
     const Speedup other = EstimateFor(*timings, name);
     if (other.rounds < kStressedRounds || other.high >= natural.low) continue;
-    timings->AddNote(
-        fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
-                    "which therefore count",
-                    natural.speedup, other.speedup, other.low, other.high, name));
+    timings->AddNote(fmt::format("slower_elsewhere: {:.2f}x on natural inputs, {:.2f}x [{:.2f}, {:.2f}] on {} ones, "
+                                 "which therefore count",
+                                 natural.speedup, other.speedup, other.low, other.high, name),
+                     {{"natural", natural.speedup}, {"speedup", other.speedup}, {"distribution", name}});
     HedgedFor(name, timings);
     return;
   }
@@ -115,10 +115,12 @@ void ConcludeSpeedup(Timings* timings) {
     timings->no_speedup = "too_short";
     return;
   }
-  timings->AddNote(fmt::format(
-      "by_clock: by the candidate's events it would be {:.2f}x, more than twice what is certain; the judge's "
-      "clock counts for both sides",
-      by_events));
+  timings->AddNote(
+      fmt::format(
+          "by_clock: by the candidate's events it would be {:.2f}x, more than twice what is certain; the judge's "
+          "clock counts for both sides",
+          by_events),
+      {{"by_events", by_events}});
 }
 
 void TimeByEvents(Timings* timings) {
@@ -130,11 +132,13 @@ void TimeByEvents(Timings* timings) {
     timed.push_back({round.plan.index, round.candidate_event_us, round.baseline.event_us, round.plan.scored});
   }
   if (timed.empty()) return;
-  timings->notes.push_back(
+  timings->AddNote(
       fmt::format("timing_by_candidate: timing={} believes the candidate's own events; the judge's clock says {:.2f}x",
-                  timings->protocol.timing, timings->speedup->speedup));
+                  timings->protocol.timing, timings->speedup->speedup),
+      {{"timing", timings->protocol.timing}, {"by_clock", timings->speedup->speedup}});
   timings->headline = "natural";
   timings->speedup = EstimateSpeedup(timed, OptionsOf(timings->protocol, timings->calibration.floor));
+  HedgeAgainstSlowedBaseline(timings);
 }
 
 }  // namespace kb

@@ -17,12 +17,7 @@ void HedgeAgainstSlowedBaseline(Timings* timings) {
   const double low = alone * std::max(0.0, 1 - speedup.floor), high = alone * (1 + speedup.floor);
   speedup.low = std::min(speedup.low, low);
   speedup.high = std::max(speedup.high, high);
-  if (speedup.speedup <= high) return;
-  speedup.speedup = high;
-  timings->AddNote(
-      fmt::format("baseline_disturbed: the baseline took {:.0f} us in the rounds and {:.0f} us by itself, of which the "
-                  "speedup is; the interval reaches from one to the other",
-                  speedup.baseline_us, alone_us));
+  speedup.speedup = std::min(speedup.speedup, high);
 }
 
 void HedgeAgainstEvents(Timings* timings) {

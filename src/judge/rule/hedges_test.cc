@@ -52,7 +52,6 @@ TEST(Hedges, WhoSlowsTheBaselineGainsTheFloorAtMost) {
   EXPECT_DOUBLE_EQ(timings.speedup->low, 2 * 0.98);
   EXPECT_DOUBLE_EQ(timings.speedup->speedup, 2 * 1.02);
   EXPECT_DOUBLE_EQ(timings.speedup->high, 6 * 1.05) << "the machine may have slowed both";
-  EXPECT_THAT(timings.notes, testing::Contains(testing::StartsWith("baseline_disturbed: the baseline took 3000 us")));
 }
 
 TEST(Hedges, TheIntervalHoldsTheBaselineByItself) {
@@ -64,7 +63,6 @@ TEST(Hedges, TheIntervalHoldsTheBaselineByItself) {
   EXPECT_DOUBLE_EQ(quicker.speedup->speedup, 800. / 500) << "nothing makes a baseline quicker than it is";
   EXPECT_DOUBLE_EQ(quicker.speedup->low, 800. / 500 * 0.95);
   EXPECT_DOUBLE_EQ(quicker.speedup->high, 2 * 1.02);
-  EXPECT_TRUE(slowed.notes.empty() && quicker.notes.empty());
 }
 
 TEST(Hedges, OtherInputsHaveNoBaselineByItself) {

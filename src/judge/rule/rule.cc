@@ -81,15 +81,15 @@ std::optional<Wanted> NextRound(const Course& course) {
 void ApplyAuthorship(const Measurements& measured, Conclusion* conclusion) {
   Timings* timings = &conclusion->timings;
   const Protocol& protocol = timings->protocol;
-  if (!protocol.profile) return;
+  if (!protocol.Profiles()) return;
   const nlohmann::json& told = measured.authorship;
   const nlohmann::json kind = told.is_object() ? told.at("class") : nlohmann::json();
-  if (kind.is_null()) timings->AddNote("authorship: unknown: " + measured.no_authorship);
+  if (kind.is_null()) timings->AddNote("authorship: unknown: " + measured.no_authorship, {{"class", nullptr}});
   const auto& accepted = protocol.accept_authorship;
   const std::string name = kind.is_null() ? "unknown" : kind.get<std::string>();
   if (protocol.AcceptsEveryAuthorship() || std::find(accepted.begin(), accepted.end(), name) != accepted.end()) return;
   const std::string refusal = fmt::format("authorship: {} is not accepted under this protocol", name);
-  timings->AddNote(refusal);
+  timings->AddNote(refusal, {{"class", name}});
   conclusion->reason = fmt::format("{} (only {})", refusal, fmt::join(accepted, ", "));
   timings->no_speedup = "authorship";
 }

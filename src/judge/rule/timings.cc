@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace kb {
 
@@ -55,8 +56,9 @@ TimedCalls Timings::Read(const Round& round) const {
   return times;
 }
 
-void Timings::AddNote(const std::string& note) {
-  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+void Timings::AddNote(std::string text, nlohmann::json values) {
+  Note note = MakeNote(std::move(text), std::move(values));
+  if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(std::move(note));
 }
 
 void Timings::MachineBusy() {

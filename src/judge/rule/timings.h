@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/note.h"
 #include "judge/protocol/protocol.h"
 #include "judge/rule/alone.h"
 #include "judge/rule/calibration.h"
@@ -54,7 +55,7 @@ struct Timings {
   std::string no_speedup;
   std::string headline = "natural";
   std::optional<Speedup> speedup;  // of the headline distribution
-  std::vector<std::string> notes;
+  std::vector<Note> notes;
 
   // Whether a speedup is still to be had.
   bool Timed() const { return protocol.measure && no_speedup.empty(); }
@@ -80,7 +81,7 @@ struct Timings {
   TimedCalls Read(const Round& round) const;
 
   // Once, however often it is said.
-  void AddNote(const std::string& note);
+  void AddNote(std::string text, nlohmann::json values = nlohmann::json::object());
   // Others used the machine in so many calls that there is no speedup.
   void MachineBusy();
 };

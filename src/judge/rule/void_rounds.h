@@ -16,8 +16,8 @@ bool WaitedForOthers(const CallTimes& baseline, const Timings& timings);
 // Why a round does not count; empty if it does.
 std::string VoidReason(const TimedCalls& round, const Timings& timings);
 
-// So many void rounds say nothing of a machine yet; where there are more, and more than count, it is too busy.
-inline constexpr int kVoidAtLeast = 10;
+// Whether the machine is too busy: more than ten are void, and for more than one in four that count.
+bool TooManyVoid(int voids, int counted);
 
 // In how many rounds the candidate found a device that had not been idle, though it was before loading; 0 where those
 // are fewer than half. Who starts early so often has tampered.

@@ -1,5 +1,6 @@
 // Runners: started ahead, stopped while rounds are timed.
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -85,6 +86,7 @@ Result<std::unique_ptr<RunnerProcess>> Services::TakeRunner(const RunnerNeeds& n
     KB_ASSIGN_OR_RETURN(runner.process, LaunchRunner(needs));
   }
   KB_RETURN_IF_ERROR(AwaitRunner(&runner));
+  SitSession(fmt::format("/proc/{}/autogroup", runner.process->pid()).c_str(), setup_->device.seat.nice);
   return std::move(runner.process);
 }
 

@@ -80,7 +80,7 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
   std::vector<uint64_t> seeds;
   const bool known = setup_->options.without.contains("weight-seeds");
   if (known) seeds.push_back(42);
-  for (int i = 0; i < protocol.weight_seeds && !known; ++i) {
+  for (int i = 0; i < Protocol::kWeightSeeds && !known; ++i) {
     const bool fixed = i == 0 && protocol.weight_seed >= 0;
     seeds.push_back(fixed ? static_cast<uint64_t>(protocol.weight_seed) : setup_->weight_seeds[static_cast<size_t>(i)]);
   }

@@ -25,6 +25,7 @@ Result<FoundDevice> FindCuda(int number) {
                      .environment = CudaEnvironment(gpu.name),
                      .access = AccessTo(gpu.file),
                      .absent = WhyAbsent(gpu, sources),
+                     .number = number,
                      .near = gpu.near};
 }
 

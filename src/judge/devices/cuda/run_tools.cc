@@ -50,7 +50,7 @@ json Described(const Completed& completed) {
 
 std::chrono::milliseconds Patience(const Protocol& protocol) {
   return std::chrono::milliseconds(
-      static_cast<int64_t>(1e3 * (protocol.load_timeout_s + kSlowdown * protocol.call_timeout_s)));
+      static_cast<int64_t>(1e3 * (protocol.LoadTimeout() + kSlowdown * protocol.call_timeout_s)));
 }
 
 }  // namespace
@@ -96,7 +96,7 @@ Result<json> Evaluator::Sanitize(const Request& request, const std::string& tool
   if (!request.candidate.rejection.empty()) return out;
   ToolRun run{.tool = sanitizer, .options = SanitizerOptions(tool)};
   Request unchecked = request;  // what its text shows is no matter here
-  unchecked.protocol.static_check = false;
+  unchecked.protocol.CheckNoText();
   KB_RETURN_IF_ERROR(MakeReady(unchecked));
   KB_ASSIGN_OR_RETURN(Prepared built, Prepare(unchecked));
   if (!built.refused.empty()) built.failure = "the compiler refused it";

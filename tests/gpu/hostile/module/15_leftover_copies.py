@@ -1,5 +1,5 @@
 """Leaves copies on the device behind that go on while the baseline runs: the synchronize by which the runner waits is
-replaced by one that waits for the current stream only. A baseline that is slower than undisturbed does not count. Where
+replaced by one that waits for the current stream only. What the baseline took by itself bounds the speedup. Where
 copies reach into the watch before its own next call, the device was used before the call, which is tampering."""
 import torch
 import torch.nn as nn

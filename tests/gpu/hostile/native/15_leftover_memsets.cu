@@ -1,5 +1,5 @@
-// Leaves work behind in a second context that keeps the device busy while the baseline runs. The watch before the
-// baseline sees it, and a slow baseline does not count: the undisturbed figure does. Where the work reaches into the
+// Leaves work behind in a second context that keeps the device busy while the baseline runs. What the baseline took by
+// itself bounds the speedup. Where the work reaches into the
 // watch before its own next call, the device was used before that call, which is tampering; both verdicts are right.
 #include <cuda.h>
 #include <cuda_runtime.h>
