@@ -34,11 +34,11 @@ def constants():
         text = path.read_text()
         for line in re.findall(r"constexpr (?:size_t|int|int64_t|uint64_t|double|auto) ([^;]*);", text):
             for name, value in re.findall(r"(k\w+) = ([^,;]*)", line):
-                if re.search(r"\d", value) and name not in UNITS:
+                if re.search(r"[1-9]", value) and name not in UNITS:
                     found.setdefault(path.relative_to(ROOT).as_posix(), []).append((name, value.strip()))
     calibration = (ROOT / "src/judge/rule/calibration.h").read_text()
     for line in re.findall(r"^  double ([^;]*);", calibration, re.M):
-        found.setdefault("src/judge/rule/calibration.h", []).extend(re.findall(r"(\w+) = ([\d.]+)", line))
+        found.setdefault("src/judge/rule/calibration.h", []).extend((n, v) for n, v in re.findall(r"(\w+) = ([\d.]+)", line) if re.search("[1-9]", v))
     return found
 
 

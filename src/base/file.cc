@@ -102,13 +102,15 @@ Result<Installation> FindInstallation() {
                         share / "protocols",
                         share / "prompts",
                         share / "examples",
-                        share / "models"};
+                        share / "models",
+                        share / "calibrations"};
   }
   // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
   for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
     if (fs::exists(root / "protocols") && fs::exists(root / "python" / "kernelbench_torch")) {
       return Installation{directory,          root / "include", root / "python",   root / "problems",
-                          root / "protocols", root / "prompts", root / "examples", root / "models"};
+                          root / "protocols", root / "prompts", root / "examples", root / "models",
+                          root / "calibrations"};
     }
   }
   return Fail(ErrorCode::kEngine,

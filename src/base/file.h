@@ -38,6 +38,7 @@ struct Installation {
   std::filesystem::path prompts;
   std::filesystem::path examples;  // candidates that prompts show
   std::filesystem::path models;    // holds prices.toml
+  std::filesystem::path calibrations;
 };
 Result<Installation> FindInstallation();
 

@@ -3,16 +3,21 @@
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
 #include "cli/commands.h"
+#include "judge/calibrate.h"
 #include "judge/doctor/doctor.h"
 
 namespace kb::cli {
 namespace {
 
+using nlohmann::json;
+
 struct DoctorFlags {
-  std::string isolation = "namespaces";
+  std::string isolation = "namespaces", device = "cpu";
   std::vector<std::string> without;
-  bool json = false, verbose = false;
+  int times = 5;
+  bool json = false, verbose = false, calibrate = false;
 };
 
 void PrintChecks(const Diagnosis& diagnosis) {
@@ -47,7 +52,43 @@ void PrintProbes(const Diagnosis& diagnosis, bool verbose) {
   }
 }
 
+json FloorJson(const Floor& floor) { return {{"us", floor.us}, {"relative", floor.relative}}; }
+
+// What is measured goes to a file that evaluations on this device read from then on.
+int CalibrateDevice(const DoctorFlags& flags) {
+  EvaluatorOptions options;
+  options.device = flags.device;
+  options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
+  const auto evaluator = Evaluator::Create(options);
+  if (!evaluator) return PrintError(evaluator.error());
+  const auto say = [&](const std::string& line) { fmt::print(stderr, "{}\n", line); };
+  const auto seen = Calibrate(evaluator->get(), flags.times, say);
+  if (!seen) return PrintError(seen.error());
+  std::vector<Calibrated> native, module;
+  for (const Calibrated& each : *seen) (each.module ? module : native).push_back(each);
+  const std::string kind = (*evaluator)->setup().device.kind->name, name = (*evaluator)->DeviceName();
+  const Floors floors{FloorOf(native), FloorOf(module),
+                      fmt::format("kernelbench doctor --calibrate, {}, {}", name, UtcNow("%Y-%m-%d"))};
+  if (const Status kept = KeepFloors(floors, kind, name); !kept) return PrintError(kept.error());
+  const std::string file = OwnFloors(kind, name).string();
+  if (flags.json) {
+    fmt::print("{}", JsonLine(json{{"schema", 1},
+                                   {"device", kind},
+                                   {"name", name},
+                                   {"native", FloorJson(floors.native)},
+                                   {"module", FloorJson(floors.module)},
+                                   {"file", file}}));
+    return kAllCorrect;
+  }
+  for (const auto& [of, floor] : {std::pair("native", floors.native), std::pair("module", floors.module)}) {
+    fmt::print("{} candidates on {}: {:.1f} us and {:.1f}%\n", of, name, floor.us, 100 * floor.relative);
+  }
+  fmt::print("{} holds them; evaluations on this device use them from now on. Remove it to undo this.\n", file);
+  return kAllCorrect;
+}
+
 int Doctor(const DoctorFlags& flags) {
+  if (flags.calibrate) return CalibrateDevice(flags);
   const auto installation = FindInstallation();
   if (!installation) return PrintError(installation.error());
   const Isolation wanted = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
@@ -81,6 +122,15 @@ void AddDoctor(CLI::App* app, int* exit_code) {
   command->add_option("--without", flags->without, "take a barrier away, to see what it holds (docs/trust.md)")
       ->check(CLI::IsMember(barriers))
       ->allow_extra_args(false);
+  CLI::Option* calibrate =
+      command->add_flag("--calibrate", flags->calibrate, "measure by how much ratios are wrong here, and keep it");
+  command->add_option("--device", flags->device, "which one to calibrate: cpu, cuda or cuda:N")
+      ->needs(calibrate)
+      ->capture_default_str();
+  command->add_option("--times", flags->times, "how often each candidate is judged for it")
+      ->check(CLI::Range(2, 1000))
+      ->needs(calibrate)
+      ->capture_default_str();
   command->add_flag("--json", flags->json, "machine-readable (docs/cli.md)");
   command->add_flag("--verbose", flags->verbose, "also what holds");
   command->callback([flags, exit_code] { *exit_code = Doctor(*flags); });

@@ -26,6 +26,13 @@ class Evaluator {
   Evaluator(const Evaluator&) = delete;  // owns processes
   Evaluator& operator=(const Evaluator&) = delete;
 
+  const Setup& setup() const { return setup_; }
+  // Once something was judged; empty before.
+  std::string DeviceName() {
+    const auto facts = services_.Facts();
+    return facts ? facts->name : "";
+  }
+
   // As Preparer's.
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
   // On any thread, beside Evaluate(): holds no device.

@@ -12,7 +12,9 @@ namespace {
 using testing::DoubleEq;
 using testing::ElementsAre;
 
-Timings OnGpu() { return {.setting = {.device = "cuda"}, .calibration = KindOfDevice("cuda")->calibration}; }
+Timings OnGpu() {
+  return {.setting = {.device = "cuda", .floor = {10, 0.02}}, .calibration = KindOfDevice("cuda")->calibration};
+}
 
 AloneCall Took(double us) { return {.call = {.us = us, .launch_us = us / 2}, .quiet = true}; }
 

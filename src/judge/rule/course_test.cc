@@ -33,6 +33,7 @@ struct Trial {
   explicit Trial(Protocol rules) : protocol(std::move(rules)) {
     measured.setting.distributions = {"centred", "scaled", "sparse", "structured"};
     measured.setting.weight_sets = 2;
+    measured.setting.floor = {0, 0.08};
   }
   Timings Known() const {
     Timings timings{.setting = measured.setting, .protocol = protocol, .calibration = KindOfDevice("cpu")->calibration};

@@ -57,8 +57,7 @@ double LaunchFloor(const Timings& timings, const std::string& distribution) {
 double FloorOf(const Timings& timings, const std::string& distribution) {
   const Calibration& calibration = timings.calibration;
   if (timings.DeviceBound()) return calibration.device_bound_floor;
-  const double floor = timings.setting.module ? calibration.module_floor : calibration.floor;
-  return std::max(floor, LaunchFloor(timings, distribution));
+  return std::max(timings.setting.floor.relative, LaunchFloor(timings, distribution));
 }
 
 Speedup EstimateFor(const Timings& timings, const std::string& distribution) {
@@ -137,7 +136,7 @@ void TimeByEvents(Timings* timings) {
                   timings->protocol.timing, timings->speedup->speedup),
       {{"timing", timings->protocol.timing}, {"by_clock", timings->speedup->speedup}});
   timings->headline = "natural";
-  timings->speedup = EstimateSpeedup(timed, OptionsOf(timings->protocol, timings->calibration.floor));
+  timings->speedup = EstimateSpeedup(timed, OptionsOf(timings->protocol, timings->setting.floor.relative));
   HedgeAgainstSlowedBaseline(timings);
 }
 

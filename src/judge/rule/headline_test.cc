@@ -20,6 +20,7 @@ Timings OfModule() {
   timings.setting.device = "cpu";
   timings.calibration = KindOfDevice("cpu")->calibration;
   timings.setting.module = true;
+  timings.setting.floor = {0, 0.12};
   timings.undisturbed.us = 1'000;
   return timings;
 }
@@ -88,6 +89,7 @@ Timings ByEvents(double clock_us, double event_us) {
   timings.setting.device = "cuda";
   timings.calibration = KindOfDevice("cuda")->calibration;
   timings.setting.module = false;
+  timings.setting.floor = {10, 0.02};
   timings.offset_us = timings.reference_offset_us = 800;
   timings.offset_spread_us = timings.reference_spread_us = 5;
   timings.undisturbed.us = clock_us;
@@ -138,6 +140,7 @@ TEST(Headline, TheFloorGrowsWithWhatTheHostLaunches) {
   timings.setting.device = "cuda";
   timings.calibration = KindOfDevice("cuda")->calibration;
   timings.setting.module = true;
+  timings.setting.floor = {10, 0.02};
   timings.undisturbed.us = 450;
   timings.undisturbed.launch_us = 500;
   AddRounds(10, "natural", 450, 450, &timings);

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "judge/rule/calibration.h"
 #include "judge/rule/ending.h"
 #include "wire/ops.h"
 
@@ -23,12 +24,14 @@ struct TrialSetting {
   std::string device = "cpu";                   // or cuda
   bool module = false;                          // else native
   bool no_room = false;                         // for the reference's process: nothing is timed
+  Floor floor = {};                             // of this device and kind of candidate,
+  std::string floor_from = {};                  // and where that was measured
   double copy_gb_s = 0;                         // bytes read plus bytes written; 0: not known
   double input_bytes = 0, output_bytes = 0;     // of the problem at this size
   std::vector<std::string> distributions = {};  // of inputs that the problem has beside the natural one
   int weight_sets = 1;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(TrialSetting, device, module, no_room, copy_gb_s, input_bytes,
-                                              output_bytes, distributions, weight_sets)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(TrialSetting, device, module, no_room, floor, floor_from, copy_gb_s,
+                                              input_bytes, output_bytes, distributions, weight_sets)
 };
 
 struct CallTimes {

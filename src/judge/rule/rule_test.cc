@@ -27,6 +27,7 @@ class Machine {
  public:
   explicit Machine(double candidate_us) : candidate_us_(candidate_us) {
     measured.setting.module = true;
+    measured.setting.floor = {0, 0.12};
     measured.setting.distributions = {"centred"};
     protocol.warmup_rounds = 2;
   }

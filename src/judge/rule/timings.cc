@@ -23,7 +23,7 @@ double Timings::BaselineUs(const TimedCalls& round) const {
 
 double Timings::OffsetUncertaintyUs() const {
   const double differ_us = std::abs(offset_us - reference_offset_us);
-  return std::max(offset_spread_us + reference_spread_us, differ_us) + calibration.processes_us;
+  return std::max(offset_spread_us + reference_spread_us, differ_us) + setting.floor.us;
 }
 
 double Timings::AroundCallUs() const { return setting.module ? calibration.module_us : 0; }

@@ -8,8 +8,7 @@ namespace {
 
 bool IsLong(double waited_us, double call_us, const Timings& timings) {
   constexpr double kWakingUs = 300;
-  const Calibration& calibration = timings.calibration;
-  return waited_us > kWakingUs + (timings.setting.module ? calibration.module_floor : calibration.floor) * call_us;
+  return waited_us > kWakingUs + timings.setting.floor.relative * call_us;
 }
 
 }  // namespace

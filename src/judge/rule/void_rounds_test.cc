@@ -12,7 +12,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 Timings On(const std::string& device) {
-  Timings timings{.setting = {.device = device}, .calibration = KindOfDevice(device)->calibration};
+  Timings timings{.setting = {.device = device, .floor = {0, device == "cpu" ? 0.08 : 0.02}},
+                  .calibration = KindOfDevice(device)->calibration};
   timings.undisturbed.us = 1'000;
   return timings;
 }

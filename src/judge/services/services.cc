@@ -56,7 +56,10 @@ Status Services::Ensure(bool needs_zygote) {
   }
   if (!needs_device) return {};
   const Status ready = device_->AwaitReady();
-  if (ready) facts_ = device_->facts();
+  if (ready) {
+    facts_ = device_->facts();
+    KB_ASSIGN_OR_RETURN(floors_, FindFloors(setup_->installation, setup_->device.kind->name, facts_->name));
+  }
   if (!ready && device_->alive()) device_.reset();  // what it answers is not understood
   return ready;
 }

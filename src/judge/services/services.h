@@ -16,6 +16,7 @@
 #include "judge/evaluation.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
+#include "judge/floors.h"
 #include "judge/process/zygote.h"
 #include "judge/request.h"
 #include "judge/setup.h"
@@ -46,6 +47,7 @@ class Services {
   bool device_killed() { return device_ && device_->killed(); }
   const PythonIdentity& python() const { return *python_; }
   const Setup& setup() const { return *setup_; }
+  const Floors& floors() const { return floors_; }
 
   Result<ops::Problem> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                    StepTimes* times);
@@ -144,6 +146,7 @@ class Services {
   std::shared_ptr<Zygote> zygote_;  // shared with threads that prepare candidates
   std::vector<WaitingRunner> waiting_;
   bool roomy_ = false;
+  Floors floors_;  // of the open device
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before

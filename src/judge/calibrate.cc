@@ -1,0 +1,127 @@
+#include "judge/calibrate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "base/file.h"
+#include "judge/problem/problem_catalog.h"
+#include "judge/rule/headline.h"
+#include "judge/stats/stats.h"
+
+namespace kb {
+namespace {
+
+// From a few microseconds to milliseconds at this size.
+constexpr const char* kSize = "small";
+constexpr const char* kModules[] = {"1/19", "1/23", "1/36", "1/1", "2/40"};
+struct Native {
+  const char* device;
+  const char* problem;
+  const char* example;
+};
+constexpr Native kNative[] = {{"cpu", "1/19", "1_19_relu/plain.cpp"},    {"cpu", "1/1", "1_1_matmul/tiled.cpp"},
+                              {"cpu", "1/36", "1_36_rmsnorm/fused.cpp"}, {"cuda", "1/1", "1_1_matmul/naive.cu"},
+                              {"cuda", "1/36", "1_36_rmsnorm/fused.cu"}, {"cuda", "1/94", "1_94_mse/fused.cu"}};
+constexpr double kLongUs = 500, kLeast = 0.005, kTooFar = 0.5;
+
+// To 1 / `parts`; what rounding left above that is none.
+double RoundedUp(double value, double parts) { return std::ceil(value * parts - 1e-6) / parts; }
+
+struct Known {
+  std::string name, problem;
+  Candidate candidate;
+};
+
+// A candidate that does what the reference does, from its own text.
+Result<Known> SelfOf(const std::filesystem::path& problems, const std::string& name) {
+  KB_ASSIGN_OR_RETURN(const ProblemFile file, FindProblem(problems, name));
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(file.path, 16 << 20));
+  static const std::regex kModel(R"(\bModel\b)");
+  KB_ASSIGN_OR_RETURN(Candidate candidate,
+                      MakeCandidate("model_new.py", std::regex_replace(source, kModel, "ModelNew"), "cpu"));
+  return Known{name + ", module", name, std::move(candidate)};
+}
+
+Result<std::vector<Known>> CandidatesFor(const Setup& setup) {
+  std::vector<Known> known;
+  for (const char* name : kModules) {
+    KB_ASSIGN_OR_RETURN(Known self, SelfOf(setup.installation.problems, name));
+    known.push_back(std::move(self));
+  }
+  for (const Native& native : kNative) {
+    if (native.device != setup.device.kind->name) continue;
+    KB_ASSIGN_OR_RETURN(Candidate candidate,
+                        ReadCandidate(setup.installation.examples / native.example, native.device));
+    known.push_back({fmt::format("{}, native", native.problem), native.problem, std::move(candidate)});
+  }
+  return known;
+}
+
+// The ratio of one evaluation, whatever the floor that is in force makes of it.
+Result<Speedup> RatioOf(Evaluator* evaluator, const Request& request) {
+  KB_RETURN_IF_ERROR(evaluator->MakeReady(request));
+  KB_ASSIGN_OR_RETURN(Prepared prepared, evaluator->Prepare(request));
+  KB_ASSIGN_OR_RETURN(const Evaluation evaluation, evaluator->EvaluateToTheEnd(&prepared));
+  if (evaluation.verdict != Verdict::kCorrect) {
+    return Fail(ErrorCode::kEngine, fmt::format("{}: {}", VerdictName(evaluation.verdict), evaluation.reason));
+  }
+  if (evaluation.timings.no_speedup == kMachineBusy) {
+    return Fail(ErrorCode::kUnavailable, "other programs use the machine; end them, and calibrate it then");
+  }
+  return EstimateFor(evaluation.timings, "natural");
+}
+
+}  // namespace
+
+Floor FloorOf(const std::vector<Calibrated>& seen) {
+  double longest_us = 0;
+  for (const Calibrated& each : seen) longest_us = std::max(longest_us, each.candidate_us);
+  Floor floor{0, kLeast};
+  for (const Calibrated& each : seen) {
+    if (each.candidate_us < std::min(kLongUs, longest_us)) continue;
+    for (const double off : each.off) floor.relative = std::max(floor.relative, off);
+  }
+  floor.relative = RoundedUp(floor.relative, 1e3);
+  for (const Calibrated& each : seen) {
+    for (const double off : each.off) floor.us = std::max(floor.us, (off - floor.relative) * each.candidate_us);
+  }
+  floor.us = RoundedUp(floor.us, 10);
+  return floor;
+}
+
+Result<std::vector<Calibrated>> Calibrate(Evaluator* evaluator, int times,
+                                          const std::function<void(const std::string& line)>& say) {
+  const Setup& setup = evaluator->setup();
+  KB_ASSIGN_OR_RETURN(const Protocol protocol, Protocol::Load(setup.installation.protocols, "quick"));
+  KB_ASSIGN_OR_RETURN(std::vector<Known> known, CandidatesFor(setup));
+  std::vector<Calibrated> seen;
+  for (Known& each : known) {
+    KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(setup.installation.problems, each.problem));
+    const Request request{problem, kSize, std::move(each.candidate), protocol};
+    std::vector<double> ratios, us;
+    for (int i = 0; i < times; ++i) {
+      const auto ratio = RatioOf(evaluator, request);
+      if (!ratio) return Fail(ratio.error().code, each.name + ": " + ratio.error().message);
+      ratios.push_back(ratio->speedup);
+      us.push_back(ratio->candidate_us);
+    }
+    Calibrated one{each.name, request.module(), Median(us), {}};
+    const double truth = request.module() ? 1 : Median(ratios);
+    for (const double ratio : ratios) one.off.push_back(std::abs(ratio / truth - 1));
+    say(fmt::format("{:<14} {:>9.1f} us, off by at most {:.1f}%", one.name, one.candidate_us,
+                    100 * *std::max_element(one.off.begin(), one.off.end())));
+    if (*std::max_element(one.off.begin(), one.off.end()) > kTooFar) {
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("{}: ratios are off by {:.0f}%, which is no floor but a fault of "
+                              "this machine or of what else runs on it",
+                              one.name, 100 * *std::max_element(one.off.begin(), one.off.end())));
+    }
+    seen.push_back(std::move(one));
+  }
+  return seen;
+}
+
+}  // namespace kb

@@ -1,0 +1,41 @@
+// A machine's own floors, measured and used.
+#include "harness.h"
+
+namespace kb::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+class CalibrateTest : public EngineTest {
+ protected:
+  json Judged() const {
+    const Ended ended =
+        Run({"eval", Write("relu.py", kReluProblem), Write("right.cpp", kReluNative), "--protocol", "quick", "--json"});
+    EXPECT_EQ(ended.code, 0) << ended;
+    return ended.Of("right.cpp");
+  }
+};
+
+TEST_F(CalibrateTest, WhatIsMeasuredIsUsedFromThenOn) {
+  const json shipped = Judged().at("measurements").at("setting");
+  EXPECT_THAT(shipped.at("floor_from"), "bench/results/aa_cpu.md");
+  const Ended ended = Run({"doctor", "--calibrate", "--times", "2", "--json"});
+  ASSERT_EQ(ended.code, 0) << ended;
+  EXPECT_THAT(ended.err, HasSubstr("1/19, module"));
+  const json told = ended.Lines().at(0);
+  EXPECT_THAT(told.at("file").get<std::string>(), StartsWith((root() / "home/.config/kernelbench/calibrations").string()));
+  for (const char* kind : {"native", "module"}) EXPECT_GE(told.at(kind).at("relative"), 0.005);
+  const json own = Judged().at("measurements").at("setting");
+  EXPECT_EQ(own.at("floor").at("relative"), told.at("native").at("relative"));
+  EXPECT_THAT(own.at("floor_from").get<std::string>(), StartsWith("kernelbench doctor --calibrate, "));
+}
+
+TEST_F(CalibrateTest, WrongArgumentsAreRefused) {
+  ASSERT_EQ(Run({"doctor", "--calibrate", "--device", "tpu"}).code, 2);
+  EXPECT_EQ(Run({"doctor", "--device", "cpu"}).code, 2) << "without --calibrate";
+  EXPECT_EQ(Run({"doctor", "--calibrate", "--times", "1"}).code, 2);
+}
+
+}  // namespace
+}  // namespace kb::e2e
