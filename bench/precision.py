@@ -107,8 +107,7 @@ def judge(problems, size, protocol):
                     kinds[str(path)] = name
                     lines.write(json.dumps({"problem": number, "path": path.name, "sample": sample}) + "\n")
         command = [common.BINARY, "run", f"{folder}/candidates.jsonl", "--store", f"{folder}/store.sqlite", "--json", "--quiet",
-                   f"--size={size}", f"--protocol={protocol}", "--measure=false", "--profile-ms=0", "--static=off",
-                   ]
+                   f"--size={size}", f"--protocol={protocol}", "--measure=false", "--profile-ms=0", "--static=off"]
         done = subprocess.run(command, capture_output=True, text=True)
         results = collections.defaultdict(dict)
         for line in map(json.loads, done.stdout.splitlines()):

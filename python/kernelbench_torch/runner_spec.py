@@ -79,6 +79,7 @@ class Capture:
     path: str
     size: str
     cores: list
+    nice: int
     confinement: Confinement
     keep: str
 

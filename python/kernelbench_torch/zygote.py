@@ -42,7 +42,8 @@ def become_child(library, namespaces, message, fds):
     works = {"run": lambda: module_runner.serve(library, request, Channel(rest[0])), "probe": lambda: probe(library, request),
              "capture": lambda: extensions.capture(library, request, rest[0])}
     if name == "capture":  # what is timed has the zygote's cores, and goes before others
-        os.setpriority(os.PRIO_PROCESS, 0, max(0, os.getpriority(os.PRIO_PROCESS, 0)))
+        os.setsid()  # its session has what is timed in it
+        os.setpriority(os.PRIO_PROCESS, 0, max(request.nice, os.getpriority(os.PRIO_PROCESS, 0)))
         if request.cores:
             os.sched_setaffinity(0, request.cores)
     work = runner_library.WORK(works[name])

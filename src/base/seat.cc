@@ -11,6 +11,11 @@
 
 namespace kb {
 
+int FirstNice() {
+  static const int nice = NiceOf(0);
+  return nice;
+}
+
 void Sit(const Seat& seat) {
   if (!seat.cores.empty()) {
     cpu_set_t cores;

@@ -9,12 +9,16 @@
 
 namespace kb {
 
+// The priority with which this process began; asked first in main(), before anything changes it.
+int FirstNice();
+
 struct Seat {
   std::vector<int> cores;  // hardware threads; empty: those that the process has
-  int nice = 0;            // from -20, before all others, to 19
+  int nice = FirstNice();  // from -20, before all others, to 19
 };
 
-// Seats the calling process, as far as it may: what is refused stays as it was. May be called between fork and exec.
+// Seats the calling thread and what it starts, as far as it may: what is refused stays as it was. May be called between
+// fork and exec.
 void Sit(const Seat& seat);
 
 // The same for a whole session, where the kernel gives each as much as any other (sched_autogroup_enabled): a process's

@@ -58,9 +58,12 @@ json FloorJson(const Floor& floor) { return {{"us", floor.us}, {"relative", floo
 int CalibrateDevice(const DoctorFlags& flags) {
   EvaluatorOptions options;
   options.device = flags.device;
+  options.own_floors = false;
   options.isolation = flags.isolation == "process" ? Isolation::kProcess : Isolation::kNamespaces;
   const auto evaluator = Evaluator::Create(options);
   if (!evaluator) return PrintError(evaluator.error());
+  if (const Status may = CanKeepFloors((*evaluator)->setup().device.kind->name, ""); !may)
+    return PrintError(may.error());
   const auto say = [&](const std::string& line) { fmt::print(stderr, "{}\n", line); };
   const auto seen = Calibrate(evaluator->get(), flags.times, say);
   if (!seen) return PrintError(seen.error());
@@ -122,17 +125,19 @@ void AddDoctor(CLI::App* app, int* exit_code) {
   command->add_option("--without", flags->without, "take a barrier away, to see what it holds (docs/trust.md)")
       ->check(CLI::IsMember(barriers))
       ->allow_extra_args(false);
+  command->add_flag("--verbose", flags->verbose, "also what holds");
   CLI::Option* calibrate =
-      command->add_flag("--calibrate", flags->calibrate, "measure by how much ratios are wrong here, and keep it");
+      command->add_flag("--calibrate", flags->calibrate, "measure by how much ratios are wrong here, and keep it")
+          ->excludes("--without")
+          ->excludes("--verbose");
   command->add_option("--device", flags->device, "which one to calibrate: cpu, cuda or cuda:N")
       ->needs(calibrate)
       ->capture_default_str();
   command->add_option("--times", flags->times, "how often each candidate is judged for it")
-      ->check(CLI::Range(2, 1000))
+      ->check(CLI::Range(3, 1000))
       ->needs(calibrate)
       ->capture_default_str();
   command->add_flag("--json", flags->json, "machine-readable (docs/cli.md)");
-  command->add_flag("--verbose", flags->verbose, "also what holds");
   command->callback([flags, exit_code] { *exit_code = Doctor(*flags); });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/interrupt.h"
+#include "base/seat.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "report/text.h"
@@ -61,6 +62,7 @@ std::string FailureText(const CLI::App* app, const CLI::Error& error) {
 }  // namespace kb::cli
 
 int main(int argc, char** argv) {
+  kb::FirstNice();
   kb::RaiseOpenFiles();
   kb::InstallInterruptHandlers();
   kb::cli::GuardOutput();

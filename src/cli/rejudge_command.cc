@@ -93,7 +93,7 @@ Status JudgeAgain(const RejudgeFlags& flags, const std::vector<std::string>& dev
   options.tell = [&](const JobEnd& end) -> Status {
     if (end.evaluation) {
       pairs->at(static_cast<size_t>(end.job.sample)).Add(*end.evaluation);
-      progress->Judged(end.evaluation->at("verdict"));
+      progress->Judged(*end.evaluation);
     } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
       progress->Failed();
     }

@@ -45,9 +45,13 @@ void RunProgress::Add(const Span& span) {
   if (keep_spans_) spans_.push_back(span);
 }
 
-void RunProgress::Judged(const std::string& verdict) {
+void RunProgress::Judged(const nlohmann::json& evaluation) {
   const std::lock_guard lock(mutex_);
   ++judged_;
+  std::string verdict = evaluation.at("verdict");
+  const nlohmann::json& why = evaluation.at("no_speedup");
+  if (why.is_string() && why != "not_measured")
+    verdict += fmt::format(" without a speedup ({})", why.get<std::string>());
   ++verdicts_[verdict];
   DoneLocked();
 }

@@ -25,7 +25,7 @@ class RunProgress {
   ~RunProgress();
 
   void Add(const Span& span);
-  void Judged(const std::string& verdict);
+  void Judged(const nlohmann::json& evaluation);
   void Failed();
   // What the line says besides; asked on the thread that shows it. Before Finish() only.
   void SetMore(std::function<std::string()> more);
@@ -33,7 +33,7 @@ class RunProgress {
   void Print(const std::string& text);
   void Finish();  // takes the line away
 
-  // "12 correct, 3 incorrect", in the order of frequency.
+  // "12 correct, 3 incorrect, 1 correct without a speedup (machine_busy)", in the order of frequency.
   std::string Verdicts() const;
   size_t judged() const;
   size_t failed() const;

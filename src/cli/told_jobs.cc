@@ -14,7 +14,7 @@ using nlohmann::json;
 void TellJobs::operator()(const JobEnd& end, const json& more) const {
   if (end.elsewhere) return;
   if (end.evaluation) {
-    progress->Judged(end.evaluation->at("verdict"));
+    progress->Judged(*end.evaluation);
     if (!as_json) return;
     json told = *end.evaluation;
     told.update(more);

@@ -60,7 +60,7 @@ Result<std::vector<Known>> CandidatesFor(const Setup& setup) {
   return known;
 }
 
-// The ratio of one evaluation, whatever the floor that is in force makes of it.
+// The ratio of one evaluation, before anything is made of it for the floor that is in force.
 Result<Speedup> RatioOf(Evaluator* evaluator, const Request& request) {
   KB_RETURN_IF_ERROR(evaluator->MakeReady(request));
   KB_ASSIGN_OR_RETURN(Prepared prepared, evaluator->Prepare(request));
@@ -68,9 +68,11 @@ Result<Speedup> RatioOf(Evaluator* evaluator, const Request& request) {
   if (evaluation.verdict != Verdict::kCorrect) {
     return Fail(ErrorCode::kEngine, fmt::format("{}: {}", VerdictName(evaluation.verdict), evaluation.reason));
   }
-  if (evaluation.timings.no_speedup == kMachineBusy) {
+  const std::string& why = evaluation.timings.no_speedup;
+  if (why == kMachineBusy) {
     return Fail(ErrorCode::kUnavailable, "other programs use the machine; end them, and calibrate it then");
   }
+  if (!why.empty() && why != "too_short") return Fail(ErrorCode::kUnavailable, "it has no time: " + why);
   return EstimateFor(evaluation.timings, "natural");
 }
 
@@ -96,30 +98,30 @@ Result<std::vector<Calibrated>> Calibrate(Evaluator* evaluator, int times,
                                           const std::function<void(const std::string& line)>& say) {
   const Setup& setup = evaluator->setup();
   KB_ASSIGN_OR_RETURN(const Protocol protocol, Protocol::Load(setup.installation.protocols, "quick"));
-  KB_ASSIGN_OR_RETURN(std::vector<Known> known, CandidatesFor(setup));
-  std::vector<Calibrated> seen;
-  for (Known& each : known) {
-    KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(setup.installation.problems, each.problem));
-    const Request request{problem, kSize, std::move(each.candidate), protocol};
-    std::vector<double> ratios, us;
-    for (int i = 0; i < times; ++i) {
-      const auto ratio = RatioOf(evaluator, request);
-      if (!ratio) return Fail(ratio.error().code, each.name + ": " + ratio.error().message);
-      ratios.push_back(ratio->speedup);
-      us.push_back(ratio->candidate_us);
+  KB_ASSIGN_OR_RETURN(const std::vector<Known> known, CandidatesFor(setup));
+  std::vector<Calibrated> seen(known.size());
+  std::vector<std::vector<double>> ratios(known.size()), us(known.size());
+  for (int time = 1; time <= times; ++time) {  // all in turn: each problem has a new process of the reference then
+    for (size_t i = 0; i < known.size(); ++i) {
+      KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(setup.installation.problems, known[i].problem));
+      const auto ratio = RatioOf(evaluator, {problem, kSize, known[i].candidate, protocol});
+      if (!ratio) return Fail(ratio.error().code, known[i].name + ": " + ratio.error().message);
+      ratios[i].push_back(ratio->speedup);
+      us[i].push_back(ratio->candidate_us);
+      say(fmt::format("{} of {}: {:<14} {:>9.1f} us, ratio {:.3f}", time, times, known[i].name, ratio->candidate_us,
+                      ratio->speedup));
     }
-    Calibrated one{each.name, request.module(), Median(us), {}};
-    const double truth = request.module() ? 1 : Median(ratios);
-    for (const double ratio : ratios) one.off.push_back(std::abs(ratio / truth - 1));
-    say(fmt::format("{:<14} {:>9.1f} us, off by at most {:.1f}%", one.name, one.candidate_us,
-                    100 * *std::max_element(one.off.begin(), one.off.end())));
-    if (*std::max_element(one.off.begin(), one.off.end()) > kTooFar) {
-      return Fail(ErrorCode::kUnavailable,
-                  fmt::format("{}: ratios are off by {:.0f}%, which is no floor but a fault of "
-                              "this machine or of what else runs on it",
-                              one.name, 100 * *std::max_element(one.off.begin(), one.off.end())));
-    }
-    seen.push_back(std::move(one));
+  }
+  for (size_t i = 0; i < known.size(); ++i) {
+    seen[i] = {known[i].name, known[i].candidate.kind == CandidateKind::kModule, Median(us[i]), {}};
+    const double truth = seen[i].module ? 1 : Median(ratios[i]);
+    for (const double ratio : ratios[i]) seen[i].off.push_back(std::abs(ratio / truth - 1));
+    const double most = *std::max_element(seen[i].off.begin(), seen[i].off.end());
+    if (most <= kTooFar) continue;
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("{}: ratios are off by {:.0f}%, which is no floor but a fault of this "
+                            "machine or of what else runs on it",
+                            seen[i].name, 100 * most));
   }
   return seen;
 }

@@ -70,17 +70,18 @@ ConcludedAgain Again(const json& evaluation, const Protocol* protocol) {
   const Protocol& wanted = protocol == nullptr ? own : *protocol;
   if (const Status valid = own.Validate(); !valid) return TooLittle(valid.error().message);
   if (const std::string why = WhyNot(own, wanted); !why.empty()) return TooLittle(why);
-  const std::pair<const char*, double> fixed[] = {
-      {"rms_factor", Protocol::kRmsFactor}, {"max_factor", Protocol::kMaxFactor}, {"cap", Protocol::kMostOfDeviation}};
+  const std::pair<const char*, double> fixed[] = {{"rms_factor", Protocol::kRmsFactor},
+                                                  {"max_factor", Protocol::kMaxFactor},
+                                                  {"cap", Protocol::kMostOfDeviation},
+                                                  {"confidence", Protocol::kConfidence}};
   for (const auto& [key, value] : fixed) {
     if (evaluation.at("protocol_keys").value(key, value) != value)
-      return TooLittle("it was judged with another tolerance");
+      return TooLittle(fmt::format("it was judged with another {}", key));
   }
   const auto measured = evaluation.at("measurements").get<Measurements>();
   if (measured.setting.weight_sets < 1) return TooLittle(kDamaged);
-  const json& rounds = evaluation.at("measurements").value("rounds", json::array());
-  if (!rounds.empty() && !rounds.at(0).at("candidate").contains("surely_waited_us")) {
-    return TooLittle("it was judged before waits for other programs were told from those for its own threads");
+  if (!evaluation.at("measurements").at("setting").contains("floor")) {
+    return TooLittle("it was judged before its machine's floor and its waits for other programs were stored");
   }
   const DeviceKind* kind = KindOfDevice(measured.setting.device);
   if (kind == nullptr) return TooLittle(kDamaged);

@@ -140,7 +140,7 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
   Evaluation alone;
   const auto baseline = MeasureBaseline(request.problem, request.size, request.protocol);
-  if (!baseline && baseline.error().code != ErrorCode::kUnavailable) return tl::make_unexpected(error);
+  if (!baseline && baseline.error().message != kBusy) return tl::make_unexpected(error);
   const auto problem = DescribeProblem(request.problem, request.size, request.protocol);
   if (!problem || !AnchorBudgets(request, *problem, &services_, &alone)) return tl::make_unexpected(error);
   return Reject(BeginEvaluation(setup_, request), Verdict::kCrashed,

@@ -33,6 +33,9 @@ class Evaluator {
     return facts ? facts->name : "";
   }
 
+  // What MeasureBaseline() says where other programs use the machine.
+  static constexpr const char* kBusy = "other programs disturb what is measured; end them";
+
   // As Preparer's.
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
   // On any thread, beside Evaluate(): holds no device.

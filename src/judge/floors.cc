@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <cctype>
 #include <cmath>
@@ -14,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A number from 0 to 10,000.
+// At most 10 ms, and less than the whole ratio.
 std::optional<Floor> ReadFloor(const toml::table& table, std::string_view kind) {
   const auto number = [&](std::string_view key) { return table[kind][key].value<double>().value_or(NAN); };
   const Floor floor{number("us"), number("relative")};
@@ -25,8 +26,11 @@ std::optional<Floor> ReadFloor(const toml::table& table, std::string_view kind) 
 Result<Floors> ReadFloors(const fs::path& path, const std::string& kind) {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path, 1 << 16));
   const auto odd = [&](const std::string& what) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{}: {}; kernelbench doctor --calibrate writes it anew", path.string(), what));
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format(
+            "{}: {}; kernelbench doctor --calibrate writes it anew, and without the file the shipped ones serve",
+            path.string(), what));
   };
   try {
     const toml::table table = toml::parse(text);
@@ -59,16 +63,27 @@ fs::path OwnFloors(const std::string& kind, const std::string& name) {
   return directory / (file + ".toml");
 }
 
-Result<Floors> FindFloors(const Installation& installation, const std::string& kind, const std::string& name) {
-  std::error_code ignored;
-  const fs::path own = OwnFloors(kind, name);
-  return ReadFloors(fs::exists(own, ignored) ? own : installation.calibrations / (kind + ".toml"), kind);
+Result<Floors> FindFloors(const Installation& installation, const std::string& kind, const std::string& name,
+                          bool own) {
+  std::error_code error;
+  const fs::path path = OwnFloors(kind, name);
+  const bool there = own && fs::exists(path, error);
+  if (own && error) return Fail(ErrorCode::kUsage, fmt::format("{}: {}", path.string(), error.message()));
+  return ReadFloors(there ? path : installation.calibrations / (kind + ".toml"), kind);
+}
+
+Status CanKeepFloors(const std::string& kind, const std::string& name) {
+  const fs::path directory = OwnFloors(kind, name).parent_path();
+  std::error_code error;
+  fs::create_directories(directory, error);
+  if (!error && access(directory.c_str(), W_OK) == 0) return {};
+  return Fail(ErrorCode::kUsage, fmt::format("{} cannot be written; KERNELBENCH_CALIBRATIONS names another directory",
+                                             directory.string()));
 }
 
 Status KeepFloors(const Floors& floors, const std::string& kind, const std::string& name) {
+  KB_RETURN_IF_ERROR(CanKeepFloors(kind, name));
   const fs::path path = OwnFloors(kind, name);
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
   const auto part = [](const char* of, const Floor& floor) {
     return fmt::format("\n[{}]\nus = {:.1f}\nrelative = {:.4f}\n", of, floor.us, floor.relative);
   };

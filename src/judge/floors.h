@@ -18,11 +18,14 @@ struct Floors {
 };
 
 // Of the device with this name, of a kind ("cpu", "cuda"): this machine's own, or the ones that are shipped for the
-// kind. kUsage names a file that cannot be read as one.
-Result<Floors> FindFloors(const Installation& installation, const std::string& kind, const std::string& name);
+// kind, which alone serve where `own` is false. kUsage names a file that cannot be read as one.
+Result<Floors> FindFloors(const Installation& installation, const std::string& kind, const std::string& name,
+                          bool own = true);
 
 // Where this machine's own lie: below KERNELBENCH_CALIBRATIONS, or the user's configuration.
 std::filesystem::path OwnFloors(const std::string& kind, const std::string& name);
+// An error where they could not be written there.
+Status CanKeepFloors(const std::string& kind, const std::string& name);
 // Writes them there, whole or not at all.
 Status KeepFloors(const Floors& floors, const std::string& kind, const std::string& name);
 

@@ -28,7 +28,7 @@ Result<TimedCalls> CallOnce(const Timings& figures, Rounds* rounds) {
   return figures.Read(call);
 }
 
-Error Busy() { return {ErrorCode::kUnavailable, "other programs disturb what is measured; end them"}; }
+Error Busy() { return {ErrorCode::kUnavailable, Evaluator::kBusy}; }
 
 // Calls until the interval of the median is as narrow as the protocol wants a speedup's, or until its last look.
 Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
@@ -39,7 +39,7 @@ Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
   for (const int check : protocol.round_checks) {
     while (calls.us.size() < static_cast<size_t>(check)) {
       KB_ASSIGN_OR_RETURN(const TimedCalls call, CallOnce(figures, rounds));
-      if (call.baseline.gap_us > 0 || WaitedForOthers(call.baseline, figures)) {
+      if (call.baseline.gap_us > 0 || WaitedForOthers(call.baseline)) {
         if (TooManyVoid(++calls.disturbed, static_cast<int>(calls.us.size()))) return tl::make_unexpected(Busy());
         continue;
       }
@@ -58,7 +58,7 @@ Result<Calls> TimeReference(Services* services, const Request& request, const op
   if (!room) return Fail(ErrorCode::kUnavailable, "the device has no room for the baseline; choose a smaller --size");
   Rounds rounds(&services->device(), request.protocol, times);
   Evaluation offset{.protocol = request.protocol};
-  offset.measured.setting = SettingOf(services, request, problem);
+  KB_ASSIGN_OR_RETURN(offset.measured.setting, TimedSettingOf(services, request, problem));
   KB_RETURN_IF_ERROR(Measurer(services, &rounds, &offset).MeasureReference());
   const Timings figures = TimingsOf(offset.measured, request.protocol, services->setup().calibration());
   if (figures.no_speedup.empty()) return TimeCalls(figures, &rounds);

@@ -42,7 +42,7 @@ Seat Seating::Take(const std::vector<int>& near, int number) {
 
 Seat Seating::Elsewhere() const {
   const std::lock_guard lock(mutex_);
-  return {taken_ ? Threads(free_) : std::vector<int>(), nice_};
+  return {taken_ ? Threads(free_) : std::vector<int>(), FirstNice()};
 }
 
 }  // namespace kb

@@ -20,7 +20,7 @@ inline constexpr size_t kSeatThreads = 4;
 class Seating {
  public:
   // `cores`: the hardware threads of each, of those that this process may use.
-  explicit Seating(std::vector<std::vector<int>> cores) : free_(std::move(cores)), nice_(NiceOf(0)) {}
+  explicit Seating(std::vector<std::vector<int>> cores) : free_(std::move(cores)) {}
 
   // Whole cores until there are kSeatThreads, those of `near` first, of which a device of another `number` begins with
   // other ones, for other engines may be at work. Where not as many threads would be left for all else, whatever no
@@ -33,7 +33,6 @@ class Seating {
   mutable std::mutex mutex_;
   std::vector<std::vector<int>> free_;
   bool taken_ = false;
-  int nice_;  // of this process when it began
 };
 
 }  // namespace kb

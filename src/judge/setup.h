@@ -31,6 +31,7 @@ struct EvaluatorOptions {
   // What the build cache may take: a hundred thousand native kernels, or twenty precompiled headers of PyTorch. 0: no
   // limit.
   double cache_gb = 10;
+  bool own_floors = true;  // false: those that are shipped, though this machine has some (floors.h)
   std::function<void(const std::string&)> progress;  // one line for people, or empty; called on any thread
 };
 

@@ -85,7 +85,7 @@ std::string Measurements(const json& evaluation) {
     text += fmt::format("- who did the work, by profile: {}\n", OneLine(who, 40));
   }
   for (const json& note : MemberAt(evaluation, "notes")) {
-    if (note.is_string()) text += "- note: " + OneLine(note.get<std::string>(), 300) + "\n";
+    text += "- note: " + OneLine(TextAt(note, "text"), 300) + "\n";
   }
   return text;
 }

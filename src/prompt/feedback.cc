@@ -277,7 +277,7 @@ class Feedback {
     if (!notes.is_array() || notes.empty()) return;
     out_ += "\nNotes:\n";
     for (size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i) {
-      if (notes[i].is_string()) out_ += "- " + OneLine(notes[i].get<std::string>(), 300) + "\n";
+      out_ += "- " + OneLine(TextAt(notes[i], "text"), 300) + "\n";
     }
   }
 

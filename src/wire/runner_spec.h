@@ -107,9 +107,10 @@ struct Capture {
   std::string path;     // which the worker does not see
   std::string size;
   std::vector<int> cores;  // empty: those of the zygote
+  int nice = 0;
   Confinement confinement;
   std::string keep;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, cores, confinement, keep)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, cores, nice, confinement, keep)
 };
 
 }  // namespace worker

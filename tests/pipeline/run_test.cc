@@ -66,6 +66,23 @@ std::map<std::string, int> LanesOf(const std::string& timeline) {
   return lanes;
 }
 
+// One candidate meets a busy machine twice, the other once.
+TEST_F(RunTest, WhatABusyMachineGaveNoNumberIsJudgedAgainAtTheEnd) {
+  const std::string directory = MakeRun({{"first.cpp", kReluNative}, {"second.cpp", First("  (void)0;\n")}});
+  Script script;
+  for (const int evaluation : {1, 2, 3}) {
+    script.push_back(Answers<ops::Baseline>({.waited_us = 400}, {.request = InRound(), .evaluation = evaluation}));
+  }
+  Play(script);
+  const Ended ended = Run({"run", directory, "--protocol", "quick", "--profile-ms", "0", "--name", "test"});
+  EXPECT_EQ(ended.code, 0) << ended;
+  EXPECT_THAT(ended.out, HasSubstr("1 correct without a speedup (machine_busy)"));
+  EXPECT_THAT(ended.out, HasSubstr("1 correct"));
+  std::multiset<bool> timed;
+  for (const json& evaluation : Stored()) timed.insert(evaluation.at("speedup").is_number());
+  EXPECT_EQ(timed, (std::multiset<bool>{false, true})) << "each has one verdict";
+}
+
 TEST_F(RunTest, EveryCandidateGetsItsVerdictOnceAndTheSameAgain) {
   const std::string directory = MakeRun({{"right.cpp", kReluNative},
                                          {"wrong.cpp", Wrong()},

@@ -85,6 +85,7 @@ Status Preparer::MakeReady(const Request& request) const {
 }
 
 Result<Prepared> Preparer::Prepare(const Request& request) const {
+  Sit(setup_->options.seating->Elsewhere());
   Prepared prepared{.request = request, .rejection = request.candidate.rejection};
   if (prepared.rejection.empty()) CheckText(&prepared);
   if (!prepared.rejection.empty()) return prepared;
@@ -152,12 +153,14 @@ Status Preparer::BuildNative(Prepared* prepared) const {
 // Without the GPU: others are timed there. What a module asks for only where there is one, its first call asks for.
 Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request& request) const {
   KB_ASSIGN_OR_RETURN(std::string problem, ReadFile(request.problem.path, 16 << 20));
+  const Seat elsewhere = setup_->options.seating->Elsewhere();
   const worker::Capture capture{
       .source = request.candidate.source,
       .problem = std::move(problem),
       .path = request.problem.path.string(),
       .size = request.size,
-      .cores = setup_->options.seating->Elsewhere().cores,
+      .cores = elsewhere.cores,
+      .nice = elsewhere.nice,
       .confinement = setup_->sandbox.ConfinementFor(Gigabytes(request.protocol.memory_gb), false)};
   const double timeout_s = std::min(request.protocol.LoadTimeout(), request.protocol.build_timeout_s);
   KB_ASSIGN_OR_RETURN(const std::shared_ptr<Zygote> zygote, services_->SharedZygote());
@@ -195,6 +198,7 @@ Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* pre
 }
 
 Status Preparer::AddLacking(Prepared* prepared) const {
+  Sit(setup_->options.seating->Elsewhere());
   const int64_t start = NowNs() - *prepared->limits.waited_ns;
   ++prepared->asked;
   prepared->first_call.clear();  // it is another now

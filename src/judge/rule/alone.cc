@@ -51,7 +51,7 @@ class Series {
     const bool warms_up = calls_++ == 0;
     lost_ = false;
     if ((alone.call.gap_us > 0 && !alone.quiet) || warms_up) return;
-    lost_ = WaitedForOthers(alone.call, timings_);
+    lost_ = WaitedForOthers(alone.call);
     if (lost_) {
       ++disturbed_;
       return;
@@ -126,7 +126,7 @@ Asked<Alone> AskAgain(std::span<const AloneCall> calls, const Timings& timings) 
   bool lost = false;
   for (; next < calls.size() && alone < kNew && !TooMany(disturbed); ++next) {
     least_us = std::min(least_us, timings.Read(calls[next].call).baseline_us);
-    lost = WaitedForOthers(calls[next].call, timings);
+    lost = WaitedForOthers(calls[next].call);
     lost ? ++disturbed : static_cast<int>(++alone);
   }
   if (alone < kNew) {

@@ -14,8 +14,8 @@ struct Floor {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Floor, us, relative)
 };
 
-// What does not depend on the machine. Times are microseconds, everything else is relative. The defaults are those of a
-// GPU.
+// What depends on the kind of device alone. Times are microseconds, everything else is relative. The defaults are those
+// of a GPU.
 struct Calibration {
   // Calls compute on the machine's own cores and return when they are done. Otherwise they launch work, which a device
   // of its own does after other work, also of other processes.

@@ -67,7 +67,8 @@ void NoteFloor(Timings* timings) {
 }
 
 void NoteSlowedBaseline(Timings* timings) {
-  if (timings->headline != "natural" || timings->speedup->speedup >= EstimateFor(*timings, "natural").speedup) return;
+  if (!timings->Timed() || timings->headline != "natural") return;
+  if (timings->speedup->speedup >= EstimateFor(*timings, "natural").speedup) return;
   timings->AddNote(
       fmt::format("baseline_disturbed: the baseline took {:.0f} us in the rounds and {:.0f} us by itself, of which the "
                   "speedup is; the interval reaches from one to the other",

@@ -6,25 +6,22 @@ namespace kb {
 
 namespace {
 
-bool IsLong(double waited_us, double call_us, const Timings& timings) {
-  constexpr double kWakingUs = 300;
-  return waited_us > kWakingUs + timings.setting.floor.relative * call_us;
+bool IsLong(double waited_us, double call_us) {
+  constexpr double kWakingUs = 300, kWaitingPart = 0.05;
+  return waited_us > kWakingUs + kWaitingPart * call_us;
 }
 
 }  // namespace
 
-bool WaitedForOthers(const CallTimes& baseline, const Timings& timings) {
-  return IsLong(baseline.waited_us, baseline.us, timings);
-}
+bool WaitedForOthers(const CallTimes& baseline) { return IsLong(baseline.waited_us, baseline.us); }
 
 std::string VoidReason(const TimedCalls& round, const Timings& timings) {
   if (round.candidate.gap_us > 0) return "something else used the device before the candidate was called";
   // Where nobody else ever used the device, that is what the candidate left behind: hedges.h.
   if (round.baseline.gap_us > 0 && timings.device_shared) return "something else used the device before the baseline";
   // What its own threads explain is its own.
-  if (IsLong(round.candidate.surely_waited_us, round.candidate.us, timings))
-    return "other load during the candidate's call";
-  if (WaitedForOthers(round.baseline, timings)) return "other load during the baseline";
+  if (IsLong(round.candidate.surely_waited_us, round.candidate.us)) return "other load during the candidate's call";
+  if (WaitedForOthers(round.baseline)) return "other load during the baseline";
   return "";
 }
 

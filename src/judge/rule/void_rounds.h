@@ -10,8 +10,8 @@
 namespace kb {
 
 // Whether a call of the baseline waited so long for cores which others had that its time says little: 0.3 ms, for which
-// wake-ups alone keep threads from running, and beyond them what the floor of a ratio allows for.
-bool WaitedForOthers(const CallTimes& baseline, const Timings& timings);
+// wake-ups alone keep threads from running, and 5% of the call.
+bool WaitedForOthers(const CallTimes& baseline);
 
 // Why a round does not count; empty if it does.
 std::string VoidReason(const TimedCalls& round, const Timings& timings);

@@ -56,10 +56,7 @@ Status Services::Ensure(bool needs_zygote) {
   }
   if (!needs_device) return {};
   const Status ready = device_->AwaitReady();
-  if (ready) {
-    facts_ = device_->facts();
-    KB_ASSIGN_OR_RETURN(floors_, FindFloors(setup_->installation, setup_->device.kind->name, facts_->name));
-  }
+  if (ready) facts_ = device_->facts();
   if (!ready && device_->alive()) device_.reset();  // what it answers is not understood
   return ready;
 }
@@ -68,6 +65,11 @@ Result<ops::DeviceFacts> Services::Facts() {
   const std::lock_guard lock(starting_);
   if (!facts_) return Fail(ErrorCode::kEngine, "the device process has not started");
   return *facts_;
+}
+
+Result<Floors> Services::DeviceFloors() {
+  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, Facts());
+  return FindFloors(setup_->installation, setup_->device.kind->name, facts.name, setup_->options.own_floors);
 }
 
 Result<std::shared_ptr<Zygote>> Services::SharedZygote() {

@@ -14,9 +14,9 @@
 #include "base/result.h"
 #include "judge/compile/builder.h"
 #include "judge/evaluation.h"
+#include "judge/floors.h"
 #include "judge/process/device_process.h"
 #include "judge/process/runner_process.h"
-#include "judge/floors.h"
 #include "judge/process/zygote.h"
 #include "judge/request.h"
 #include "judge/setup.h"
@@ -38,6 +38,8 @@ class Services {
   Status Ensure(bool needs_zygote);
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
+  // Its floors, once Ensure() was called; kUsage names a file that holds none.
+  Result<Floors> DeviceFloors();
   // The zygote, once Ensure() was called for it.
   Result<std::shared_ptr<Zygote>> SharedZygote();
 
@@ -47,7 +49,6 @@ class Services {
   bool device_killed() { return device_ && device_->killed(); }
   const PythonIdentity& python() const { return *python_; }
   const Setup& setup() const { return *setup_; }
-  const Floors& floors() const { return floors_; }
 
   Result<ops::Problem> LoadProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                    StepTimes* times);
@@ -146,7 +147,6 @@ class Services {
   std::shared_ptr<Zygote> zygote_;  // shared with threads that prepare candidates
   std::vector<WaitingRunner> waiting_;
   bool roomy_ = false;
-  Floors floors_;  // of the open device
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before

@@ -27,16 +27,21 @@ double BytesOf(const std::vector<ops::Tensor>& tensors) {
 // Without the barrier "stress-inputs" the natural distribution is all there is.
 TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem) {
   const EvaluatorOptions& options = services->setup().options;
-  const Floors& floors = services->floors();
   TrialSetting setting{.device = options.device,
                        .module = request.module(),
-                       .floor = request.module() ? floors.module : floors.native,
-                       .floor_from = floors.origin,
                        .copy_gb_s = services->device().facts().copy_gb_s,
                        .input_bytes = BytesOf(problem.form.inputs),
                        .output_bytes = BytesOf(problem.form.outputs),
                        .weight_sets = static_cast<int>(problem.weight_seeds.size())};
   if (!options.without.contains("stress-inputs")) setting.distributions = problem.distributions;
+  return setting;
+}
+
+Result<TrialSetting> TimedSettingOf(Services* services, const Request& request, const ops::Problem& problem) {
+  TrialSetting setting = SettingOf(services, request, problem);
+  KB_ASSIGN_OR_RETURN(const Floors floors, services->DeviceFloors());
+  setting.floor = request.module() ? floors.module : floors.native;
+  setting.floor_from = floors.origin;
   return setting;
 }
 

@@ -12,6 +12,8 @@ namespace kb {
 
 // What a trial of this request is.
 TrialSetting SettingOf(Services* services, const Request& request, const ops::Problem& problem);
+// With the floor of this device. kUsage names a file that holds none.
+Result<TrialSetting> TimedSettingOf(Services* services, const Request& request, const ops::Problem& problem);
 
 class Measurer {
  public:

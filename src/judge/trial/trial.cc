@@ -179,7 +179,7 @@ Status Trial::TimeBaseline() {
                                     [this](const auto& spec) { return preparer_.CompileBaseline(spec); }, &times()));
   }
   evaluation_.tried = true;
-  measured().setting = SettingOf(services_, request_, problem_);
+  KB_ASSIGN_OR_RETURN(measured().setting, TimedSettingOf(services_, request_, problem_));
   measured().setting.no_room = protocol().measure && !timed_;
   measured().state_copied = attempt_.copy_state;
   if (!prepared_->refused.empty()) measured().refused_build = FirstLine(prepared_->refused.front().second);
