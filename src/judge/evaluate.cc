@@ -35,10 +35,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
   // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
-  setup.device.seat =
-      setup.on_host() ? Seat{{}, kBeforeOthers} : setup.options.seating->Take(setup.device.near, setup.device.number);
-  // This process too, or a candidate that keeps every core busy would keep it from answering.
-  Sit({{}, kBeforeOthers});
+  if (!setup.on_host()) setup.device.seat = setup.options.seating->Take(setup.device.near, setup.device.number);
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
   if (setup.options.threads <= 0) setup.options.threads = seats > 0 ? seats : CoreCount();
   for (int i = 0; i < Protocol::kWeightSeeds; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);

@@ -32,8 +32,8 @@ Seat Seating::Take(const std::vector<int>& near, int number) {
   for (std::vector<int>& core : ordered)
     (Threads(taken).size() < kSeatThreads ? taken : left).push_back(std::move(core));
   const bool apart = Threads(left).size() >= kSeatThreads;
-  Seat seat{{}, kBeforeOthers};
-  if (apart) seat.cores = Threads(taken);
+  Seat seat;
+  if (apart) seat = {Threads(taken), kBeforeOthers};
   if (!apart && taken_) seat.cores = Threads(free_);
   if (apart) free_ = std::move(left);
   taken_ |= apart;
@@ -42,7 +42,7 @@ Seat Seating::Take(const std::vector<int>& near, int number) {
 
 Seat Seating::Elsewhere() const {
   const std::lock_guard lock(mutex_);
-  return {taken_ ? Threads(free_) : std::vector<int>(), FirstNice()};
+  return {.cores = taken_ ? Threads(free_) : std::vector<int>()};
 }
 
 }  // namespace kb

@@ -10,6 +10,8 @@
 
 namespace kb {
 
+// The priority of a device's processes where they have cores of their own. Elsewhere a candidate that spins would keep
+// everybody else from running.
 inline constexpr int kBeforeOthers = -20;
 
 // So many hardware threads a device has: the judge waits on one while a runner or the reference computes on another,
@@ -24,7 +26,7 @@ class Seating {
 
   // Whole cores until there are kSeatThreads, those of `near` first, of which a device of another `number` begins with
   // other ones, for other engines may be at work. Where not as many threads would be left for all else, whatever no
-  // other device has; it goes before others in any case.
+  // other device has.
   Seat Take(const std::vector<int>& near, int number = 0);
   // Of all else: no cores that were taken, and the priority with which this process began.
   Seat Elsewhere() const;

@@ -81,9 +81,10 @@ std::vector<Check> OtherLoad() {
 Check Priority() {
   bool may = false;
   std::thread([&] { may = setpriority(PRIO_PROCESS, 0, kBeforeOthers) == 0; }).join();
-  if (may) return Ok("timing", "priority", fmt::format("judge, runner and reference run at nice {}", kBeforeOthers));
+  if (may) return Ok("timing", "priority", fmt::format("nice {} where a GPU has cores of its own", kBeforeOthers));
   return {"timing", "priority", "warning",
-          "this user may not raise it: beside other programs more candidates have no speedup (machine_busy)",
+          "this user may not raise it, not even on a GPU's own cores: beside other programs more candidates have no "
+          "speedup (machine_busy)",
           "start kernelbench as root, or with CAP_SYS_NICE or ulimit -e 40"};
 }
 

@@ -86,7 +86,8 @@ Result<std::unique_ptr<RunnerProcess>> Services::TakeRunner(const RunnerNeeds& n
     KB_ASSIGN_OR_RETURN(runner.process, LaunchRunner(needs));
   }
   KB_RETURN_IF_ERROR(AwaitRunner(&runner));
-  SitSession(fmt::format("/proc/{}/autogroup", runner.process->pid()).c_str(), setup_->device.seat.nice);
+  if (setup_->device.seat.nice < 0)
+    SitSession(fmt::format("/proc/{}/autogroup", runner.process->pid()).c_str(), setup_->device.seat.nice);
   return std::move(runner.process);
 }
 
