@@ -250,8 +250,10 @@ class GroupWriter {
     if (json& device = evaluation["device_info"]; !device.contains("name")) device["name"] = group_[kDevice];
     results_.push_back(ToKernelBench(evaluation, place.first, place.second));
     if (results_.back().runtime_ms && evaluation.value("speedup", json()).is_null()) {
+      const json why = evaluation.value("no_speedup", json());
+      const std::string reason = evaluation.value("reason", "");
       written_->notes.push_back(fmt::format("{}: it has no speedup here, but KernelBench will count its time: {}", id,
-                                            evaluation.value("reason", "")));
+                                            reason.empty() && why.is_string() ? why.get<std::string>() : reason));
     }
     const json candidate = evaluation.value("candidate", json::object());
     const auto source = candidate.find("source");

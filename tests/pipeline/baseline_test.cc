@@ -111,10 +111,12 @@ TEST_F(BaselineTest, WhatWasMeasuredBeforeCtrlCIsKept) {
   const std::string sleeps = Problem("sleeps.py");
   Play({{.op = ops::Baseline::kOp, .problem = "sleeps.py", .act = Act::kSilence}});
   Engine engine = Start({"baseline", good, sleeps, "--json"});
-  for (int i = 0; i < 600; ++i) {
-    if (std::filesystem::exists(store()) && Run({"baseline", "list", "--json"}).Lines().size() == 1) break;
-    usleep(100'000);
-  }
+  const auto asked_for_both = [&] {
+    const std::vector<std::string> asked = Asked();
+    const auto problems = std::count(asked.begin(), asked.end(), ops::LoadProblem::kOp);
+    return problems == 2 && asked.back() == ops::Baseline::kOp;
+  };
+  for (int i = 0; i < 600 && !asked_for_both(); ++i) usleep(100'000);
   engine.Signal(SIGINT);
   const Ended ended = engine.Wait(std::chrono::seconds(30));
   EXPECT_EQ(ended.code, 130) << ended;
