@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 
 namespace kb {
@@ -29,9 +28,8 @@ void Sit(const Seat& seat) {
 void SitSession(const char* autogroup, int nice) {
   const int file = open(autogroup, O_WRONLY | O_CLOEXEC);
   if (file < 0) return;
-  const int size = std::abs(nice);
-  const char text[] = {nice < 0 ? '-' : '+', static_cast<char>('0' + size / 10), static_cast<char>('0' + size % 10)};
-  [[maybe_unused]] const ssize_t put = write(file, nice < 0 ? text : text + 1, nice < 0 ? 3 : 2);
+  const char text[] = {'-', static_cast<char>('0' - nice / 10), static_cast<char>('0' - nice % 10)};
+  [[maybe_unused]] const ssize_t put = write(file, text, sizeof text);
   close(file);
 }
 

@@ -22,7 +22,8 @@ struct Seat {
 void Sit(const Seat& seat);
 
 // The same for a whole session, where the kernel gives each as much as any other (sched_autogroup_enabled): a process's
-// own priority counts only within its session there. `autogroup`: /proc/PID/autogroup of a process in it.
+// own priority counts only within its session there. `autogroup`: /proc/PID/autogroup of a process in it; `nice` is
+// below 0.
 void SitSession(const char* autogroup, int nice);
 
 // How much a process goes before others, 0 for this one; 0 where it is gone.

@@ -37,48 +37,42 @@ void AddRounds(int count, const std::string& distribution, double candidate_us, 
   }
 }
 
-TEST(Headline, IsOfTheInputsThatAreCertainlySlower) {
+// Ten rounds on natural inputs, in which the candidate takes 1000 us, and some on centred ones.
+Timings Chosen(double natural_baseline_us, int others, double candidate_us, double baseline_us) {
   Timings timings = OfModule();
-  AddRounds(10, "natural", 1'000, 1'000, &timings);
-  AddRounds(kStressedRounds, "centred", 4'000, 1'000, &timings);
+  AddRounds(10, "natural", 1'000, natural_baseline_us, &timings);
+  AddRounds(others, "centred", candidate_us, baseline_us, &timings);
   ChooseHeadline(&timings);
+  return timings;
+}
+
+TEST(Headline, IsOfTheInputsThatAreCertainlySlower) {
+  const Timings timings = Chosen(1'000, kStressedRounds, 4'000, 1'000);
   EXPECT_EQ(timings.headline, "centred");
   EXPECT_DOUBLE_EQ(timings.speedup->speedup, 0.25);
   EXPECT_THAT(timings.notes, Contains(Says("slower_elsewhere: 1.00x on natural inputs, 0.25x")));
 }
 
 TEST(Headline, FewerRoundsThanAnIntervalNeedsProveNothing) {
-  Timings timings = OfModule();
-  AddRounds(10, "natural", 1'000, 1'000, &timings);
-  AddRounds(kStressedRounds - 1, "centred", 4'000, 1'000, &timings);
-  ChooseHeadline(&timings);
+  const Timings timings = Chosen(1'000, kStressedRounds - 1, 4'000, 1'000);
   EXPECT_EQ(timings.headline, "natural");
 }
 
 TEST(Headline, WhatTheReferenceIsSlowerOnTooIsNoSlowness) {
-  Timings timings = OfModule();
-  AddRounds(10, "natural", 1'000, 1'000, &timings);
-  AddRounds(kStressedRounds, "centred", 40'000, 40'000, &timings);
-  ChooseHeadline(&timings);
+  const Timings timings = Chosen(1'000, kStressedRounds, 40'000, 40'000);
   EXPECT_EQ(timings.headline, "natural");
 }
 
 // A candidate that is even everywhere seemed faster on natural inputs.
 TEST(Headline, WhatSlowedTheBaselineOfNaturalRoundsIsNoSlownessElsewhere) {
-  Timings timings = OfModule();
-  AddRounds(10, "natural", 1'000, 2'500, &timings);
-  AddRounds(kStressedRounds, "centred", 40'000, 40'000, &timings);
-  ChooseHeadline(&timings);
+  const Timings timings = Chosen(2'500, kStressedRounds, 40'000, 40'000);
   EXPECT_EQ(timings.headline, "natural");
   EXPECT_THAT(timings.notes, Not(Contains(Says("slower_elsewhere"))));
   EXPECT_LE(timings.speedup->low, 1) << "the interval reaches down to the undisturbed baseline";
 }
 
 TEST(Headline, ASlowedBaselineHidesNoCertainSlowness) {
-  Timings timings = OfModule();
-  AddRounds(10, "natural", 1'000, 1'200, &timings);
-  AddRounds(kStressedRounds, "centred", 4'000, 1'200, &timings);
-  ChooseHeadline(&timings);
+  const Timings timings = Chosen(1'200, kStressedRounds, 4'000, 1'200);
   EXPECT_EQ(timings.headline, "centred");
   EXPECT_NEAR(timings.speedup->speedup, 1'200. / 4'000, 1e-9);
 }

@@ -86,8 +86,9 @@ Result<std::unique_ptr<RunnerProcess>> Services::TakeRunner(const RunnerNeeds& n
     KB_ASSIGN_OR_RETURN(runner.process, LaunchRunner(needs));
   }
   KB_RETURN_IF_ERROR(AwaitRunner(&runner));
-  if (setup_->device.seat.nice < 0)
-    SitSession(fmt::format("/proc/{}/autogroup", runner.process->pid()).c_str(), setup_->device.seat.nice);
+  if (const int nice = setup_->device.seat.nice; nice < 0) {
+    SitSession(fmt::format("/proc/{}/autogroup", runner.process->pid()).c_str(), nice);
+  }
   return std::move(runner.process);
 }
 
