@@ -110,6 +110,11 @@ def available_bytes(device="cpu"):
     return 1 << 62
 
 
+def total_bytes(device="cpu"):
+    """All of the device's memory."""
+    return torch.cuda.mem_get_info()[1] if device != "cpu" else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
 _PIECE = 1 << 26  # elements; wider copies of a whole output may be more than there is room for
 
 
@@ -234,6 +239,10 @@ class Problem:
     def anchors_fit(self):
         """Whether there is room for the reference in fp64."""
         return self.plan.anchors() + self.windows <= self.free_now()
+
+    def fits(self, part):
+        """Whether it is judged with `part` bytes of the device's memory as it would be with all of it."""
+        return self.plan.fits(part) if self.device != "cpu" else self.plan.least() + self.windows <= part
 
     def free_now(self):
         """How much of the device's memory there is to plan with."""

@@ -36,10 +36,14 @@ RunProgress::~RunProgress() { Finish(); }
 
 void RunProgress::Add(const Span& span) {
   const std::lock_guard lock(mutex_);
-  if (span.lane.starts_with("prepare")) {
+  if (span.device.empty()) {
     ++built_;
   } else {
-    held_us_ += static_cast<double>(span.end_ns - span.start_ns) / 1e3;
+    // Lanes hold it at the same time; what ends last may have begun first.
+    auto& held = held_[span.device];
+    int64_t start = span.start_ns;
+    for (; !held.empty() && held.back().second >= start; held.pop_back()) start = std::min(start, held.back().first);
+    held.emplace_back(start, span.end_ns);
     calls_us_ += span.calls_us;
   }
   if (keep_spans_) spans_.push_back(span);
@@ -120,7 +124,15 @@ double RunProgress::seconds() const { return static_cast<double>(NowNs() - start
 
 double RunProgress::held() const {
   const std::lock_guard lock(mutex_);
-  return held_us_ / 1e6 / (seconds() * static_cast<double>(devices_));
+  return HeldLocked();
+}
+
+double RunProgress::HeldLocked() const {
+  int64_t held_ns = 0;
+  for (const auto& [device, spans] : held_) {
+    for (const auto& [start, end] : spans) held_ns += end - start;
+  }
+  return static_cast<double>(held_ns) / 1e9 / (seconds() * static_cast<double>(devices_));
 }
 
 double RunProgress::busy() const {
@@ -137,10 +149,7 @@ std::string RunProgress::Line() const {
     facts = {fmt::format("{:.2f}/s", rate), Duration(static_cast<double>(total_ - done) / rate) + " left"};
   }
   if (built_ > 0) facts.push_back(fmt::format("{} built", built_));
-  if (done > 0) {
-    const double available_us = 1e6 * seconds() * static_cast<double>(devices_);
-    facts.push_back(fmt::format("device held {:.0f}%", 100 * held_us_ / available_us));
-  }
+  if (done > 0) facts.push_back(fmt::format("device held {:.0f}%", 100 * HeldLocked()));
   std::string line = fmt::format("[{}/{}]{}{}", done, total_, facts.empty() ? "" : " ", fmt::join(facts, ", "));
   if (done > 0) line += " | " + VerdictsLocked();
   if (failed_ > 0) line += fmt::format(" | {} not judged", failed_);

@@ -21,12 +21,16 @@ class EvaluatorJudge : public Judge {
     for (const Request* later : ahead.first(std::min(ahead.size(), KindOfDevice(device_)->runners_ahead))) {
       needs.push_back(NeedsOf(*later));
     }
-    return evaluator_->Evaluate(prepared, needs);
+    auto evaluation = evaluator_->Evaluate(prepared, needs);
+    evaluator_->EndTurn(!ahead.empty() && ahead.front()->problem.path == prepared->request.problem.path);
+    return evaluation;
   }
 
   Result<Evaluation> Charge(const Request& request, const Error& error) override {
     return evaluator_->Charge(request, error);
   }
+
+  void GiveWay() override { evaluator_->GiveWay(); }
 
  private:
   const std::string device_;
@@ -42,6 +46,7 @@ JudgeMaker EvaluatorJudges(EvaluatorOptions options) {
     own.device = device;
     own.compilations = shares.compilations;
     own.seating = shares.seating;
+    own.lanes = shares.lanes;
     KB_ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator, Evaluator::Create(own));
     return std::make_shared<EvaluatorJudge>(device, std::move(evaluator));
   };

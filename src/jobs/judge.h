@@ -25,17 +25,19 @@ class Judge {
   // `ahead`: the requests that will probably follow, in that order.
   virtual Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) = 0;
   virtual Result<Evaluation> Charge(const Request& request, const Error& error) = 0;
+  // Now and then, between evaluations.
+  virtual void GiveWay() = 0;
 };
 
-// How the devices of a scheduler share this machine.
+// What the judges of a scheduler share.
 struct Shares {
-  int devices = 1;                      // that judge at the same time
-  std::shared_ptr<Slots> compilations;  // of all of them
+  std::shared_ptr<Slots> compilations;
   std::shared_ptr<Seating> seating;
+  std::shared_ptr<Lanes> lanes;  // those of one device
 };
 using JudgeMaker = std::function<Result<std::shared_ptr<Judge>>(const std::string& device, const Shares& shares)>;
 
-// An evaluator for each device, which is not that of the options.
+// An evaluator for each lane of a device, which is not that of the options.
 JudgeMaker EvaluatorJudges(EvaluatorOptions options);
 
 }  // namespace kb

@@ -35,22 +35,27 @@ bool MetABusyMachine(const Evaluation& evaluation) {
 Scheduler::Scheduler(SchedulerOptions options)
     : options_(std::move(options)), pool_([this](int thread, const std::string& key, int64_t start, int64_t end) {
         const std::lock_guard lock(telling_);
-        if (options_.span) options_.span({"prepare " + std::to_string(thread), key, start, end, 0});
+        if (options_.span) options_.span({"prepare " + std::to_string(thread), key, "", start, end, 0});
       }) {}
 
 Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
   KB_CHECK(!options.devices.empty() && options.make_judge && options.begin && options.end);
   std::unique_ptr<Scheduler> scheduler(new Scheduler(std::move(options)));
   const SchedulerOptions& wanted = scheduler->options_;
-  const Shares shares{static_cast<int>(wanted.devices.size()), std::make_shared<Slots>(Compilations(wanted)),
-                      std::make_shared<Seating>(ThreadsByCore())};
+  Shares shares{std::make_shared<Slots>(Compilations(wanted)), std::make_shared<Seating>(ThreadsByCore()), nullptr};
   for (const std::string& name : wanted.devices) {
-    auto device = std::make_unique<Device>();
-    KB_ASSIGN_OR_RETURN(device->judge, wanted.make_judge(name, shares));
-    device->index = static_cast<int>(scheduler->devices_.size());
-    device->name = device->time.device = name;
-    device->overlaps = !wanted.on_host;
-    scheduler->devices_.push_back(std::move(device));
+    shares.lanes = std::make_shared<Lanes>(wanted.lanes);
+    const auto judged = std::make_shared<std::atomic<bool>>(false);
+    for (int lane = 1; lane <= wanted.lanes; ++lane) {
+      auto device = std::make_unique<Device>();
+      KB_ASSIGN_OR_RETURN(device->judge, wanted.make_judge(name, shares));
+      device->index = static_cast<int>(scheduler->devices_.size());
+      device->name = device->lane = device->time.device = name;
+      if (wanted.lanes > 1) device->lane += " lane " + std::to_string(lane);
+      device->overlaps = !wanted.on_host;
+      device->judged = judged;
+      scheduler->devices_.push_back(std::move(device));
+    }
   }
   for (const auto& device : scheduler->devices_) {
     device->since_ns = NowNs();
@@ -107,7 +112,13 @@ void Scheduler::Stop() {
 
 std::vector<DeviceTime> Scheduler::Times() const {
   std::vector<DeviceTime> times;
-  for (const auto& device : devices_) times.push_back(device->time);
+  for (const auto& device : devices_) {
+    if (times.empty() || times.back().device != device->name) times.push_back({.device = device->name});
+    for (double DeviceTime::*part :
+         {&DeviceTime::judging, &DeviceTime::builds, &DeviceTime::no_task, &DeviceTime::engine}) {
+      times.back().*part += device->time.*part / options_.lanes;
+    }
+  }
   return times;
 }
 
@@ -116,35 +127,43 @@ void Scheduler::Spent(Device* device, double DeviceTime::*part) {
   device->time.*part += static_cast<double>(now - std::exchange(device->since_ns, now)) / 1e9;
 }
 
-// The life of one device: tasks are taken ahead, so that compilers work while the device judges. On the CPU they would
+// The life of one lane: tasks are taken ahead, so that compilers work while the device judges. On the CPU they would
 // take the cores that are timed; there they work first, and a whole window is judged after it, unless something more
 // urgent comes.
 void Scheduler::Serve(Device* device) {
   while (!Ending()) {
+    device->judge->GiveWay();
+    if (*device->judged) JudgeFailedAgain(device);
     const bool any = Refill(device);
-    if (device->busy.size() >= kMostBusy || (!any && device->window.empty())) JudgeBusyAgain(device);
+    auto begun = any || !WindowEmpty(*device) ? std::nullopt : TakeFromOtherLane(device);
+    if (begun) {
+      JudgeNext(device, std::move(*begun));
+      continue;
+    }
+    if (device->busy.size() >= kMostBusy || (!any && WindowEmpty(*device))) JudgeBusyAgain(device);
     Spent(device, &DeviceTime::engine);
-    if (device->window.empty()) {
+    if (WindowEmpty(*device)) {
       std::unique_lock lock(mutex_);
-      if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
+      const bool all_failed = !any && open_ == failed_ && !device->failed.empty();
+      if (!any && queue_.size() == 0 && !all_failed) changed_.wait_for(lock, kPoll);
       lock.unlock();
-      if (!any) EndFailed(device);
+      if (all_failed) EndFailed(device);
       Spent(device, &DeviceTime::no_task);
       continue;
     }
-    if (!device->overlaps) {
-      for (const Begun& begun : device->window) pool_.Await({begun.ticket});
-    }
+    if (!device->overlaps) AwaitWindow(*device);
     if (Ending()) break;
-    auto begun = TakeReady(device);
+    begun = TakeReady(device);
     Spent(device, &DeviceTime::builds);
     if (begun) JudgeNext(device, std::move(*begun));
   }
-  for (Begun& begun : device->window) {
+  std::unique_lock lock(mutex_);
+  std::deque<Begun> window = std::exchange(device->window, {});
+  lock.unlock();
+  for (Begun& begun : window) {
     Result<Evaluation> interrupted = Fail(ErrorCode::kInterrupted, "interrupted");
     End({begun.task.id, device->name, begun.busy ? std::move(*begun.busy) : std::move(interrupted)});
   }
-  device->window.clear();
   for (Begun& begun : std::exchange(device->busy, {})) End({begun.task.id, device->name, std::move(*begun.busy)});
   EndFailed(device);
   Spent(device, &DeviceTime::engine);
@@ -167,7 +186,7 @@ std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above
 // Takes tasks until there are enough. True if there was any.
 bool Scheduler::Refill(Device* device) {
   std::optional<int> above;  // the window is being judged: only what is more urgent than all of it
-  if (!device->overlaps && !device->window.empty()) above = device->window.front().task.priority;
+  if (!device->overlaps && !WindowEmpty(*device)) above = device->window.front().task.priority;  // its only lane
   bool any = false;
   while (std::optional<Task> task = NextTask(device, above)) {
     any = true;
@@ -189,15 +208,16 @@ void Scheduler::Prepare(Device* device, Task task) {
     return;
   }
   Begun begun{std::move(task), {}, {}, {}, false};
-  begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
+  begun.request = std::make_shared<const Request>(
+      Request{begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol});
   begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
   PrepareBegun(device, std::move(begun));
 }
 
 void Scheduler::PrepareBegun(Device* device, Begun begun) {
-  (void)device->judge->MakeReady(begun.request);  // what fails Prepare() tells
+  (void)device->judge->MakeReady(*begun.request);  // what fails Prepare() tells
   begun.ticket = Start(
-      begun, [judge = device->judge, request = begun.request, to = begun.prepared] { *to = judge->Prepare(request); });
+      begun, [judge = device->judge, request = begun.request, to = begun.prepared] { *to = judge->Prepare(*request); });
   PutIntoWindow(device, std::move(begun));
 }
 
@@ -210,6 +230,7 @@ void Scheduler::AddLacking(Device* device, Begun begun) {
 }
 
 void Scheduler::PutIntoWindow(Device* device, Begun begun) {
+  const std::lock_guard lock(mutex_);
   const auto later = std::find_if(device->window.begin(), device->window.end(),
                                   [&](const Begun& other) { return other.task.priority < begun.task.priority; });
   device->window.insert(later, std::move(begun));
@@ -217,20 +238,60 @@ void Scheduler::PutIntoWindow(Device* device, Begun begun) {
 
 // The first that is prepared, so that a slow compilation holds nobody up.
 std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
-  const auto ready = std::find_if(device->window.begin(), device->window.end(),
-                                  [&](const Begun& begun) { return pool_.Done(begun.ticket); });
-  if (ready == device->window.end()) {
-    pool_.AwaitAny({device->window.front().ticket}, kPoll);
+  std::unique_lock lock(mutex_);
+  std::deque<Begun>& window = device->window;
+  if (window.empty()) return std::nullopt;
+  const auto ready =
+      std::find_if(window.begin(), window.end(), [&](const Begun& begun) { return pool_.Done(begun.ticket); });
+  if (ready == window.end()) {
+    const PreparePool::TicketPtr first = window.front().ticket;
+    lock.unlock();
+    pool_.AwaitAny({first}, kPoll);
     return std::nullopt;
   }
   Begun begun = std::move(*ready);
-  device->window.erase(ready);
+  window.erase(ready);
   return begun;
 }
 
+// A lane that has nothing else to do judges what another one would come to last.
+std::optional<Scheduler::Begun> Scheduler::TakeFromOtherLane(Device* device) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& other : devices_) {
+    if (other.get() == device || other->name != device->name) continue;
+    std::deque<Begun>& window = other->window;
+    const auto ready =
+        std::find_if(window.rbegin(), window.rend(), [&](const Begun& begun) { return pool_.Done(begun.ticket); });
+    if (ready == window.rend()) continue;
+    Begun begun = std::move(*ready);
+    window.erase(std::next(ready).base());
+    return begun;
+  }
+  return std::nullopt;
+}
+
+bool Scheduler::WindowEmpty(const Device& device) const {
+  const std::lock_guard lock(mutex_);
+  return device.window.empty();
+}
+
+void Scheduler::AwaitWindow(const Device& device) {
+  std::vector<PreparePool::TicketPtr> tickets;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Begun& begun : device.window) tickets.push_back(begun.ticket);
+  }
+  for (const PreparePool::TicketPtr& ticket : tickets) pool_.Await({ticket});
+}
+
 Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
+  std::vector<std::shared_ptr<const Request>> window;  // another lane may take what waits
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Begun& later : device->window) window.push_back(later.request);
+  }
   std::vector<const Request*> ahead;
-  for (const Begun& later : device->window) ahead.push_back(&later.request);
+  for (const auto& later : window) ahead.push_back(later.get());
   Result<Prepared>& prepared = *begun->prepared;
   Result<Evaluation> evaluation =
       prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
@@ -245,7 +306,7 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
     return PrepareBegun(device, std::move(begun));
   }
   if (options_.judging) options_.judging(begun.task);
-  Span span{device->name, begun.task.problem.name, NowNs(), 0, 0};
+  Span span{device->lane, begun.task.problem.name, device->name, NowNs(), 0, 0};
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
   span.end_ns = NowNs();
   Spent(device, &DeviceTime::judging);
@@ -263,21 +324,22 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (failed && !begun.failure) {
     begun.failure = end.evaluation.error();
     device->failed.push_back(std::move(begun));
+    ++failed_;
   } else if (end.evaluation && MetABusyMachine(*end.evaluation) && !begun.busy) {
-    device->judged = true;
+    *device->judged = true;
     begun.busy = std::move(*end.evaluation);
     device->busy.push_back(std::move(begun));
   } else {
-    if (failed) end.evaluation = device->judge->Charge(begun.request, end.evaluation.error());
+    if (failed) end.evaluation = device->judge->Charge(*begun.request, end.evaluation.error());
     begun.prepared.reset();  // what it holds of the cache is free
-    device->judged |= end.evaluation.has_value();
+    if (end.evaluation) *device->judged = true;
     End(std::move(end));
   }
-  if (device->judged) JudgeFailedAgain(device);
 }
 
 // After what is ready.
 void Scheduler::JudgeFailedAgain(Device* device) {
+  failed_ -= device->failed.size();
   for (Begun& begun : std::exchange(device->failed, {})) PutIntoWindow(device, std::move(begun));
 }
 
@@ -288,6 +350,7 @@ void Scheduler::JudgeBusyAgain(Device* device) {
 
 // No other was judged, so the device is the cause.
 void Scheduler::EndFailed(Device* device) {
+  failed_ -= device->failed.size();
   for (const Begun& begun : std::exchange(device->failed, {})) {
     End({begun.task.id, device->name, tl::make_unexpected(*begun.failure)});
   }

@@ -55,6 +55,7 @@ class FakeJudge : public Judge {
     return Prepared{.request = request};
   }
   Status MakeReady(const Request&) override { return {}; }
+  void GiveWay() override {}
   Status AddLacking(Prepared* prepared) override {
     if (script_->add_lacking) script_->add_lacking();
     prepared->lacking.reset();
@@ -437,6 +438,30 @@ TEST_F(SchedulerTest, AJudgeOutlivesItsBuilds) {
   EXPECT_EQ(script_.judges, 0);
   EXPECT_THAT(order_, IsEmpty());
   EXPECT_EQ(CodeOf(1), ErrorCode::kInterrupted);
+}
+
+// Each waits for the other.
+TEST_F(SchedulerTest, LanesOfADeviceJudgeSideBySide) {
+  Door first, second;
+  const auto meet = [](Door* own, Door* other) {
+    return [own, other]() -> Result<Evaluation> {
+      own->Open();
+      other->Pass();
+      return Evaluation();
+    };
+  };
+  script_.evaluate["1"] = meet(&first, &second);
+  script_.evaluate["2"] = meet(&second, &first);
+  SchedulerOptions options = Options();
+  options.judging = nullptr;
+  options.lanes = 2;
+  const auto scheduler = Start(std::move(options));
+  for (int64_t id = 1; id <= 2; ++id) scheduler->Submit(MakeTask(id));
+  scheduler->Drain();
+  EXPECT_EQ(ends_.size(), 2u);
+  EXPECT_EQ(ends_.at(1).device, "cuda");
+  scheduler->Stop();
+  EXPECT_EQ(scheduler->Times().size(), 1u) << "of one device";
 }
 
 }  // namespace

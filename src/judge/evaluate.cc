@@ -35,6 +35,7 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
   // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
+  if (!setup.options.lanes) setup.options.lanes = std::make_shared<Lanes>(1);
   if (!setup.on_host()) setup.device.seat = setup.options.seating->Take(setup.device.near, setup.device.number);
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
   if (setup.options.threads <= 0) setup.options.threads = seats > 0 ? seats : CoreCount();
@@ -83,16 +84,21 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
                                            Attempts* attempts) {
   const Request& request = prepared->request;
   bool loaded = false;
-  auto evaluation = [&]() -> Result<Evaluation> {
+  const auto attempt = [&]() -> Result<Evaluation> {
     KB_RETURN_IF_ERROR(services_.Ensure(request.module() || request.protocol.measure));
     Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
     auto ended = trial.Run();
     loaded = trial.loaded();
     return ended;
-  }();
-  if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
-  if (!evaluation) services_.EndReference();  // it may be in the middle of a call
-  return evaluation;
+  };
+  return services_.lane().InWindow([&] {
+    auto evaluation = attempt();
+    if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
+    if (!evaluation) services_.EndReference();  // it may be in the middle of a call
+    StepTimes times;
+    services_.EndMeasuring(evaluation ? &evaluation->engine_us : &times);
+    return evaluation;
+  });
 }
 
 // - It seems to have started early, where others on the device were looked for in fewer calls than that verdict takes.
@@ -135,6 +141,15 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
+  auto charged = services_.lane().InWindow([&]() -> Result<Evaluation> {
+    KB_RETURN_IF_ERROR(services_.lane().TakeWhole());
+    return ChargeAlone(request, error);
+  });
+  services_.lane().GiveBackWhole();
+  return charged;
+}
+
+Result<Evaluation> Evaluator::ChargeAlone(const Request& request, const Error& error) {
   Evaluation alone;
   const auto baseline = MeasureBaseline(request.problem, request.size, request.protocol);
   if (!baseline && baseline.error().message != kBusy) return tl::make_unexpected(error);

@@ -38,6 +38,13 @@ class Evaluator {
 
   // As Preparer's.
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
+  // Between evaluations: memory of the device that another lane waits for is let go, and all of it unless the next
+  // candidate has the `same_problem`.
+  void GiveWay() { services_.lane().GiveWay(); }
+  void EndTurn(bool same_problem) {
+    if (!same_problem) services_.lane().GiveBackWhole();
+  }
+
   // On any thread, beside Evaluate(): holds no device.
   Result<Prepared> Prepare(const Request& request) const { return preparer_->Prepare(request); }
 
@@ -94,6 +101,8 @@ class Evaluator {
   void NoteFailure(bool loaded, Attempts* attempts);
   // What a candidate gets under which the engine failed twice, the second time with this error.
   Result<Evaluation> WhoseFailure(const Request& request, const Attempts& attempts, const Error& error);
+  // Charge() where no other lane is at work.
+  Result<Evaluation> ChargeAlone(const Request& request, const Error& error);
   // Refused by its text, if there is such a problem.
   Result<Evaluation> RejectByText(const Prepared& prepared);
   Status CanTime(const Protocol& protocol) const;

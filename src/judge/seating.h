@@ -3,6 +3,7 @@
 #ifndef JUDGE_SEATING_H_
 #define JUDGE_SEATING_H_
 
+#include <map>
 #include <mutex>
 #include <vector>
 
@@ -26,14 +27,17 @@ class Seating {
 
   // Whole cores until there are kSeatThreads, those of `near` first, of which a device of another `number` begins with
   // other ones, for other engines may be at work. Where not as many threads would be left for all else, whatever no
-  // other device has.
+  // other device has. Who takes for the same number again, as lanes of a device do, has the same ones.
   Seat Take(const std::vector<int>& near, int number = 0);
   // Of all else: no cores that were taken, and the priority with which this process began.
   Seat Elsewhere() const;
 
  private:
+  Seat TakeFirst(const std::vector<int>& near, int number);
+
   mutable std::mutex mutex_;
   std::vector<std::vector<int>> free_;
+  std::map<int, Seat> seats_;  // by number
   bool taken_ = false;
 };
 

@@ -11,13 +11,16 @@ using testing::IsEmpty;
 TEST(Seating, EachDeviceHasWholeCoresNearToIt) {
   Seating seating({{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
   EXPECT_THAT(seating.Elsewhere().cores, IsEmpty()) << "all of them";
-  const Seat first = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}), second = seating.Take({4, 5, 6, 7, 12, 13, 14, 15});
+  const Seat first = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 0),
+             lane = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 0),
+             second = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 1);
   EXPECT_THAT(first.cores, ElementsAre(4, 5, 12, 13));
+  EXPECT_EQ(lane.cores, first.cores) << "another lane of the same device";
   EXPECT_THAT(second.cores, ElementsAre(6, 7, 14, 15));
   EXPECT_EQ(first.nice, -20);
   EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
-  EXPECT_THAT(seating.Take({4}).cores, ElementsAre(0, 1, 8, 9)) << "those near are taken";
-  EXPECT_THAT(seating.Take({4}).cores, ElementsAre(2, 3, 10, 11)) << "what no other device has";
+  EXPECT_THAT(seating.Take({4}, 2).cores, ElementsAre(0, 1, 8, 9)) << "those near are taken";
+  EXPECT_THAT(seating.Take({4}, 3).cores, ElementsAre(2, 3, 10, 11)) << "what no other device has";
   EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(2, 3, 10, 11));
 }
 

@@ -33,7 +33,20 @@ int PipelineTest::Starts() const {
   return none ? 0 : static_cast<int>(size);
 }
 
-std::vector<std::string> PipelineTest::Asked() const { return Lines(kAskedFile); }
+std::vector<std::string> PipelineTest::Asked() const {
+  std::vector<std::string> ops;
+  for (auto& [process, op] : AskedOf()) ops.push_back(op);
+  return ops;
+}
+
+std::vector<std::pair<int, std::string>> PipelineTest::AskedOf() const {
+  std::vector<std::pair<int, std::string>> asked;
+  for (const std::string& line : Lines(kAskedFile)) {
+    const size_t space = line.find(' ');
+    asked.emplace_back(std::stoi(line.substr(0, space)), line.substr(space + 1));
+  }
+  return asked;
+}
 
 std::vector<std::string> PipelineTest::Lines(const char* file) const {
   std::ifstream stream(fake() / file);

@@ -13,11 +13,8 @@
 namespace kb {
 
 Services::Quiet::Quiet(Services* services) : services_(services) {
-  auto& waiting = services->waiting_;
-  if (const auto zygote = services->zygote()) (void)zygote->AwaitReady();  // it imports torch, on every core there is
-  // One that did not start is missed, and that told, when it is needed.
-  std::erase_if(waiting, [&](WaitingRunner& runner) { return !services->AwaitRunner(&runner); });
-  for (const WaitingRunner& runner : waiting) runner.process->Pause();
+  services->AwaitRunners();
+  for (const WaitingRunner& runner : services->waiting_) runner.process->Pause();
 }
 
 Services::Quiet::~Quiet() {
@@ -64,6 +61,12 @@ Result<std::unique_ptr<RunnerProcess>> Services::LaunchRunner(const RunnerNeeds&
   if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
   if (needs.kind == CandidateKind::kModule) return zygote()->StartRunner(run);
   return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->device, folders);
+}
+
+void Services::AwaitRunners() {
+  if (const auto zygote = this->zygote()) (void)zygote->AwaitReady();  // it imports torch, on every core there is
+  // One that did not start is missed, and that told, when it is needed.
+  std::erase_if(waiting_, [&](WaitingRunner& runner) { return !AwaitRunner(&runner); });
 }
 
 Status Services::AwaitRunner(WaitingRunner* waiting) {

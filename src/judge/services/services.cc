@@ -44,13 +44,18 @@ Status Services::StartZygote() {
 
 // Both import torch, which takes seconds: they do so at the same time.
 Status Services::Ensure(bool needs_zygote) {
+  const bool needs_device = !device_alive() || !facts_, starts_zygote = needs_zygote && (!zygote_ || !zygote_->alive());
+  if (!needs_device && !starts_zygote) return {};
+  return lane_.InWindow([&] { return Start(needs_device, starts_zygote); });
+}
+
+Status Services::Start(bool needs_device, bool needs_zygote) {
   const std::lock_guard lock(starting_);
-  const bool needs_device = !device_ || !device_->alive() || !facts_;
   if (!device_ || !device_->alive()) {
     EndReference();  // it serves the one that is gone
     KB_RETURN_IF_ERROR(StartDevice());
   }
-  if (needs_zygote && (!zygote_ || !zygote_->alive())) {
+  if (needs_zygote) {
     std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
     KB_RETURN_IF_ERROR(StartZygote());
   }
@@ -93,23 +98,23 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
   // What inputs and weights take need not be found out again.
   const json entry = IndexEntry(problem.path, problem.name);
   const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
-  const ops::LoadProblem request{.path = problem.path.string(),
-                                 .sha256 = sha256,
-                                 .size = size,
-                                 .precision = protocol.precision,
-                                 .weight_seeds = seeds,
-                                 .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
-                                 .figures = sizes.value(size, json::object())};
-  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
-    EndReference();
-    loaded_problem_ = text;
-  }
-  auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
-  if (!answer && !setup_->on_host() && (dying_ || !waiting_.empty()) && device_->alive()) {
-    EndReference();
-    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
-    waiting_.clear();
-    answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  ops::LoadProblem request{.path = problem.path.string(),
+                           .sha256 = sha256,
+                           .size = size,
+                           .precision = protocol.precision,
+                           .weight_seeds = seeds,
+                           .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
+                           .figures = sizes.value(size, json::object())};
+  const std::string key = Dump(json(request));
+  if (large_.contains(key)) KB_RETURN_IF_ERROR(lane_.TakeWhole());
+  request.lanes = lane_.sharers();
+  auto answer = AskForProblem(request, protocol);
+  // Beside others it would be judged otherwise than alone, or not at all.
+  if (request.lanes > 1 && device_->alive() && !(answer && answer->fits)) {
+    large_.insert(key);
+    KB_RETURN_IF_ERROR(lane_.TakeWhole());
+    request.lanes = 1;
+    answer = AskForProblem(request, protocol);
   }
   KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
   if (loaded.fresh) kept_.alone.clear();
@@ -119,11 +124,55 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
   return loaded;
 }
 
+Result<ops::Problem> Services::AskForProblem(const ops::LoadProblem& request, const Protocol& protocol) {
+  const auto timeout = Seconds(protocol.reference_timeout_s);
+  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
+    EndReference();
+    loaded_problem_ = text;
+  }
+  auto answer = device_->Ask(request, timeout);
+  if (!answer && !setup_->on_host() && (dying_ || !waiting_.empty()) && device_->alive()) {
+    EndReference();
+    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
+    waiting_.clear();
+    answer = device_->Ask(request, timeout);
+  }
+  return answer;
+}
+
+void Services::Unload() {
+  EndReference();
+  waiting_.clear();
+  StepTimes times;
+  AwaitDeath(&times);
+  if (device_alive()) (void)device_->Ask(ops::UnloadProblem(), kStepTime);
+  loaded_problem_.clear();
+}
+
+void Services::EndMeasuring(StepTimes* times) {
+  if (!lane_.shared()) return;
+  AwaitDeath(times);
+  if (device_alive()) (void)device_->Settle();  // what went wrong shows when it is asked next
+}
+
+// What else this lane started has started, so that it disturbs no lane that is measured first.
+Status Services::Measure(StepTimes* times) {
+  if (!lane_.shared()) return lane_.Measure();
+  AwaitRunners();
+  AwaitDeath(times);
+  const int64_t start = NowNs();
+  KB_RETURN_IF_ERROR(lane_.Measure());
+  (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
 Result<ops::Problem> Services::DescribeProblem(const ProblemFile& problem, const std::string& size,
                                                const Protocol& protocol) {
-  StepTimes times;
-  KB_RETURN_IF_ERROR(Ensure(false));
-  return LoadProblem(problem, size, protocol, &times);
+  return lane_.InWindow([&]() -> Result<ops::Problem> {
+    StepTimes times;
+    KB_RETURN_IF_ERROR(Ensure(false));
+    return LoadProblem(problem, size, protocol, &times);
+  });
 }
 
 void Services::AwaitDeath(StepTimes* times) {

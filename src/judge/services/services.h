@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,12 +31,19 @@ inline constexpr std::chrono::seconds kStepTime(60);
 // and SharedZygote().
 class Services {
  public:
-  explicit Services(const Setup* setup) : setup_(setup) {}
+  explicit Services(const Setup* setup) : setup_(setup), lane_(setup->options.lanes, [this] { Unload(); }) {}
   Services(const Services&) = delete;  // owns processes
   Services& operator=(const Services&) = delete;
 
-  // Starts what does not run, and waits for the device process: for modules the zygote, too.
+  // Starts what does not run, in the window, and waits for the device process: for modules the zygote, too.
   Status Ensure(bool needs_zygote);
+  Lane& lane() { return lane_; }
+  // From now on what this lane does is timed: what it started has started.
+  Status Measure(StepTimes* times);
+  // Nothing of it goes on beside another lane.
+  void EndMeasuring(StepTimes* times);
+  // What this lane has of the device's memory.
+  void Unload();
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
   // Its floors, once Ensure() was called; kUsage names a file that holds none.
@@ -130,16 +138,20 @@ class Services {
     const std::lock_guard lock(starting_);
     return zygote_;
   }
+  Status Start(bool needs_device, bool needs_zygote);
   // Under `starting_`.
   Status FindThePython();
   Status StartDevice();
   Status StartZygote();
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
+  void AwaitRunners();
+  Result<ops::Problem> AskForProblem(const ops::LoadProblem& request, const Protocol& protocol);
   // Whether there was room.
   Result<bool> LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile);
   Status AwaitRunner(WaitingRunner* waiting);
 
   const Setup* setup_;
+  Lane lane_;
   std::mutex starting_;  // held while processes are started: what other threads read changes then alone
   std::optional<PythonIdentity> python_;
   std::optional<DeviceProcess> device_;
@@ -149,6 +161,7 @@ class Services {
   bool roomy_ = false;
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
+  std::set<std::string> large_;           // those that need more than this lane's part of the device's memory
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
   bool gone_ = false;                     // it was seen to be, so nobody shares its memory
   bool lost_ = false;                     // it was not, though it should be

@@ -113,6 +113,10 @@ Result<Evaluation> Trial::Run() {
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request_, problem_, services_, &evaluation_));
+  KB_RETURN_IF_ERROR(StartBaseline());
+
+  // So far beside others on this device; from here on alone.
+  KB_RETURN_IF_ERROR(services_->Measure(&times()));
   KB_RETURN_IF_ERROR(TimeBaseline());
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
@@ -171,13 +175,17 @@ std::optional<Evaluation> Trial::Refuse() {
   return Reject(std::move(evaluation_), Verdict::kBuildFailed, prepared_->failure);
 }
 
-Status Trial::TimeBaseline() {
+Status Trial::StartBaseline() {
   KB_RETURN_IF_ERROR(services_->OpenSession(request_.module(), protocol(), &times()));
   if (protocol().measure) {
     KB_ASSIGN_OR_RETURN(timed_, services_->StartReference(
                                     request_, problem_,
                                     [this](const auto& spec) { return preparer_.CompileBaseline(spec); }, &times()));
   }
+  return {};
+}
+
+Status Trial::TimeBaseline() {
   evaluation_.tried = true;
   KB_ASSIGN_OR_RETURN(measured().setting, TimedSettingOf(services_, request_, problem_));
   measured().setting.no_room = protocol().measure && !timed_;

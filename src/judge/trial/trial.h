@@ -61,6 +61,7 @@ class Trial {
   Status Build();
   // The verdict on a candidate that there is nothing to run of.
   std::optional<Evaluation> Refuse();
+  Status StartBaseline();
   Status TimeBaseline();
   Status StartRunner();
   Status LoadCandidate();

@@ -1,0 +1,99 @@
+#include "judge/lanes.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/interrupt.h"
+
+namespace kb {
+namespace {
+
+// Two lanes, both used by one thread that is interrupted: what would have to wait fails.
+class LanesTest : public ::testing::Test {
+ protected:
+  const std::atomic<bool> interrupted_ = true;
+  std::optional<WorksUnder> flag_{std::in_place, interrupted_};
+  std::shared_ptr<Lanes> lanes_ = std::make_shared<Lanes>(2);
+  int let_go_ = 0;
+  Lane first_{lanes_, [] {}}, second_{lanes_, [this] { ++let_go_; }};
+};
+
+TEST_F(LanesTest, BothAreInAWindowAndOneIsMeasured) {
+  EXPECT_TRUE(first_.Enter());
+  EXPECT_TRUE(second_.Enter());
+  EXPECT_FALSE(first_.Measure()) << "the second is in the window";
+  EXPECT_TRUE(first_.Enter()) << "which takes whoever comes";
+  second_.Leave();
+  EXPECT_TRUE(first_.Measure());
+  EXPECT_FALSE(second_.Enter()) << "the first is measured";
+  first_.Leave();
+  EXPECT_TRUE(second_.Enter());
+  EXPECT_TRUE(second_.Measure());
+  EXPECT_EQ(let_go_, 0) << "nobody asked for memory";
+}
+
+TEST_F(LanesTest, AllMemoryIsHadWhenTheOtherHasLetItGo) {
+  EXPECT_TRUE(second_.Enter());
+  second_.Leave();
+  EXPECT_TRUE(first_.Enter());
+  EXPECT_FALSE(first_.TakeWhole()) << "the second has what it loaded";
+  flag_.reset();
+  EXPECT_TRUE(first_.Enter());
+  std::thread waits([&] { EXPECT_TRUE(first_.TakeWhole()); });
+  while (let_go_ == 0) second_.GiveWay();
+  waits.join();
+  EXPECT_EQ(first_.sharers(), 1);
+  EXPECT_EQ(second_.sharers(), 2);
+  const WorksUnder flag(interrupted_);
+  EXPECT_TRUE(first_.Measure());
+  first_.Leave();
+  EXPECT_FALSE(second_.Enter()) << "the first keeps it";
+  first_.GiveBackWhole();
+  EXPECT_TRUE(second_.Enter());
+}
+
+TEST_F(LanesTest, WhoWaitsToGetInLetsMemoryGo) {
+  EXPECT_TRUE(second_.Enter());
+  second_.Leave();
+  flag_.reset();
+  EXPECT_TRUE(first_.Enter());
+  std::thread waits([&] {
+    EXPECT_TRUE(first_.TakeWhole());
+    first_.Leave();
+    first_.GiveBackWhole();
+  });
+  while (let_go_ == 0) {
+    EXPECT_TRUE(second_.Enter());
+    second_.Leave();
+  }
+  waits.join();
+  EXPECT_EQ(let_go_, 1);
+}
+
+TEST_F(LanesTest, ALaneThatEndsKeepsNothing) {
+  {
+    Lane third(lanes_, [] {});
+    EXPECT_TRUE(third.Enter());
+    EXPECT_TRUE(third.TakeWhole());
+  }
+  EXPECT_TRUE(first_.Enter());
+  EXPECT_TRUE(first_.TakeWhole());
+  EXPECT_TRUE(first_.Measure());
+}
+
+TEST_F(LanesTest, WorkIsDoneInTheWindowOrWhereTheLaneIs) {
+  const auto entered = [&] { return second_.Enter(); };
+  EXPECT_TRUE(first_.InWindow([&]() -> Status {
+    EXPECT_TRUE(first_.Measure());
+    return first_.InWindow([&]() -> Status {
+      EXPECT_FALSE(entered());
+      return {};
+    });
+  }));
+  EXPECT_TRUE(entered());
+}
+
+}  // namespace
+}  // namespace kb
