@@ -103,12 +103,13 @@ class Host(reference_session.Operations, error_budgets.Operations):
         key = json.dumps([request.path, request.sha256, request.size, request.precision, request.weight_seeds, request.memory_bytes, request.lanes])
         self.end_session()  # of an evaluation that ended in an error
         fresh = key not in self.problems
-        part = total_bytes(self.kind) // request.lanes
+        part = (request.memory_bytes or total_bytes(self.kind)) // request.lanes
         if fresh:
             self.unload()  # one problem at a time: its tensors may be large
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              min(request.memory_bytes or part, part), request.figures)
+                              part, request.figures)
+            problem.part = part if request.lanes > 1 else 0
             problem.budgets, problem.impostors, problem.arena = {}, {}, None
             problem.reach = self.reach(problem) if self.arena else 0
             self.problems[key] = problem
@@ -128,7 +129,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
                                output_structure=problem.output_structure, init=init, scalars=trees.numbers(problem.structure),
                                init_scalars=trees.numbers(init), may_alias=problem.may_alias, construct_on=problem.construct_on)
         return ops.LoadProblem.Reply(sha256=request.sha256, form=form, fresh=fresh, roomy=self.has_room(),
-                                     fits=request.lanes == 1 or problem.fits(part), needs_rng=problem.needs_rng,
+                                     fits=not problem.part or problem.fits(), needs_rng=problem.needs_rng,
                                      weight_seeds=problem.seeds, distributions=problem.distributions, notes=problem.notes)
 
     def unload(self, _=None):

@@ -41,9 +41,11 @@ void RunProgress::Add(const Span& span) {
   } else {
     // Lanes hold it at the same time; what ends last may have begun first.
     auto& held = held_[span.device];
-    int64_t start = span.start_ns;
-    for (; !held.empty() && held.back().second >= start; held.pop_back()) start = std::min(start, held.back().first);
-    held.emplace_back(start, span.end_ns);
+    std::pair<int64_t, int64_t> whole = {span.start_ns, span.end_ns};
+    for (; !held.empty() && held.back().second >= whole.first; held.pop_back()) {
+      whole = {std::min(whole.first, held.back().first), std::max(whole.second, held.back().second)};
+    }
+    held.push_back(whole);
     calls_us_ += span.calls_us;
   }
   if (keep_spans_) spans_.push_back(span);

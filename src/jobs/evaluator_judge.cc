@@ -21,9 +21,7 @@ class EvaluatorJudge : public Judge {
     for (const Request* later : ahead.first(std::min(ahead.size(), KindOfDevice(device_)->runners_ahead))) {
       needs.push_back(NeedsOf(*later));
     }
-    auto evaluation = evaluator_->Evaluate(prepared, needs);
-    evaluator_->EndTurn(!ahead.empty() && ahead.front()->problem.path == prepared->request.problem.path);
-    return evaluation;
+    return evaluator_->Evaluate(prepared, needs);
   }
 
   Result<Evaluation> Charge(const Request& request, const Error& error) override {
@@ -31,6 +29,8 @@ class EvaluatorJudge : public Judge {
   }
 
   void GiveWay() override { evaluator_->GiveWay(); }
+  void Rest() override { evaluator_->Rest(); }
+  void EndLane() override { evaluator_->EndLane(); }
 
  private:
   const std::string device_;

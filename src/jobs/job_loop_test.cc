@@ -25,6 +25,8 @@ class FakeJudge : public Judge {
   Status AddLacking(Prepared*) override { return {}; }
   Status MakeReady(const Request&) override { return {}; }
   void GiveWay() override {}
+  void Rest() override {}
+  void EndLane() override {}
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {
     const auto found = script_->find(prepared->request.candidate.path.string());
     Result<Evaluation> evaluation = found == script_->end() ? Evaluation() : found->second();

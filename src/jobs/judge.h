@@ -25,8 +25,9 @@ class Judge {
   // `ahead`: the requests that will probably follow, in that order.
   virtual Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) = 0;
   virtual Result<Evaluation> Charge(const Request& request, const Error& error) = 0;
-  // Now and then, between evaluations.
   virtual void GiveWay() = 0;
+  virtual void Rest() = 0;
+  virtual void EndLane() = 0;
 };
 
 // What the judges of a scheduler share.

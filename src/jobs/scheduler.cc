@@ -137,25 +137,27 @@ void Scheduler::Serve(Device* device) {
     const bool any = Refill(device);
     auto begun = any || !WindowEmpty(*device) ? std::nullopt : TakeFromOtherLane(device);
     if (begun) {
-      JudgeNext(device, std::move(*begun));
+      JudgeTaken(device, std::move(*begun));
       continue;
     }
     if (device->busy.size() >= kMostBusy || (!any && WindowEmpty(*device))) JudgeBusyAgain(device);
     Spent(device, &DeviceTime::engine);
     if (WindowEmpty(*device)) {
+      device->judge->Rest();
       std::unique_lock lock(mutex_);
-      const bool all_failed = !any && open_ == failed_ && !device->failed.empty();
-      if (!any && queue_.size() == 0 && !all_failed) changed_.wait_for(lock, kPoll);
+      if (!any && queue_.size() == 0) changed_.wait_for(lock, kPoll);
+      const bool nobody = !any && JudgesNobody(*device);
       lock.unlock();
-      if (all_failed) EndFailed(device);
+      if (nobody) EndFailed(device);
       Spent(device, &DeviceTime::no_task);
       continue;
     }
     if (!device->overlaps) AwaitWindow(*device);
     if (Ending()) break;
     begun = TakeReady(device);
+    if (!begun) device->judge->Rest();
     Spent(device, &DeviceTime::builds);
-    if (begun) JudgeNext(device, std::move(*begun));
+    if (begun) JudgeTaken(device, std::move(*begun));
   }
   std::unique_lock lock(mutex_);
   std::deque<Begun> window = std::exchange(device->window, {});
@@ -166,6 +168,7 @@ void Scheduler::Serve(Device* device) {
   }
   for (Begun& begun : std::exchange(device->busy, {})) End({begun.task.id, device->name, std::move(*begun.busy)});
   EndFailed(device);
+  device->judge->EndLane();
   Spent(device, &DeviceTime::engine);
 }
 
@@ -186,7 +189,10 @@ std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above
 // Takes tasks until there are enough. True if there was any.
 bool Scheduler::Refill(Device* device) {
   std::optional<int> above;  // the window is being judged: only what is more urgent than all of it
-  if (!device->overlaps && !WindowEmpty(*device)) above = device->window.front().task.priority;  // its only lane
+  {
+    const std::lock_guard lock(mutex_);
+    if (!device->overlaps && !device->window.empty()) above = device->window.front().task.priority;
+  }
   bool any = false;
   while (std::optional<Task> task = NextTask(device, above)) {
     any = true;
@@ -251,6 +257,7 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
   }
   Begun begun = std::move(*ready);
   window.erase(ready);
+  device->judging = true;
   return begun;
 }
 
@@ -265,6 +272,7 @@ std::optional<Scheduler::Begun> Scheduler::TakeFromOtherLane(Device* device) {
     if (ready == window.rend()) continue;
     Begun begun = std::move(*ready);
     window.erase(std::next(ready).base());
+    device->judging = true;
     return begun;
   }
   return std::nullopt;
@@ -299,6 +307,12 @@ Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   return evaluation;
 }
 
+void Scheduler::JudgeTaken(Device* device, Begun begun) {
+  JudgeNext(device, std::move(begun));
+  const std::lock_guard lock(mutex_);
+  device->judging = false;
+}
+
 void Scheduler::JudgeNext(Device* device, Begun begun) {
   // What failed beside others may not fail again.
   const Result<Prepared>& prepared = *begun.prepared;
@@ -324,7 +338,6 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (failed && !begun.failure) {
     begun.failure = end.evaluation.error();
     device->failed.push_back(std::move(begun));
-    ++failed_;
   } else if (end.evaluation && MetABusyMachine(*end.evaluation) && !begun.busy) {
     *device->judged = true;
     begun.busy = std::move(*end.evaluation);
@@ -339,7 +352,6 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
 
 // After what is ready.
 void Scheduler::JudgeFailedAgain(Device* device) {
-  failed_ -= device->failed.size();
   for (Begun& begun : std::exchange(device->failed, {})) PutIntoWindow(device, std::move(begun));
 }
 
@@ -348,9 +360,15 @@ void Scheduler::JudgeBusyAgain(Device* device) {
   for (Begun& begun : std::exchange(device->busy, {})) PutIntoWindow(device, std::move(begun));
 }
 
+// No lane of the device has judged any, or may yet.
+bool Scheduler::JudgesNobody(const Device& device) const {
+  return !*device.judged && std::all_of(devices_.begin(), devices_.end(), [&](const auto& lane) {
+    return lane->name != device.name || (lane->window.empty() && !lane->judging);
+  });
+}
+
 // No other was judged, so the device is the cause.
 void Scheduler::EndFailed(Device* device) {
-  failed_ -= device->failed.size();
   for (const Begun& begun : std::exchange(device->failed, {})) {
     End({begun.task.id, device->name, tl::make_unexpected(*begun.failure)});
   }

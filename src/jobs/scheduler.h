@@ -103,6 +103,7 @@ class Scheduler {
     std::vector<Begun> busy;                    // judged again when there is nothing else to do
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
+    bool judging = false;  // what it took from a window; under `mutex_`
     std::thread thread;
   };
 
@@ -116,6 +117,7 @@ class Scheduler {
   std::optional<Begun> TakeFromOtherLane(Device* device);
   bool WindowEmpty(const Device& device) const;
   void AwaitWindow(const Device& device);
+  void JudgeTaken(Device* device, Begun begun);
   void JudgeNext(Device* device, Begun begun);
   Result<Evaluation> Evaluate(Device* device, Begun* begun);
   // What passed since the last call goes there.
@@ -125,6 +127,7 @@ class Scheduler {
   // One under which an engine that judges others fails, and fails again after others, is itself the cause.
   void JudgeFailedAgain(Device* device);
   void JudgeBusyAgain(Device* device);
+  bool JudgesNobody(const Device& device) const;
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }
@@ -137,9 +140,8 @@ class Scheduler {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   TaskQueue queue_;
-  size_t open_ = 0;                 // submitted and not ended
-  std::atomic<size_t> failed_ = 0;  // of these, in `failed` of some lane
-  std::mutex telling_;              // held while the caller's functions are called
+  size_t open_ = 0;     // submitted and not ended
+  std::mutex telling_;  // held while the caller's functions are called
   PreparePool pool_;
 };
 

@@ -56,6 +56,8 @@ class FakeJudge : public Judge {
   }
   Status MakeReady(const Request&) override { return {}; }
   void GiveWay() override {}
+  void Rest() override {}
+  void EndLane() override {}
   Status AddLacking(Prepared* prepared) override {
     if (script_->add_lacking) script_->add_lacking();
     prepared->lacking.reset();
@@ -462,6 +464,30 @@ TEST_F(SchedulerTest, LanesOfADeviceJudgeSideBySide) {
   EXPECT_EQ(ends_.at(1).device, "cuda");
   scheduler->Stop();
   EXPECT_EQ(scheduler->Times().size(), 1u) << "of one device";
+}
+
+// 1 fails while 2 is being judged on the other lane.
+TEST_F(SchedulerTest, WhatFailedOnALaneIsJudgedAgainOnceAnotherJudges) {
+  Door failed;
+  std::atomic<int> calls = 0;
+  script_.evaluate["1"] = [&]() -> Result<Evaluation> {
+    if (++calls > 1) return Evaluation();
+    failed.Open();
+    return Fail(ErrorCode::kEngine, "no luck");
+  };
+  script_.evaluate["2"] = [&]() -> Result<Evaluation> {
+    failed.Pass();
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the first lane has nothing else to do
+    return Evaluation();
+  };
+  SchedulerOptions options = Options();
+  options.judging = nullptr;
+  options.lanes = 2;
+  const auto scheduler = Start(std::move(options));
+  for (int64_t id = 1; id <= 2; ++id) scheduler->Submit(MakeTask(id));
+  scheduler->Drain();
+  EXPECT_TRUE(ends_.at(1).evaluation);
+  EXPECT_TRUE(ends_.at(2).evaluation);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/cores.h"
 #include "base/random.h"
 #include "judge/problem/metadata.h"
@@ -34,8 +35,8 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}};
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
-  // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
   if (!setup.options.lanes) setup.options.lanes = std::make_shared<Lanes>(1);
+  // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
   if (!setup.on_host()) setup.device.seat = setup.options.seating->Take(setup.device.near, setup.device.number);
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
   if (setup.options.threads <= 0) setup.options.threads = seats > 0 ? seats : CoreCount();
@@ -91,12 +92,16 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
     loaded = trial.loaded();
     return ended;
   };
-  return services_.lane().InWindow([&] {
+  services_.KeepWholeFor(request);
+  const int64_t start = NowNs();
+  return services_.InWindow([&] {
+    const double waited_us = static_cast<double>(NowNs() - start) / 1e3;
     auto evaluation = attempt();
     if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
     if (!evaluation) services_.EndReference();  // it may be in the middle of a call
     StepTimes times;
-    services_.EndMeasuring(evaluation ? &evaluation->engine_us : &times);
+    services_.Rest(evaluation ? &evaluation->engine_us : &times);
+    if (evaluation && services_.lane().shared()) evaluation->engine_us["turn"] += waited_us;
     return evaluation;
   });
 }
@@ -104,6 +109,7 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
 // - It seems to have started early, where others on the device were looked for in fewer calls than that verdict takes.
 // - A module's first answer is wrong, and its weights have only other values than the reference's: it may draw them in
 //   another order.
+// - It ran out of memory beside what another lane has loaded.
 // - SIGKILL ended it, as where a machine runs out of memory. Who sends it to itself has one more attempt.
 std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
   if (evaluation.started_early && evaluation.timings.brief) {
@@ -114,6 +120,10 @@ std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts
   if (at_first && evaluation.measured.state_differs && !attempts->next.copy_state) {
     attempts->next.copy_state = true;
     return "with the reference's weights";
+  }
+  if (evaluation.verdict == Verdict::kOutOfMemory && services_.lane().sharers() > 1) {
+    services_.NeedsWhole();
+    return "with all of the device's memory";
   }
   const bool killed =
       evaluation.verdict == Verdict::kCrashed && evaluation.evidence.value("signal", "") == SignalName(SIGKILL);
@@ -141,12 +151,10 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
-  auto charged = services_.lane().InWindow([&]() -> Result<Evaluation> {
+  return services_.InWindow([&]() -> Result<Evaluation> {
     KB_RETURN_IF_ERROR(services_.lane().TakeWhole());
     return ChargeAlone(request, error);
   });
-  services_.lane().GiveBackWhole();
-  return charged;
 }
 
 Result<Evaluation> Evaluator::ChargeAlone(const Request& request, const Error& error) {

@@ -38,12 +38,11 @@ class Evaluator {
 
   // As Preparer's.
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
-  // Between evaluations: memory of the device that another lane waits for is let go, and all of it unless the next
-  // candidate has the `same_problem`.
+  // Where other lanes share the device. To be called between evaluations: now and then, where there is nothing to
+  // judge, and before the last ends.
   void GiveWay() { services_.lane().GiveWay(); }
-  void EndTurn(bool same_problem) {
-    if (!same_problem) services_.lane().GiveBackWhole();
-  }
+  void Rest() { services_.lane().GiveBackWhole(); }
+  void EndLane() { services_.lane().End(); }
 
   // On any thread, beside Evaluate(): holds no device.
   Result<Prepared> Prepare(const Request& request) const { return preparer_->Prepare(request); }

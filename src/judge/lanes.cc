@@ -14,21 +14,25 @@ Lane::~Lane() {
 
 Status Lane::Await(std::unique_lock<std::mutex>* lock, bool asked, const std::function<bool()>& may) {
   for (;;) {
-    if (asked && Asked()) LetGo(lock);
+    if (asked && Asked()) (void)LetGo(lock);
     if (may()) return {};
     if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
     lanes_->changed_.wait_for(*lock, kInterruptSlice);
   }
 }
 
-void Lane::LetGo(std::unique_lock<std::mutex>* lock) {
-  if (!holds_) return;
+bool Lane::LetGo(std::unique_lock<std::mutex>* lock) {
+  if (!holds_) return true;
+  if (lanes_->alone_ != nullptr) return false;
+  ++lanes_->beside_;
   lock->unlock();
   let_go_();
   lock->lock();
+  --lanes_->beside_;
   holds_ = false;
   --lanes_->holding_;
   lanes_->changed_.notify_all();
+  return true;
 }
 
 Status Lane::Enter() {
@@ -69,8 +73,8 @@ void Lane::Leave() {
 
 Status Lane::TakeWhole() {
   std::unique_lock lock(lanes_->mutex_);
-  if (lanes_->whole_ == this) return {};
-  LetGo(&lock);
+  if (!shared() || lanes_->whole_ == this) return {};
+  (void)LetGo(&lock);
   --lanes_->beside_;
   place_ = Place::kOutside;
   lanes_->changed_.notify_all();
@@ -98,14 +102,21 @@ bool Lane::has_whole() const {
 void Lane::GiveBackWhole() {
   std::unique_lock lock(lanes_->mutex_);
   if (lanes_->whole_ != this) return;
-  LetGo(&lock);
+  (void)LetGo(&lock);
   lanes_->whole_ = nullptr;
   lanes_->changed_.notify_all();
 }
 
 void Lane::GiveWay() {
   std::unique_lock lock(lanes_->mutex_);
-  if (Asked()) LetGo(&lock);
+  if (Asked()) (void)LetGo(&lock);
+}
+
+void Lane::End() {
+  GiveBackWhole();
+  std::unique_lock lock(lanes_->mutex_);
+  (void)Await(&lock, false,
+              [&] { return LetGo(&lock) && lanes_->alone_ == nullptr && lanes_->beside_ + lanes_->waiting_ == 0; });
 }
 
 }  // namespace kb

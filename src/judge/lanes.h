@@ -48,32 +48,29 @@ class Lane {
 
   // Into the window. While it is open it takes whoever comes; it does not open before those that wait were measured.
   Status Enter();
-  // `work()` in the window, or where this lane is already, be it measured.
-  template <class Work>
-  auto InWindow(const Work& work) -> decltype(work()) {
-    const bool enters = place_ == Place::kOutside;
-    if (enters) KB_RETURN_IF_ERROR(Enter());
-    auto done = work();
-    if (enters) Leave();
-    return done;
-  }
+  // In the window or measured.
+  bool inside() const { return place_ != Place::kOutside; }
   // Out of the window, to be measured.
   Status Measure();
   // Out of the window, or measured. What this lane has of memory stays.
   void Leave();
-  // In the window: lets go what this lane has, waits until no other has any, and keeps it so until GiveBackWhole().
+  // In the window: lets go what this lane has, waits until no other has any, and keeps it so until GiveBackWhole(). The
+  // only lane has all of it.
   Status TakeWhole();
   bool has_whole() const;
-  // Outside: lets go what it has, if it has all memory, or where another lane waits for all. The latter is to be called
-  // now and then.
+  // The others are for a lane outside. Lets go what it has, if that is all memory.
   void GiveBackWhole();
+  // Lets go where another lane waits for all memory: to be called now and then.
   void GiveWay();
+  // Lets go, and waits until no other lane is at work.
+  void End();
 
  private:
   enum class Place { kOutside, kBeside, kAlone };
-  // Until `may`, with the lock held; `asked`: also lets go while another lane waits for all memory.
+  // Until `may`, with the lock held; `asked`: also lets go if another lane waits for all memory.
   Status Await(std::unique_lock<std::mutex>* lock, bool asked, const std::function<bool()>& may);
-  void LetGo(std::unique_lock<std::mutex>* lock);
+  // Where no lane is measured, who would see it: false otherwise.
+  bool LetGo(std::unique_lock<std::mutex>* lock);
   bool Asked() const { return lanes_->whole_ != nullptr && lanes_->whole_ != this; }
 
   const std::shared_ptr<Lanes> lanes_;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/interrupt.h"
@@ -83,16 +85,43 @@ TEST_F(LanesTest, ALaneThatEndsKeepsNothing) {
   EXPECT_TRUE(first_.Measure());
 }
 
-TEST_F(LanesTest, WorkIsDoneInTheWindowOrWhereTheLaneIs) {
-  const auto entered = [&] { return second_.Enter(); };
-  EXPECT_TRUE(first_.InWindow([&]() -> Status {
+TEST_F(LanesTest, WhatEndsLetsGoAndWaitsForOthers) {
+  EXPECT_TRUE(second_.Enter());
+  second_.Leave();
+  EXPECT_TRUE(first_.Enter());
+  flag_.reset();
+  std::atomic<bool> left = false;
+  std::thread waits([&] {
+    EXPECT_TRUE(first_.TakeWhole());
     EXPECT_TRUE(first_.Measure());
-    return first_.InWindow([&]() -> Status {
-      EXPECT_FALSE(entered());
-      return {};
-    });
-  }));
-  EXPECT_TRUE(entered());
+    left = true;
+    first_.Leave();
+    first_.End();
+  });
+  while (let_go_ == 0) second_.GiveWay();
+  while (!first_.has_whole() && !left) std::this_thread::yield();
+  second_.End();
+  waits.join();
+  EXPECT_EQ(let_go_, 1);
+}
+
+TEST_F(LanesTest, NothingIsLetGoBesideWhatIsMeasured) {
+  lanes_ = std::make_shared<Lanes>(3);
+  int let_go = 0;
+  Lane first(lanes_, [] {}), second(lanes_, [&] { ++let_go; }), third(lanes_, [] {});
+  for (Lane* lane : {&second, &first, &third}) EXPECT_TRUE(lane->Enter());
+  second.Leave();
+  flag_.reset();
+  std::thread waits([&] { EXPECT_TRUE(third.TakeWhole()); });
+  while (third.has_whole() == false) std::this_thread::yield();
+  EXPECT_TRUE(first.Measure());
+  second.GiveWay();
+  EXPECT_EQ(let_go, 0) << "the first would see it";
+  first.Leave();
+  second.GiveWay();
+  EXPECT_EQ(let_go, 1);
+  first.GiveWay();
+  waits.join();
 }
 
 }  // namespace

@@ -35,15 +35,15 @@ int PipelineTest::Starts() const {
 
 std::vector<std::string> PipelineTest::Asked() const {
   std::vector<std::string> ops;
-  for (auto& [process, op] : AskedOf()) ops.push_back(op);
+  for (const auto& [process, request] : AskedOf()) ops.push_back(request.at("op"));
   return ops;
 }
 
-std::vector<std::pair<int, std::string>> PipelineTest::AskedOf() const {
-  std::vector<std::pair<int, std::string>> asked;
+std::vector<std::pair<int, json>> PipelineTest::AskedOf() const {
+  std::vector<std::pair<int, json>> asked;
   for (const std::string& line : Lines(kAskedFile)) {
     const size_t space = line.find(' ');
-    asked.emplace_back(std::stoi(line.substr(0, space)), line.substr(space + 1));
+    asked.emplace_back(std::stoi(line.substr(0, space)), json::parse(line.substr(space + 1)));
   }
   return asked;
 }

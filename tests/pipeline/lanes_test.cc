@@ -1,6 +1,7 @@
 // Lanes of a device: each has a device process of its own, and one at a time is measured.
 
 #include <map>
+#include <set>
 
 #include "fixture.h"
 
@@ -8,9 +9,9 @@ namespace kb::pipeline {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::Contains;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 class LanesTest : public PipelineTest {
@@ -34,14 +35,16 @@ class LanesTest : public PipelineTest {
   }
 };
 
-// From its first timed call until the end of its session nothing is asked of any other process.
+// From the first call of the reference's process that is timed until the end of the session nothing is asked of any
+// other process.
 TEST_F(LanesTest, OneIsMeasuredAtATime) {
   Play({Answers<ops::LoadProblem>({}, {.late_ms = 200})});
   EXPECT_THAT(Judge(4, 3, 2), AllOf(SizeIs(12), Each("correct")));
   EXPECT_EQ(Starts(), 2);
   int measured = 0;  // the process
   std::map<int, int> evaluations;
-  for (const auto& [process, op] : AskedOf()) {
+  for (const auto& [process, request] : AskedOf()) {
+    const std::string op = request.at("op");
     EXPECT_TRUE(measured == 0 || process == measured) << op << " of " << process << " beside " << measured;
     if (op == ops::Baseline::kOp) measured = process;
     if (op != ops::EndSession::kOp) continue;
@@ -53,11 +56,31 @@ TEST_F(LanesTest, OneIsMeasuredAtATime) {
   EXPECT_GT(evaluations[2], 0);
 }
 
-// Both have loaded the problem that does not fit, or its lane was the only one.
+// From its loading, which no other has anything loaded beside.
 TEST_F(LanesTest, WhatDoesNotFitBesideOthersIsJudgedAlone) {
   Play({Answers<ops::LoadProblem>({.fits = false}, {.request = {{"lanes", 2}}, .problem = "relu0.py"})});
   EXPECT_THAT(Judge(2, 4, 2), AllOf(SizeIs(8), Each("correct")));
-  EXPECT_THAT(Asked(), Contains(ops::UnloadProblem::kOp));
+  int alone = 0;
+  std::set<int> loaded;
+  for (const auto& [process, request] : AskedOf()) {
+    const std::string op = request.at("op");
+    EXPECT_TRUE(alone == 0 || process == alone) << op << " of " << process << " beside " << alone;
+    if (op == ops::UnloadProblem::kOp) loaded.erase(process);
+    if (op == ops::EndSession::kOp) alone = 0;
+    if (op != ops::LoadProblem::kOp) continue;
+    if (request.at("lanes") == 1) {
+      alone = process;
+      loaded.erase(process);
+      EXPECT_THAT(loaded, IsEmpty());
+    }
+    loaded.insert(process);
+  }
+}
+
+// Nor is it kept for a candidate that the other lane takes.
+TEST_F(LanesTest, AProblemThatDoesNotFitIsJudgedOnBothLanes) {
+  Play({Answers<ops::LoadProblem>({.fits = false}, {.request = {{"lanes", 2}}})});
+  EXPECT_THAT(Judge(1, 6, 2), AllOf(SizeIs(6), Each("correct")));
 }
 
 // As alone it could not be loaded either.

@@ -13,6 +13,10 @@ namespace {
 
 using nlohmann::json;
 
+std::string NameOf(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
+  return problem.path.string() + '\n' + size + '\n' + protocol.precision;
+}
+
 }  // namespace
 
 Status Services::FindThePython() {
@@ -46,7 +50,7 @@ Status Services::StartZygote() {
 Status Services::Ensure(bool needs_zygote) {
   const bool needs_device = !device_alive() || !facts_, starts_zygote = needs_zygote && (!zygote_ || !zygote_->alive());
   if (!needs_device && !starts_zygote) return {};
-  return lane_.InWindow([&] { return Start(needs_device, starts_zygote); });
+  return InWindow([&] { return Start(needs_device, starts_zygote); });
 }
 
 Status Services::Start(bool needs_device, bool needs_zygote) {
@@ -105,22 +109,24 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
                            .weight_seeds = seeds,
                            .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
                            .figures = sizes.value(size, json::object())};
-  const std::string key = Dump(json(request));
-  if (large_.contains(key)) KB_RETURN_IF_ERROR(lane_.TakeWhole());
+  loaded_key_ = Dump(json(request));
+  loaded_as_ = NameOf(problem, size, protocol);
+  const double turn_us = (*times)["turn"];
+  if (large_.contains(loaded_key_)) KB_RETURN_IF_ERROR(TakeWhole(times));
   request.lanes = lane_.sharers();
   auto answer = AskForProblem(request, protocol);
   // Beside others it would be judged otherwise than alone, or not at all.
   if (request.lanes > 1 && device_->alive() && !(answer && answer->fits)) {
-    large_.insert(key);
-    KB_RETURN_IF_ERROR(lane_.TakeWhole());
+    KB_RETURN_IF_ERROR(TakeWhole(times));
     request.lanes = 1;
     answer = AskForProblem(request, protocol);
+    if (answer) NeedsWhole();
   }
   KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
   if (loaded.fresh) kept_.alone.clear();
   // Without namespaces a candidate could reach those of its user that wait for others.
   roomy_ = loaded.roomy && setup_->sandbox.isolation() == Isolation::kNamespaces;
-  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
+  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3 - ((*times)["turn"] - turn_us);
   return loaded;
 }
 
@@ -149,26 +155,36 @@ void Services::Unload() {
   loaded_problem_.clear();
 }
 
-void Services::EndMeasuring(StepTimes* times) {
-  if (!lane_.shared()) return;
+void Services::Rest(StepTimes* times) {
+  if (!lane_.shared() || outside_) return;
   AwaitDeath(times);
   if (device_alive()) (void)device_->Settle();  // what went wrong shows when it is asked next
+  outside_.emplace(this);
 }
 
-// What else this lane started has started, so that it disturbs no lane that is measured first.
 Status Services::Measure(StepTimes* times) {
-  if (!lane_.shared()) return lane_.Measure();
-  AwaitRunners();
-  AwaitDeath(times);
+  Rest(times);
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(lane_.Measure());
+  outside_.reset();
+  if (lane_.shared()) (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
+  return {};
+}
+
+Status Services::TakeWhole(StepTimes* times) {
+  const int64_t start = NowNs();
+  KB_RETURN_IF_ERROR(lane_.TakeWhole());
   (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }
 
+void Services::KeepWholeFor(const Request& request) {
+  if (loaded_as_ != NameOf(request.problem, request.size, request.protocol)) lane_.GiveBackWhole();
+}
+
 Result<ops::Problem> Services::DescribeProblem(const ProblemFile& problem, const std::string& size,
                                                const Protocol& protocol) {
-  return lane_.InWindow([&]() -> Result<ops::Problem> {
+  return InWindow([&]() -> Result<ops::Problem> {
     StepTimes times;
     KB_RETURN_IF_ERROR(Ensure(false));
     return LoadProblem(problem, size, protocol, &times);

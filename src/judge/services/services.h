@@ -37,13 +37,30 @@ class Services {
 
   // Starts what does not run, in the window, and waits for the device process: for modules the zygote, too.
   Status Ensure(bool needs_zygote);
+
+  // Other lanes of the device (lanes.h).
   Lane& lane() { return lane_; }
-  // From now on what this lane does is timed: what it started has started.
+  // `work()` in the window, or where this lane is already, be it measured.
+  template <class Work>
+  auto InWindow(const Work& work) -> decltype(work()) {
+    if (lane_.inside()) return work();
+    KB_RETURN_IF_ERROR(lane_.Enter());
+    outside_.reset();
+    auto done = work();
+    StepTimes times;
+    Rest(&times);
+    lane_.Leave();
+    return done;
+  }
+  // Out of the window, to be measured.
   Status Measure(StepTimes* times);
-  // Nothing of it goes on beside another lane.
-  void EndMeasuring(StepTimes* times);
-  // What this lane has of the device's memory.
-  void Unload();
+  // From then on nothing that this lane has started goes on, so that another one can be measured.
+  void Rest(StepTimes* times);
+  // Before a candidate with this problem: the device's whole memory is kept for those of one problem alone.
+  void KeepWholeFor(const Request& request);
+  // The problem that was loaded last needs all of it.
+  void NeedsWhole() { large_.insert(loaded_key_); }
+  void Unload();  // what this lane has of the device's memory
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
   // Its floors, once Ensure() was called; kUsage names a file that holds none.
@@ -146,6 +163,7 @@ class Services {
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   void AwaitRunners();
   Result<ops::Problem> AskForProblem(const ops::LoadProblem& request, const Protocol& protocol);
+  Status TakeWhole(StepTimes* times);
   // Whether there was room.
   Result<bool> LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile);
   Status AwaitRunner(WaitingRunner* waiting);
@@ -161,7 +179,9 @@ class Services {
   bool roomy_ = false;
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
-  std::set<std::string> large_;           // those that need more than this lane's part of the device's memory
+  std::string loaded_key_, loaded_as_;    // the same whatever part of memory it has; its file, size and precision
+  std::set<std::string> large_;           // keys of those that need more than this lane's part
+  std::optional<Quiet> outside_;          // while this lane is neither in the window nor measured
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
   bool gone_ = false;                     // it was seen to be, so nobody shares its memory
   bool lost_ = false;                     // it was not, though it should be
