@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -32,6 +33,7 @@ struct Script {
   std::map<std::string, std::function<Result<Evaluation>()>> evaluate;
   std::map<std::string, std::function<void()>> build;  // has a compilation
   std::set<std::string> asks;                          // lacks an extension when it is judged first
+  std::mutex asking;
   std::function<void()> add_lacking;
   std::string fails_first;      // cannot be prepared the first time
   std::atomic<int> judges = 0;  // that live
@@ -65,7 +67,7 @@ class FakeJudge : public Judge {
   }
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {
     const std::string path = prepared->request.candidate.path.string();
-    if (script_->asks.erase(path) > 0) prepared->lacking = ExtensionRequest{"key", {}};
+    if (Asks(path)) prepared->lacking = ExtensionRequest{"key", {}};
     const auto found = script_->evaluate.find(path);
     return found == script_->evaluate.end() ? Evaluation() : found->second();
   }
@@ -76,6 +78,10 @@ class FakeJudge : public Judge {
   }
 
  private:
+  bool Asks(const std::string& path) {
+    const std::lock_guard lock(script_->asking);
+    return script_->asks.erase(path) > 0;
+  }
   Script* const script_;
 };
 
