@@ -113,6 +113,7 @@ void Lane::GiveWay() {
 }
 
 void Lane::End() {
+  if (!shared()) return;
   GiveBackWhole();
   std::unique_lock lock(lanes_->mutex_);
   (void)Await(&lock, false,
