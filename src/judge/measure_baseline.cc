@@ -40,7 +40,7 @@ Result<Calls> TimeCalls(const Timings& figures, Rounds* rounds) {
     while (calls.us.size() < static_cast<size_t>(check)) {
       KB_ASSIGN_OR_RETURN(const TimedCalls call, CallOnce(figures, rounds));
       if (call.baseline.gap_us > 0 || WaitedForOthers(call.baseline)) {
-        if (TooManyVoid(++calls.disturbed, static_cast<int>(calls.us.size()))) return tl::make_unexpected(Busy());
+        if (TooManyDisturbed(++calls.disturbed, static_cast<int>(calls.us.size()))) return tl::make_unexpected(Busy());
         continue;
       }
       calls.us.push_back(protocol.TimedByEvents() ? call.baseline.event_us : call.baseline_us);

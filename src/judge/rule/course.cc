@@ -62,28 +62,33 @@ void Course::Follow(const Round& round) {
   }
 }
 
-// In place of void rounds come others, until there were too many of them, or of those of one distribution.
+// In place of void rounds come others, until too many are disturbed, or of those of one distribution. A round whose
+// candidate waited is one of them, and counts: its threads may have waited for each other. But beside other load those
+// would count where the candidate was disturbed, and not those where the baseline was.
 void Course::Count(TimedCalls round) {
   const bool is_void = !round.void_reason.empty(), natural = round.plan.distribution == "natural";
+  const bool disturbed = is_void || WaitedForOthers(round.candidate);
   Tally& alike = tallies_[round.plan.distribution];
-  ++(is_void ? alike.voids : alike.counted);
+  for (Tally* tally : {&all_, &alike}) {
+    ++tally->rounds;
+    tally->counted += !is_void;
+    tally->disturbed += disturbed;
+  }
+  natural_ += natural && !is_void;
   timings_->rounds.push_back(std::move(round));
-  if (is_void) {
-    ++voids_;
-    if (!TooManyVoid(voids_, counted_) && !TooManyVoid(alike.voids, alike.counted)) return;
+  if (disturbed &&
+      (TooManyDisturbed(all_.disturbed, all_.counted) || TooManyDisturbed(alike.disturbed, alike.counted))) {
     early_ = StartedEarly(*timings_);
     if (early_.rounds == 0) timings_->MachineBusy();
-    return;
+  } else if (!is_void) {
+    Look();
   }
-  ++counted_;
-  natural_ += natural;
-  Look();
 }
 
 // Whether the interval is narrow enough, at those numbers of rounds at which one may look.
 void Course::Look() {
   const std::vector<int>& checks = protocol_.round_checks;
-  while (!narrow_ && looks_ < checks.size() && counted_ >= checks[looks_] && natural_ >= LeastScored(protocol_)) {
+  while (!narrow_ && looks_ < checks.size() && all_.counted >= checks[looks_] && natural_ >= LeastScored(protocol_)) {
     const Speedup so_far = EstimateFor(*timings_, "natural");
     ++looks_;
     narrow_ = so_far.half_width <= protocol_.half_width;
@@ -148,7 +153,7 @@ std::optional<RoundWanted> Course::Next() const {
     return wanted;
   }
   const bool timed = timings_->Timed();
-  if (warm_ + voids_ + counted_ < LeastWarmUp() || (!timed && !AllMet())) return Plan(false);
+  if (warm_ + all_.rounds < LeastWarmUp() || (!timed && !AllMet())) return Plan(false);
   if (!timed || early_.rounds > 0 || (narrow_ && Settled())) return std::nullopt;
   return Plan(true);
 }

@@ -50,13 +50,14 @@ class Course {
   const Protocol& protocol_;
   Timings* timings_;
   const std::vector<std::string> distributions_;
-  size_t seeded_ = 0;                          // rounds of fixed seeds
-  int warm_ = 0, planned_natural_ = 0;         // others that are not scored, and how many were natural
-  int counted_ = 0, natural_ = 0, voids_ = 0;  // that are scored
+  size_t seeded_ = 0;                   // rounds of fixed seeds
+  int warm_ = 0, planned_natural_ = 0;  // others that are not scored, and how many were natural
   struct Tally {
-    int counted = 0, voids = 0;
+    int rounds = 0, counted = 0, disturbed = 0;
   };
-  std::map<std::string, Tally> tallies_;  // of those, by distribution
+  Tally all_;                             // of those that are scored
+  std::map<std::string, Tally> tallies_;  // by distribution
+  int natural_ = 0;                       // that count
   size_t looks_ = 0;
   bool narrow_ = false;  // no further look is needed
   Early early_;

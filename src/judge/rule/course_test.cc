@@ -44,14 +44,16 @@ struct Trial {
     Timings timings = Known();
     return Course(measured, &timings).Next();
   }
-  // Runs the next round, if there is one. `waited_us`: for cores that others had.
-  bool Run(double candidate_us, double baseline_us, double waited_us = 0) {
+  // Runs the next round, if there is one. `waited_us`: for cores that others had; the candidate for its own threads,
+  // for all that is known.
+  bool Run(double candidate_us, double baseline_us, double waited_us = 0, double candidate_waited_us = 0) {
     const auto wanted = Next();
     if (!wanted) return false;
     Round round{.plan = PlanRound(*wanted, [this] { return random(); })};
     round.candidate.us = candidate_us;
     round.baseline.us = baseline_us;
     round.baseline.waited_us = waited_us;
+    round.candidate.waited_us = candidate_waited_us;
     measured.rounds.push_back(round);
     return true;
   }
@@ -217,6 +219,19 @@ TEST(Course, VoidRoundsOfOneDistributionComeToAnEnd) {
   Timings timings = trial.Known();
   Course(trial.measured, &timings);
   EXPECT_EQ(timings.no_speedup, kMachineBusy);
+}
+
+// Its rounds count, however few of the others are void.
+TEST(Course, WhereACandidateWaitsOftenThereIsNoNumber) {
+  for (const int every : {1, 2, 8}) {
+    Trial trial(Anchored(40));
+    for (int i = 0; trial.Run(500, 1'000, 0, i % every == 0 ? 2'000 : 0); ++i) {
+    }
+    Timings timings = trial.Known();
+    Course(trial.measured, &timings);
+    EXPECT_EQ(timings.no_speedup, every < 8 ? kMachineBusy : "") << every;
+    for (const TimedCalls& round : timings.rounds) EXPECT_EQ(round.void_reason, "");
+  }
 }
 
 TEST(Course, OthersComeInPlaceOfVoidRounds) {

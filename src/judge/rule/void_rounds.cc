@@ -13,7 +13,7 @@ bool IsLong(double waited_us, double call_us) {
 
 }  // namespace
 
-bool WaitedForOthers(const CallTimes& baseline) { return IsLong(baseline.waited_us, baseline.us); }
+bool WaitedForOthers(const CallTimes& call) { return IsLong(call.waited_us, call.us); }
 
 std::string VoidReason(const TimedCalls& round, const Timings& timings) {
   if (round.candidate.gap_us > 0) return "something else used the device before the candidate was called";
@@ -25,9 +25,9 @@ std::string VoidReason(const TimedCalls& round, const Timings& timings) {
   return "";
 }
 
-bool TooManyVoid(int voids, int counted) {
+bool TooManyDisturbed(int disturbed, int counted) {
   constexpr int kTolerable = 10, kCountedForOne = 4;
-  return voids > kTolerable && voids * kCountedForOne > counted;
+  return disturbed > kTolerable && disturbed * kCountedForOne > counted;
 }
 
 Early StartedEarly(const Timings& timings) {

@@ -9,15 +9,15 @@
 
 namespace kb {
 
-// Whether a call of the baseline waited so long for cores which others had that its time says little: 0.3 ms, for which
-// wake-ups alone keep threads from running, and 5% of the call.
-bool WaitedForOthers(const CallTimes& baseline);
+// Whether a call waited so long for cores which others had that its time says little: 0.3 ms, for which wake-ups alone
+// keep threads from running, and 5% of the call. A candidate's threads may have waited for each other.
+bool WaitedForOthers(const CallTimes& call);
 
 // Why a round does not count; empty if it does.
 std::string VoidReason(const TimedCalls& round, const Timings& timings);
 
-// Whether the machine is too busy: more than ten are void, and for more than one in four that count.
-bool TooManyVoid(int voids, int counted);
+// Whether the machine is too busy: more than ten rounds are disturbed, and for more than one in four that count.
+bool TooManyDisturbed(int disturbed, int counted);
 
 // In how many rounds the candidate found a device that had not been idle, though it was before loading; 0 where those
 // are fewer than half. Who starts early so often has tampered.
