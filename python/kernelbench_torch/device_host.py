@@ -146,7 +146,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
     def has_room(self):
         """Whether a second runner may wait on the device, or die there: on a GPU that takes half a gigabyte, or more with what it loads."""
         plan = self.problem.plan
-        return self.kind == "cpu" or available_bytes(self.kind) > max(total_bytes(self.kind) // 2, plan.least() + plan.allowance())
+        return self.kind == "cpu" or available_bytes(self.kind) > max((self.problem.part or total_bytes(self.kind)) // 2, plan.least() + plan.allowance())
 
     def impostors(self, request):
         """What would be judged correct, on all of `distributions`, though it is an answer without the work; once for a problem."""

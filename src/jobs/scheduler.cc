@@ -11,6 +11,7 @@ namespace {
 constexpr auto kPoll = std::chrono::milliseconds(50);  // how soon an interrupt is noticed while nothing happens
 constexpr size_t kReadyAhead = 8;  // prepared candidates that wait for a device while others are being built
 constexpr size_t kMostBusy = 64;   // candidates that wait for a quieter machine
+constexpr size_t kWorthALane = 8;  // candidates that wait are worth the start of another lane
 
 // A GPU's judge, runner and reference have cores of their own while compilers work.
 int Compilations(const SchedulerOptions& options) {
@@ -53,6 +54,7 @@ Result<std::unique_ptr<Scheduler>> Scheduler::Create(SchedulerOptions options) {
       device->name = device->lane = device->time.device = name;
       if (wanted.lanes > 1) device->lane += " lane " + std::to_string(lane);
       device->overlaps = !wanted.on_host;
+      device->started = lane == 1;
       device->judged = judged;
       scheduler->devices_.push_back(std::move(device));
     }
@@ -132,6 +134,13 @@ void Scheduler::Spent(Device* device, double DeviceTime::*part) {
 // urgent comes.
 void Scheduler::Serve(Device* device) {
   while (!Ending()) {
+    if (!WorthStarting(device)) {
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kPoll);
+      lock.unlock();
+      Spent(device, &DeviceTime::no_task);
+      continue;
+    }
     device->judge->GiveWay();
     if (*device->judged) JudgeFailedAgain(device);
     const bool any = Refill(device);
@@ -159,6 +168,7 @@ void Scheduler::Serve(Device* device) {
     Spent(device, &DeviceTime::builds);
     if (begun) JudgeTaken(device, std::move(*begun));
   }
+  if (*device->judged) JudgeFailedAgain(device);  // as what has not been judged
   std::unique_lock lock(mutex_);
   std::deque<Begun> window = std::exchange(device->window, {});
   lock.unlock();
@@ -175,6 +185,7 @@ void Scheduler::Serve(Device* device) {
 // The next task, unless enough are in preparation or ready that come before it, or it is not more urgent than `above`.
 std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above) {
   const std::lock_guard lock(mutex_);
+  device->judging = false;
   const std::optional<int> next = queue_.TopPriority();
   if (!next || Ending() || (above && *next <= *above)) return std::nullopt;
   size_t ready = 0, unready = 0;
@@ -183,7 +194,17 @@ std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above
   }
   const size_t ahead = Ahead(options_);
   const bool enough = device->overlaps ? unready >= ahead || ready >= kReadyAhead : ready + unready >= ahead;
-  return enough ? std::nullopt : queue_.Pop(device->index);
+  auto task = enough ? std::nullopt : queue_.Pop(device->index);
+  device->judging = task.has_value();
+  return task;
+}
+
+// Its processes take seconds to start.
+bool Scheduler::WorthStarting(Device* device) {
+  const std::lock_guard lock(mutex_);
+  size_t waiting = queue_.size();
+  for (const auto& lane : devices_) waiting += lane->name == device->name ? lane->window.size() : 0;
+  return device->started |= waiting >= kWorthALane;
 }
 
 // Takes tasks until there are enough. True if there was any.

@@ -103,7 +103,8 @@ class Scheduler {
     std::vector<Begun> busy;                    // judged again when there is nothing else to do
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
-    bool judging = false;  // what it took from a window; under `mutex_`
+    bool judging = false;  // what it took from the queue or a window; under `mutex_`
+    bool started = false;  // it judges; under `mutex_`
     std::thread thread;
   };
 
@@ -115,6 +116,7 @@ class Scheduler {
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
   std::optional<Begun> TakeFromOtherLane(Device* device);
+  bool WorthStarting(Device* device);
   bool WindowEmpty(const Device& device) const;
   void AwaitWindow(const Device& device);
   void JudgeTaken(Device* device, Begun begun);

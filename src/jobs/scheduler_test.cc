@@ -464,9 +464,9 @@ TEST_F(SchedulerTest, LanesOfADeviceJudgeSideBySide) {
   options.judging = nullptr;
   options.lanes = 2;
   const auto scheduler = Start(std::move(options));
-  for (int64_t id = 1; id <= 2; ++id) scheduler->Submit(MakeTask(id));
+  for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
   scheduler->Drain();
-  EXPECT_EQ(ends_.size(), 2u);
+  EXPECT_EQ(ends_.size(), 12u);
   EXPECT_EQ(ends_.at(1).device, "cuda");
   scheduler->Stop();
   EXPECT_EQ(scheduler->Times().size(), 1u) << "of one device";
@@ -490,7 +490,7 @@ TEST_F(SchedulerTest, WhatFailedOnALaneIsJudgedAgainOnceAnotherJudges) {
   options.judging = nullptr;
   options.lanes = 2;
   const auto scheduler = Start(std::move(options));
-  for (int64_t id = 1; id <= 2; ++id) scheduler->Submit(MakeTask(id));
+  for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
   scheduler->Drain();
   EXPECT_TRUE(ends_.at(1).evaluation);
   EXPECT_TRUE(ends_.at(2).evaluation);

@@ -66,7 +66,10 @@ Result<Evaluation> Evaluator::Evaluate(Prepared* prepared, const std::vector<Run
       attempts.next.spent_s = evaluation->spent_s;
       setup_.Say("trying again: " + reason);
     } else {
-      if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
+      const ErrorCode code = evaluation.error().code;
+      const bool beside = code != ErrorCode::kInterrupted && services_.lane().sharers() > 1 && !attempts.next.whole;
+      if (code != ErrorCode::kEngine && !beside) return evaluation;
+      attempts.next.whole = code != ErrorCode::kEngine;
       if (attempts.failures == 2) return WhoseFailure(prepared->request, attempts, evaluation.error());
       setup_.Say("trying again: " + evaluation.error().message);
     }
@@ -87,6 +90,8 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
   bool loaded = false;
   const auto attempt = [&]() -> Result<Evaluation> {
     KB_RETURN_IF_ERROR(services_.Ensure(request.module() || request.protocol.measure));
+    StepTimes times;
+    if (attempts->next.whole) KB_RETURN_IF_ERROR(services_.TakeWhole(&times));
     Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
     auto ended = trial.Run();
     loaded = trial.loaded();
@@ -121,8 +126,9 @@ std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts
     attempts->next.copy_state = true;
     return "with the reference's weights";
   }
-  if (evaluation.verdict == Verdict::kOutOfMemory && services_.lane().sharers() > 1) {
-    services_.NeedsWhole();
+  const bool of_device = evaluation.verdict == Verdict::kOutOfMemory && !evaluation.measured.ending->out_of_memory;
+  if (of_device && services_.lane().sharers() > 1 && !attempts->next.whole) {
+    attempts->next.whole = true;
     return "with all of the device's memory";
   }
   const bool killed =
@@ -152,7 +158,8 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
   return services_.InWindow([&]() -> Result<Evaluation> {
-    KB_RETURN_IF_ERROR(services_.lane().TakeWhole());
+    StepTimes times;
+    KB_RETURN_IF_ERROR(services_.TakeWhole(&times));
     return ChargeAlone(request, error);
   });
 }

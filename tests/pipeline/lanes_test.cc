@@ -59,7 +59,7 @@ TEST_F(LanesTest, OneIsMeasuredAtATime) {
 // From its loading, which no other has anything loaded beside.
 TEST_F(LanesTest, WhatDoesNotFitBesideOthersIsJudgedAlone) {
   Play({Answers<ops::LoadProblem>({.fits = false}, {.request = {{"lanes", 2}}, .problem = "relu0.py"})});
-  EXPECT_THAT(Judge(2, 4, 2), AllOf(SizeIs(8), Each("correct")));
+  EXPECT_THAT(Judge(2, 6, 2), AllOf(SizeIs(12), Each("correct")));
   int alone = 0;
   std::set<int> loaded;
   for (const auto& [process, request] : AskedOf()) {
@@ -80,7 +80,7 @@ TEST_F(LanesTest, WhatDoesNotFitBesideOthersIsJudgedAlone) {
 // Nor is it kept for a candidate that the other lane takes.
 TEST_F(LanesTest, AProblemThatDoesNotFitIsJudgedOnBothLanes) {
   Play({Answers<ops::LoadProblem>({.fits = false}, {.request = {{"lanes", 2}}})});
-  EXPECT_THAT(Judge(1, 6, 2), AllOf(SizeIs(6), Each("correct")));
+  EXPECT_THAT(Judge(1, 12, 2), AllOf(SizeIs(12), Each("correct")));
 }
 
 // As alone it could not be loaded either.

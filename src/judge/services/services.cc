@@ -50,7 +50,20 @@ Status Services::StartZygote() {
 Status Services::Ensure(bool needs_zygote) {
   const bool needs_device = !device_alive() || !facts_, starts_zygote = needs_zygote && (!zygote_ || !zygote_->alive());
   if (!needs_device && !starts_zygote) return {};
-  return InWindow([&] { return Start(needs_device, starts_zygote); });
+  if (!lane_.shared()) return Start(needs_device, starts_zygote);
+  // A device process measures how fast its device is.
+  const bool was_inside = lane_.inside();
+  lane_.Leave();
+  KB_RETURN_IF_ERROR(lane_.Enter());
+  StepTimes times;
+  KB_RETURN_IF_ERROR(Measure(&times));
+  const Status started = Start(needs_device, starts_zygote);
+  Rest(&times);
+  lane_.Leave();
+  if (!started || !was_inside) return started;
+  KB_RETURN_IF_ERROR(lane_.Enter());
+  outside_.reset();
+  return {};
 }
 
 Status Services::Start(bool needs_device, bool needs_zygote) {
@@ -109,10 +122,10 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
                            .weight_seeds = seeds,
                            .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
                            .figures = sizes.value(size, json::object())};
-  loaded_key_ = Dump(json(request));
+  const std::string key = Dump(json(request));
   loaded_as_ = NameOf(problem, size, protocol);
-  const double turn_us = (*times)["turn"];
-  if (large_.contains(loaded_key_)) KB_RETURN_IF_ERROR(TakeWhole(times));
+  const int64_t waited_ns = whole_wait_ns_;
+  if (large_.contains(key)) KB_RETURN_IF_ERROR(TakeWhole(times));
   request.lanes = lane_.sharers();
   auto answer = AskForProblem(request, protocol);
   // Beside others it would be judged otherwise than alone, or not at all.
@@ -120,13 +133,13 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
     KB_RETURN_IF_ERROR(TakeWhole(times));
     request.lanes = 1;
     answer = AskForProblem(request, protocol);
-    if (answer) NeedsWhole();
+    if (answer) large_.insert(key);
   }
   KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
   if (loaded.fresh) kept_.alone.clear();
   // Without namespaces a candidate could reach those of its user that wait for others.
   roomy_ = loaded.roomy && setup_->sandbox.isolation() == Isolation::kNamespaces;
-  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3 - ((*times)["turn"] - turn_us);
+  (*times)["problem"] += static_cast<double>(NowNs() - start - (whole_wait_ns_ - waited_ns)) / 1e3;
   return loaded;
 }
 
@@ -172,8 +185,11 @@ Status Services::Measure(StepTimes* times) {
 }
 
 Status Services::TakeWhole(StepTimes* times) {
+  if (!lane_.shared()) return {};
+  AwaitRunners();
   const int64_t start = NowNs();
   KB_RETURN_IF_ERROR(lane_.TakeWhole());
+  whole_wait_ns_ += NowNs() - start;
   (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
   return {};
 }

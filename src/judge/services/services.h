@@ -35,7 +35,8 @@ class Services {
   Services(const Services&) = delete;  // owns processes
   Services& operator=(const Services&) = delete;
 
-  // Starts what does not run, in the window, and waits for the device process: for modules the zygote, too.
+  // Starts what does not run, with no other lane at work, and waits for the device process: for modules the zygote,
+  // too.
   Status Ensure(bool needs_zygote);
 
   // Other lanes of the device (lanes.h).
@@ -58,8 +59,8 @@ class Services {
   void Rest(StepTimes* times);
   // Before a candidate with this problem: the device's whole memory is kept for those of one problem alone.
   void KeepWholeFor(const Request& request);
-  // The problem that was loaded last needs all of it.
-  void NeedsWhole() { large_.insert(loaded_key_); }
+  // In the window, before a problem is loaded.
+  Status TakeWhole(StepTimes* times);
   void Unload();  // what this lane has of the device's memory
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
@@ -163,7 +164,6 @@ class Services {
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   void AwaitRunners();
   Result<ops::Problem> AskForProblem(const ops::LoadProblem& request, const Protocol& protocol);
-  Status TakeWhole(StepTimes* times);
   // Whether there was room.
   Result<bool> LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile);
   Status AwaitRunner(WaitingRunner* waiting);
@@ -179,8 +179,9 @@ class Services {
   bool roomy_ = false;
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
-  std::string loaded_key_, loaded_as_;    // the same whatever part of memory it has; its file, size and precision
-  std::set<std::string> large_;           // keys of those that need more than this lane's part
+  std::string loaded_as_;                 // its file, size and precision
+  std::set<std::string> large_;           // those that need more than this lane's part of the device's memory
+  int64_t whole_wait_ns_ = 0;             // that TakeWhole() took, ever
   std::optional<Quiet> outside_;          // while this lane is neither in the window nor measured
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
   bool gone_ = false;                     // it was seen to be, so nobody shares its memory

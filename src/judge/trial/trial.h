@@ -25,6 +25,7 @@ Evaluation Reject(Evaluation evaluation, Verdict verdict, std::string reason);
 // In which attempt at a candidate a trial is made.
 struct Attempt {
   bool copy_state = false;  // the reference's values replace those that a module was constructed with
+  bool whole = false;       // with all of the device's memory, where lanes share it
   double spent_s = 0;       // of `evaluation_timeout_s` by the candidate, in attempts before
 };
 
