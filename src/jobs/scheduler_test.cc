@@ -104,6 +104,15 @@ class SchedulerTest : public ::testing::Test {
   std::unique_ptr<Scheduler> Start(SchedulerOptions options) {
     return std::move(Scheduler::Create(std::move(options)).value());
   }
+  // With two lanes and the tasks 1 to 12.
+  std::unique_ptr<Scheduler> StartLanes() {
+    SchedulerOptions options = Options();
+    options.judging = nullptr;
+    options.lanes = 2;
+    auto scheduler = Start(std::move(options));
+    for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
+    return scheduler;
+  }
   // Its candidate's path is "1" for the id 1.
   static Task MakeTask(int64_t id, int priority = 0, const std::string& client = "") {
     Task task;
@@ -460,11 +469,7 @@ TEST_F(SchedulerTest, LanesOfADeviceJudgeSideBySide) {
   };
   script_.evaluate["1"] = meet(&first, &second);
   script_.evaluate["2"] = meet(&second, &first);
-  SchedulerOptions options = Options();
-  options.judging = nullptr;
-  options.lanes = 2;
-  const auto scheduler = Start(std::move(options));
-  for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
+  const auto scheduler = StartLanes();
   scheduler->Drain();
   EXPECT_EQ(ends_.size(), 12u);
   EXPECT_EQ(ends_.at(1).device, "cuda");
@@ -486,11 +491,7 @@ TEST_F(SchedulerTest, WhatFailedOnALaneIsJudgedAgainOnceAnotherJudges) {
     std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the first lane has nothing else to do
     return Evaluation();
   };
-  SchedulerOptions options = Options();
-  options.judging = nullptr;
-  options.lanes = 2;
-  const auto scheduler = Start(std::move(options));
-  for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
+  const auto scheduler = StartLanes();
   scheduler->Drain();
   EXPECT_TRUE(ends_.at(1).evaluation);
   EXPECT_TRUE(ends_.at(2).evaluation);

@@ -69,7 +69,7 @@ Result<Evaluation> Evaluator::Evaluate(Prepared* prepared, const std::vector<Run
       const ErrorCode code = evaluation.error().code;
       const bool beside = code != ErrorCode::kInterrupted && services_.lane().sharers() > 1 && !attempts.next.whole;
       if (code != ErrorCode::kEngine && !beside) return evaluation;
-      attempts.next.whole = code != ErrorCode::kEngine;
+      attempts.next.whole |= code != ErrorCode::kEngine;
       if (attempts.failures == 2) return WhoseFailure(prepared->request, attempts, evaluation.error());
       setup_.Say("trying again: " + evaluation.error().message);
     }

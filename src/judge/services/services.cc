@@ -46,12 +46,10 @@ Status Services::StartZygote() {
   return {};
 }
 
-// Both import torch, which takes seconds: they do so at the same time.
 Status Services::Ensure(bool needs_zygote) {
   const bool needs_device = !device_alive() || !facts_, starts_zygote = needs_zygote && (!zygote_ || !zygote_->alive());
   if (!needs_device && !starts_zygote) return {};
   if (!lane_.shared()) return Start(needs_device, starts_zygote);
-  // A device process measures how fast its device is.
   const bool was_inside = lane_.inside();
   lane_.Leave();
   KB_RETURN_IF_ERROR(lane_.Enter());
@@ -66,6 +64,8 @@ Status Services::Ensure(bool needs_zygote) {
   return {};
 }
 
+// Both processes import torch, which takes seconds: they do so at the same time. A device process measures how fast its
+// device is.
 Status Services::Start(bool needs_device, bool needs_zygote) {
   const std::lock_guard lock(starting_);
   if (!device_ || !device_->alive()) {
