@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds baselines run lanes load modules standard assumptions"
+PARTS="aa networks device zoo tools speed memory sanitizer large native quickstart builds baselines run steps load modules standard assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -30,7 +30,7 @@ Parts, in this order if none is named:
   builds       .cu candidates, by NVRTC and by nvcc; a load_inline candidate, by PyTorch and by the engine
   baselines    2/1 against each baseline, and timed by each of KernelBench's methods
   run          256 native candidates
-  lanes        60 modules on one, two and three lanes
+  steps        60 modules, and which step took how long
   load         bench/load.py, which goes on where it was interrupted
   modules      270 modules against themselves in one run, under strict
   standard     levels 1 to 3 at size standard against themselves in one run, under quick: does each fit this GPU?
@@ -106,10 +106,7 @@ print(*glob.glob(f"{list(nvidia.__path__)[0]}/*/lib/libnvrtc.so.1?")[:1])')
 assumptions() { nvcc -O2 -std=c++20 -o "$out/assumptions" bench/cuda/assumptions*.cu -lcuda && "$out/assumptions"; }
 run() { bench/run_speed.py native --device cuda --faster --count 256; }
 
-lanes() {
-  local count
-  for count in 1 2 3; do bench/run_speed.py modules --device cuda --count 60 --lanes $count --steps || return 1; done
-}
+steps() { bench/run_speed.py modules --device cuda --count 60 --steps; }
 load() { bench/load.py --device cuda --directory "$out/load"; }
 
 modules() { bench/aa_modules.py --device cuda -- --round-checks 10,14,20; }

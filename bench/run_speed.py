@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How fast does `kernelbench run` judge many candidates?
 
-    bench/run_speed.py modules [--device cuda] [--protocol quick] [--count 50] [--lanes 3] [SELECTION ...]
+    bench/run_speed.py modules [--device cuda] [--protocol quick] [--count 50] [SELECTION ...]
     bench/run_speed.py native  [--device cuda] [--protocol quick] [--count 256] [--equal] [--faster]
 
 modules: each problem's reference as its own candidate, under ModelNew; with --count so many of them, evenly spread over the selection.
@@ -134,7 +134,6 @@ def main():
     parser.add_argument("--size", default="")
     parser.add_argument("--protocol", default="quick")
     parser.add_argument("--count", type=int, default=0)
-    parser.add_argument("--lanes", type=int, default=0, help="as kernelbench run takes it")
     parser.add_argument("--equal", action="store_true")
     parser.add_argument("--faster", action="store_true", help="only examples that should beat eager PyTorch: one that is right and slow takes its time")
     parser.add_argument("--timeline", default="")
@@ -147,7 +146,7 @@ def main():
         rows = list(modules(arguments, directory) if arguments.kind == "modules" else native(arguments, directory))
         manifest.write_text("".join(json.dumps(row) + "\n" for row in rows))
         command = [BINARY, "run", directory, "--name", "speed", "--devices", arguments.device, "--size", size, "--protocol",
-                   arguments.protocol, "--lanes", str(arguments.lanes), "--store", os.path.join(directory, "speed.sqlite")]
+                   arguments.protocol, "--store", os.path.join(directory, "speed.sqlite")]
         if arguments.timeline:
             command += ["--timeline", arguments.timeline]
         start, peak, busy = time.monotonic(), [0], Utilization(arguments.device)
@@ -167,7 +166,7 @@ def main():
             pathlib.Path(arguments.json).write_text(listed.stdout)
     print(out, end="")
     print("\n".join(used + steps))
-    print(f"{judged} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.lanes or 'default'} lanes, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
+    print(f"{judged} {arguments.kind}{' (equal texts)' if arguments.equal else ''}, {arguments.protocol}, {size}, {arguments.device}: {took:.1f} s, "
           f"{judged / took:.2f} a second; engine's largest resident memory {peak[0] >> 20} MiB")
 
 

@@ -27,7 +27,7 @@ from .clocks import GpuClocks
 from .device_facts import NoDevice, build_facts, find_cupti, multiplication_rates, start_cuda
 from .device_library import PLACED_LATE, PLACED_NOW, parsed, pointers
 from .output_arena import HostArena
-from .problem import Problem, ProblemError, available_bytes, is_out_of_memory, settle_math, total_bytes
+from .problem import Problem, ProblemError, available_bytes, is_out_of_memory, settle_math
 from .runner_library import EMPTY, FORWARD, LOAD
 
 
@@ -100,16 +100,20 @@ class Host(reference_session.Operations, error_budgets.Operations):
                                python=platform.python_version(), build=build_facts(), profiler=profiler)
 
     def load_problem(self, request):
-        key = json.dumps([request.path, request.sha256, request.size, request.precision, request.weight_seeds, request.memory_bytes, request.lanes])
+        key = json.dumps([request.path, request.sha256, request.size, request.precision, request.weight_seeds, request.memory_bytes])
         self.end_session()  # of an evaluation that ended in an error
         fresh = key not in self.problems
-        part = (request.memory_bytes or total_bytes(self.kind)) // request.lanes
         if fresh:
-            self.unload()  # one problem at a time: its tensors may be large
+            # One problem at a time: its tensors may be large, and nothing may refer to them any more.
+            self.free_sessions()
+            self.end_reference()
+            self.problems.clear()
+            self.problem = None
+            gc.collect()
+            self.release_memory()
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              part, request.figures)
-            problem.part = part if request.lanes > 1 else 0
+                              request.memory_bytes, request.figures)
             problem.budgets, problem.impostors, problem.arena = {}, {}, None
             problem.reach = self.reach(problem) if self.arena else 0
             self.problems[key] = problem
@@ -128,25 +132,13 @@ class Host(reference_session.Operations, error_budgets.Operations):
         form = ops.ProblemForm(inputs=inputs, outputs=outputs, parameters=params, structure=problem.structure,
                                output_structure=problem.output_structure, init=init, scalars=trees.numbers(problem.structure),
                                init_scalars=trees.numbers(init), may_alias=problem.may_alias, construct_on=problem.construct_on)
-        return ops.LoadProblem.Reply(sha256=request.sha256, form=form, fresh=fresh, roomy=self.has_room(),
-                                     fits=not problem.part or problem.fits(), needs_rng=problem.needs_rng,
+        return ops.LoadProblem.Reply(sha256=request.sha256, form=form, fresh=fresh, roomy=self.has_room(), needs_rng=problem.needs_rng,
                                      weight_seeds=problem.seeds, distributions=problem.distributions, notes=problem.notes)
-
-    def unload(self, _=None):
-        """Nothing may refer to its tensors any more."""
-        self.end_session()
-        self.free_sessions()
-        self.end_reference()
-        self.problems.clear()
-        self.problem = None
-        gc.collect()
-        self.release_memory()
-        return ops.Nothing()
 
     def has_room(self):
         """Whether a second runner may wait on the device, or die there: on a GPU that takes half a gigabyte, or more with what it loads."""
         plan = self.problem.plan
-        return self.kind == "cpu" or available_bytes(self.kind) > max((self.problem.part or total_bytes(self.kind)) // 2, plan.least() + plan.allowance())
+        return self.kind == "cpu" or available_bytes(self.kind) > max(torch.cuda.mem_get_info()[1] // 2, plan.least() + plan.allowance())
 
     def impostors(self, request):
         """What would be judged correct, on all of `distributions`, though it is an answer without the work; once for a problem."""

@@ -76,13 +76,6 @@ class MemoryPlan:
         own = self.inputs + self.outputs + reference_arena + self.sets * self.weights
         return own + max(self.anchors(), self.rounds(arena) - self.inputs) + 2 * _PROCESS_BYTES
 
-    def fits(self, free):
-        """Whether more than is `free` would change nothing: no arena is smaller for it, and no process left out."""
-        unbounded = 1 << 62
-        arena = self.arena(unbounded)
-        same = self.turns(free) == self.turns(unbounded) and self.arena(free) == arena
-        return same and max(self.beside(arena, arena), self.least() + self.allowance()) <= free
-
     def allowance(self):
         """More than that in a candidate's process is its own doing: outputs that it keeps, and a context, too."""
         return self.candidate() + self.outputs + _PROCESS_BYTES

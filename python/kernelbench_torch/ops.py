@@ -123,7 +123,6 @@ class Problem:
     form: ProblemForm
     fresh: bool
     roomy: bool
-    fits: bool
     needs_rng: bool
     weight_seeds: list
     distributions: list
@@ -138,15 +137,9 @@ class LoadProblem:
     precision: str
     weight_seeds: list
     memory_bytes: int
-    lanes: int
     figures: dict
 
     Reply = Problem
-
-
-@operation("unload")
-class UnloadProblem:
-    pass
 
 
 @operation("clocks")

@@ -110,11 +110,6 @@ def available_bytes(device="cpu"):
     return 1 << 62
 
 
-def total_bytes(device="cpu"):
-    """All of the device's memory."""
-    return torch.cuda.mem_get_info()[1] if device != "cpu" else os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-
-
 _PIECE = 1 << 26  # elements; wider copies of a whole output may be more than there is room for
 
 
@@ -215,7 +210,6 @@ class Problem:
         which some arithmetic takes seconds of imports."""
         figures = figures or {}
         self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
-        self.part = 0  # of the device's memory, where several problems share it
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
         self.module = load_module(path, size)
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
@@ -241,14 +235,9 @@ class Problem:
         """Whether there is room for the reference in fp64."""
         return self.plan.anchors() + self.windows <= self.free_now()
 
-    def fits(self):
-        """Whether it is judged with its part of the device's memory as it would be with all of it."""
-        free = min(self.part, self.free_bytes)
-        return self.plan.fits(free) if self.device != "cpu" else self.plan.least() + self.windows <= free
-
     def free_now(self):
-        """How much of the device's memory there is to plan with. A part does not depend on what others have in theirs."""
-        return self.part or min(available_bytes(self.device), self.free_bytes)
+        """How much of the device's memory there is to plan with."""
+        return min(available_bytes(self.device), self.free_bytes)
 
     def draw(self, distribution="natural", seed=None):
         """Fresh inputs: the structure's tensors, in the problem's precision. With a seed they are torch's for that seed."""

@@ -121,7 +121,6 @@ Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Pr
   options.make_judge = EvaluatorJudges(evaluator);
   options.devices = {flags.judge->device};
   options.compilations = flags.judge->jobs;
-  options.lanes = flags.judge->lanes;
   options.queue = queue.get();
   options.judging = [&](const Job& job) {
     const Request& request = requests[static_cast<size_t>(job.sample)];

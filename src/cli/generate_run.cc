@@ -81,7 +81,6 @@ Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, co
                                 .devices = plan.devices,
                                 .protocol = plan.protocol,
                                 .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
-                                .lanes = flags.judge->lanes,
                                 .compilations = flags.judge->jobs};
   for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
   for (const PlannedProblem& problem : plan.problems) {

@@ -67,12 +67,6 @@ void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, 
       ->capture_default_str();
   AddResourceFlags(command, flags.get());
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
-  command
-      ->add_option(
-          "--lanes", flags->lanes,
-          "evaluations that a device prepares side by side, to be measured one after another; 0: two on a GPU, "
-          "one on the CPU, where builds would disturb what is measured")
-      ->check(CLI::Range(0, 16));
   AddBuildFlags(command, &flags->builds);
   for (const Protocol::Key& key : Protocol::Keys()) {
     const std::string name = key.name;

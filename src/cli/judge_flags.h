@@ -30,7 +30,6 @@ struct JudgeFlags : DeviceFlags {
   std::string size = "standard", protocol = "strict", isolation = "namespaces";
   std::map<std::string, std::string> keys;  // of the protocol, set by flags
   int jobs = 0;
-  int lanes = 0;
   BuildFlags builds;
   std::vector<std::string> without;
 };

@@ -36,16 +36,10 @@ RunProgress::~RunProgress() { Finish(); }
 
 void RunProgress::Add(const Span& span) {
   const std::lock_guard lock(mutex_);
-  if (span.device.empty()) {
+  if (span.lane.starts_with("prepare")) {
     ++built_;
   } else {
-    // Lanes hold it at the same time; what ends last may have begun first.
-    auto& held = held_[span.device];
-    std::pair<int64_t, int64_t> whole = {span.start_ns, span.end_ns};
-    for (; !held.empty() && held.back().second >= whole.first; held.pop_back()) {
-      whole = {std::min(whole.first, held.back().first), std::max(whole.second, held.back().second)};
-    }
-    held.push_back(whole);
+    held_us_ += static_cast<double>(span.end_ns - span.start_ns) / 1e3;
     calls_us_ += span.calls_us;
   }
   if (keep_spans_) spans_.push_back(span);
@@ -126,15 +120,7 @@ double RunProgress::seconds() const { return static_cast<double>(NowNs() - start
 
 double RunProgress::held() const {
   const std::lock_guard lock(mutex_);
-  return HeldLocked();
-}
-
-double RunProgress::HeldLocked() const {
-  int64_t held_ns = 0;
-  for (const auto& [device, spans] : held_) {
-    for (const auto& [start, end] : spans) held_ns += end - start;
-  }
-  return static_cast<double>(held_ns) / 1e9 / (seconds() * static_cast<double>(devices_));
+  return held_us_ / 1e6 / (seconds() * static_cast<double>(devices_));
 }
 
 double RunProgress::busy() const {
@@ -151,7 +137,10 @@ std::string RunProgress::Line() const {
     facts = {fmt::format("{:.2f}/s", rate), Duration(static_cast<double>(total_ - done) / rate) + " left"};
   }
   if (built_ > 0) facts.push_back(fmt::format("{} built", built_));
-  if (done > 0) facts.push_back(fmt::format("device held {:.0f}%", 100 * HeldLocked()));
+  if (done > 0) {
+    const double available_us = 1e6 * seconds() * static_cast<double>(devices_);
+    facts.push_back(fmt::format("device held {:.0f}%", 100 * held_us_ / available_us));
+  }
   std::string line = fmt::format("[{}/{}]{}{}", done, total_, facts.empty() ? "" : " ", fmt::join(facts, ", "));
   if (done > 0) line += " | " + VerdictsLocked();
   if (failed_ > 0) line += fmt::format(" | {} not judged", failed_);

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "jobs/scheduler.h"
@@ -51,7 +50,6 @@ class RunProgress {
   std::string LineWithMore();
   std::string VerdictsLocked() const;
   void DoneLocked();
-  double HeldLocked() const;
   void Show();
 
   const bool shown_, terminal_, keep_spans_;
@@ -61,8 +59,7 @@ class RunProgress {
   std::map<std::string, size_t> verdicts_;
   size_t judged_ = 0, failed_ = 0, built_ = 0;
   int64_t first_ns_ = 0;  // when the first one was done
-  double calls_us_ = 0;
-  std::map<std::string, std::vector<std::pair<int64_t, int64_t>>> held_;  // by device: when, in order
+  double held_us_ = 0, calls_us_ = 0;
   std::vector<Span> spans_;
   std::mutex more_mutex_;
   std::function<std::string()> more_;  // guarded by it

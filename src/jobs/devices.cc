@@ -54,9 +54,4 @@ bool OnHost(const std::vector<std::string>& devices) {
   return kind != nullptr && kind->on_host();
 }
 
-int LanesOf(const std::vector<std::string>& devices) {
-  const DeviceKind* kind = KindOfDevice(devices.front());
-  return kind == nullptr ? 1 : kind->lanes;
-}
-
 }  // namespace kb

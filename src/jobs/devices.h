@@ -17,8 +17,6 @@ inline std::string KindOf(const std::string& device) { return device.substr(0, d
 
 // Whether what they compute with are the machine's own cores.
 bool OnHost(const std::vector<std::string>& devices);
-// How many lanes are worth it on each of them (judge/lanes.h).
-int LanesOf(const std::vector<std::string>& devices);
 
 }  // namespace kb
 

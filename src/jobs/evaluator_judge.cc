@@ -18,19 +18,20 @@ class EvaluatorJudge : public Judge {
 
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) override {
     std::vector<RunnerNeeds> needs;
-    for (const Request* later : ahead.first(std::min(ahead.size(), KindOfDevice(device_)->runners_ahead))) {
+    std::string reference = ReferenceOf(prepared->request);
+    for (const Request* later : ahead) {
       needs.push_back(NeedsOf(*later));
+      const std::string next = ReferenceOf(*later);
+      if (!next.empty() && next != reference) needs.push_back(ReferenceNeeds());
+      reference = next;
     }
+    needs.resize(std::min(needs.size(), KindOfDevice(device_)->runners_ahead));
     return evaluator_->Evaluate(prepared, needs);
   }
 
   Result<Evaluation> Charge(const Request& request, const Error& error) override {
     return evaluator_->Charge(request, error);
   }
-
-  void GiveWay() override { evaluator_->GiveWay(); }
-  void Rest() override { evaluator_->Rest(); }
-  void EndLane() override { evaluator_->EndLane(); }
 
  private:
   const std::string device_;
@@ -46,7 +47,6 @@ JudgeMaker EvaluatorJudges(EvaluatorOptions options) {
     own.device = device;
     own.compilations = shares.compilations;
     own.seating = shares.seating;
-    own.lanes = shares.lanes;
     KB_ASSIGN_OR_RETURN(std::unique_ptr<Evaluator> evaluator, Evaluator::Create(own));
     return std::make_shared<EvaluatorJudge>(device, std::move(evaluator));
   };

@@ -40,7 +40,6 @@ Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudge
   JobLoopOptions wanted;
   wanted.make_judge = judge->options_.make_judge;
   wanted.devices = judge->options_.devices;
-  wanted.lanes = judge->options_.lanes;
   wanted.compilations = judge->options_.compilations;
   wanted.run = judge->options_.run;
   wanted.queue = judge->queue_.get();

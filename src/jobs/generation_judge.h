@@ -19,7 +19,7 @@ struct GenerationJudgeOptions {
   std::vector<std::string> devices;
   std::shared_ptr<const Protocol> protocol;
   JudgeMaker make_judge;
-  int lanes = 0, compilations = 0;  // as JobLoopOptions
+  int compilations = 0;  // as JobLoopOptions
   std::vector<std::string> models;
   std::vector<ProblemFile> problems;
   std::vector<std::string> problem_texts;  // their hashes

@@ -15,7 +15,6 @@ Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
   wanted.make_judge = own->options_.make_judge;
   wanted.devices = own->options_.devices;
   wanted.on_host = OnHost(wanted.devices);
-  wanted.lanes = own->options_.lanes > 0 ? own->options_.lanes : LanesOf(wanted.devices);
   wanted.compilations = own->options_.compilations;
   wanted.begin = [own](int64_t id) { return own->Begin(id); };
   wanted.end = [own](TaskEnd end) { own->End(std::move(end)); };

@@ -31,7 +31,6 @@ struct JobEnd {
 struct JobLoopOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
-  int lanes = 0;           // of each device, as SchedulerOptions; 0: as many as are worth it
   int compilations = 0;    // as SchedulerOptions
   std::string run;         // evaluations say it, with their job's model and sample; empty: they say none of these
   Queue* queue = nullptr;  // outlives the loop

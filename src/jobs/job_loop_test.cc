@@ -24,9 +24,6 @@ class FakeJudge : public Judge {
   Result<Prepared> Prepare(const Request& request) override { return Prepared{.request = request}; }
   Status AddLacking(Prepared*) override { return {}; }
   Status MakeReady(const Request&) override { return {}; }
-  void GiveWay() override {}
-  void Rest() override {}
-  void EndLane() override {}
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {
     const auto found = script_->find(prepared->request.candidate.path.string());
     Result<Evaluation> evaluation = found == script_->end() ? Evaluation() : found->second();
@@ -53,7 +50,6 @@ class JobLoopTest : public ::testing::Test {
       return std::make_shared<FakeJudge>(&script_);
     };
     options.devices = {"cuda"};
-    options.lanes = 1;
     options.run = "r";
     options.queue = queue;
     options.tell = [this](const JobEnd& end) -> Status {

@@ -25,20 +25,17 @@ class Judge {
   // `ahead`: the requests that will probably follow, in that order.
   virtual Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) = 0;
   virtual Result<Evaluation> Charge(const Request& request, const Error& error) = 0;
-  virtual void GiveWay() = 0;
-  virtual void Rest() = 0;
-  virtual void EndLane() = 0;
 };
 
-// What the judges of a scheduler share.
+// How the devices of a scheduler share this machine.
 struct Shares {
-  std::shared_ptr<Slots> compilations;
+  int devices = 1;                      // that judge at the same time
+  std::shared_ptr<Slots> compilations;  // of all of them
   std::shared_ptr<Seating> seating;
-  std::shared_ptr<Lanes> lanes;  // those of one device
 };
 using JudgeMaker = std::function<Result<std::shared_ptr<Judge>>(const std::string& device, const Shares& shares)>;
 
-// An evaluator for each lane of a device, which is not that of the options.
+// An evaluator for each device, which is not that of the options.
 JudgeMaker EvaluatorJudges(EvaluatorOptions options);
 
 }  // namespace kb

@@ -1,6 +1,5 @@
-// Makes many evaluations on one or several devices: each lane of a device (judge/lanes.h) has a thread and a judge of
-// its own, and all share one pool of threads that prepare candidates. Nothing here knows where tasks come from or where
-// results go.
+// Makes many evaluations on one or several devices: each device has a thread and a judge of its own, and all share one
+// pool of threads that prepare candidates. Nothing here knows where tasks come from or where results go.
 #ifndef JOBS_SCHEDULER_H_
 #define JOBS_SCHEDULER_H_
 
@@ -29,15 +28,14 @@ struct TaskEnd {
   Result<Evaluation> evaluation;
 };
 
-// What one lane did when: a thread that prepares ("prepare 0") or one of a device ("cpu", "cuda lane 2").
+// What one lane did when: a thread that prepares ("prepare 0") or a device ("cpu").
 struct Span {
   std::string lane, name;
-  std::string device;                // empty: none
   int64_t start_ns = 0, end_ns = 0;  // NowNs()
   double calls_us = 0;               // on a device: of it, calls of candidate and reference themselves
 };
 
-// What a device's time went into, in seconds: the mean of its lanes.
+// What a device's time went into, in seconds.
 struct DeviceTime {
   std::string device;
   double judging = 0;
@@ -50,7 +48,6 @@ struct DeviceTime {
 struct SchedulerOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
-  int lanes = 1;         // of each device
   bool on_host = true;   // what they compute with are the cores that compilers would take
   int compilations = 0;  // at the same time; 0: as many as cores, less those that a GPU's judge needs
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten. Called on any thread.
@@ -84,27 +81,24 @@ class Scheduler {
  private:
   struct Begun {
     Task task;
-    std::shared_ptr<const Request> request;
+    Request request;
     std::shared_ptr<Result<Prepared>> prepared;  // when the ticket is done
     PreparePool::TicketPtr ticket;
     bool again = false;              // it is prepared for the second time
     std::optional<Error> failure;    // of the engine, when it was judged first
     std::optional<Evaluation> busy;  // it was judged already, on a machine that was too busy for a number
   };
-  // One lane of it.
   struct Device {
     int index = 0;
-    std::string name, lane;
-    bool overlaps = false;                      // compilers work while it judges
-    std::shared_ptr<Judge> judge;               // its builds hold it too
-    std::deque<Begun> window;                   // begun, being built, next to be judged; by priority; under `mutex_`
-    std::shared_ptr<std::atomic<bool>> judged;  // some task, without an error, on any lane
-    std::vector<Begun> failed;                  // those whose engine failed, as long as none was judged
-    std::vector<Begun> busy;                    // judged again when there is nothing else to do
+    std::string name;
+    bool overlaps = false;         // compilers work while it judges
+    std::shared_ptr<Judge> judge;  // its builds hold it too
+    std::deque<Begun> window;      // begun, being built, next to be judged; by priority
+    bool judged = false;           // some task, without an error
+    std::vector<Begun> failed;     // those whose engine failed, as long as none was judged
+    std::vector<Begun> busy;       // judged again when there is nothing else to do
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
-    bool judging = false;  // what it took from the queue or a window; under `mutex_`
-    bool started = false;  // it judges; under `mutex_`
     std::thread thread;
   };
 
@@ -115,11 +109,6 @@ class Scheduler {
   void Prepare(Device* device, Task task);
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
-  std::optional<Begun> TakeFromOtherLane(Device* device);
-  bool WorthStarting(Device* device);
-  bool WindowEmpty(const Device& device) const;
-  void AwaitWindow(const Device& device);
-  void JudgeTaken(Device* device, Begun begun);
   void JudgeNext(Device* device, Begun begun);
   Result<Evaluation> Evaluate(Device* device, Begun* begun);
   // What passed since the last call goes there.
@@ -129,7 +118,6 @@ class Scheduler {
   // One under which an engine that judges others fails, and fails again after others, is itself the cause.
   void JudgeFailedAgain(Device* device);
   void JudgeBusyAgain(Device* device);
-  bool JudgesNobody(const Device& device) const;
   void EndFailed(Device* device);
   void End(TaskEnd end);
   bool Ending() const { return stopping_ || interrupted(); }

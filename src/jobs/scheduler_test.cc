@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <future>
-#include <mutex>
 #include <thread>
 
 #include "base/clock.h"
@@ -33,7 +32,6 @@ struct Script {
   std::map<std::string, std::function<Result<Evaluation>()>> evaluate;
   std::map<std::string, std::function<void()>> build;  // has a compilation
   std::set<std::string> asks;                          // lacks an extension when it is judged first
-  std::mutex asking;
   std::function<void()> add_lacking;
   std::string fails_first;      // cannot be prepared the first time
   std::atomic<int> judges = 0;  // that live
@@ -57,9 +55,6 @@ class FakeJudge : public Judge {
     return Prepared{.request = request};
   }
   Status MakeReady(const Request&) override { return {}; }
-  void GiveWay() override {}
-  void Rest() override {}
-  void EndLane() override {}
   Status AddLacking(Prepared* prepared) override {
     if (script_->add_lacking) script_->add_lacking();
     prepared->lacking.reset();
@@ -67,7 +62,7 @@ class FakeJudge : public Judge {
   }
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {
     const std::string path = prepared->request.candidate.path.string();
-    if (Asks(path)) prepared->lacking = ExtensionRequest{"key", {}};
+    if (script_->asks.erase(path) > 0) prepared->lacking = ExtensionRequest{"key", {}};
     const auto found = script_->evaluate.find(path);
     return found == script_->evaluate.end() ? Evaluation() : found->second();
   }
@@ -78,10 +73,6 @@ class FakeJudge : public Judge {
   }
 
  private:
-  bool Asks(const std::string& path) {
-    const std::lock_guard lock(script_->asking);
-    return script_->asks.erase(path) > 0;
-  }
   Script* const script_;
 };
 
@@ -103,15 +94,6 @@ class SchedulerTest : public ::testing::Test {
   }
   std::unique_ptr<Scheduler> Start(SchedulerOptions options) {
     return std::move(Scheduler::Create(std::move(options)).value());
-  }
-  // With two lanes and the tasks 1 to 12.
-  std::unique_ptr<Scheduler> StartLanes() {
-    SchedulerOptions options = Options();
-    options.judging = nullptr;
-    options.lanes = 2;
-    auto scheduler = Start(std::move(options));
-    for (int64_t id = 1; id <= 12; ++id) scheduler->Submit(MakeTask(id));
-    return scheduler;
   }
   // Its candidate's path is "1" for the id 1.
   static Task MakeTask(int64_t id, int priority = 0, const std::string& client = "") {
@@ -455,46 +437,6 @@ TEST_F(SchedulerTest, AJudgeOutlivesItsBuilds) {
   EXPECT_EQ(script_.judges, 0);
   EXPECT_THAT(order_, IsEmpty());
   EXPECT_EQ(CodeOf(1), ErrorCode::kInterrupted);
-}
-
-// Each waits for the other.
-TEST_F(SchedulerTest, LanesOfADeviceJudgeSideBySide) {
-  Door first, second;
-  const auto meet = [](Door* own, Door* other) {
-    return [own, other]() -> Result<Evaluation> {
-      own->Open();
-      other->Pass();
-      return Evaluation();
-    };
-  };
-  script_.evaluate["1"] = meet(&first, &second);
-  script_.evaluate["2"] = meet(&second, &first);
-  const auto scheduler = StartLanes();
-  scheduler->Drain();
-  EXPECT_EQ(ends_.size(), 12u);
-  EXPECT_EQ(ends_.at(1).device, "cuda");
-  scheduler->Stop();
-  EXPECT_EQ(scheduler->Times().size(), 1u) << "of one device";
-}
-
-// 1 fails while 2 is being judged on the other lane.
-TEST_F(SchedulerTest, WhatFailedOnALaneIsJudgedAgainOnceAnotherJudges) {
-  Door failed;
-  std::atomic<int> calls = 0;
-  script_.evaluate["1"] = [&]() -> Result<Evaluation> {
-    if (++calls > 1) return Evaluation();
-    failed.Open();
-    return Fail(ErrorCode::kEngine, "no luck");
-  };
-  script_.evaluate["2"] = [&]() -> Result<Evaluation> {
-    failed.Pass();
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));  // the first lane has nothing else to do
-    return Evaluation();
-  };
-  const auto scheduler = StartLanes();
-  scheduler->Drain();
-  EXPECT_TRUE(ends_.at(1).evaluation);
-  EXPECT_TRUE(ends_.at(2).evaluation);
 }
 
 }  // namespace

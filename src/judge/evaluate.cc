@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/cores.h"
 #include "base/random.h"
 #include "judge/problem/metadata.h"
@@ -35,7 +34,6 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}};
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
-  if (!setup.options.lanes) setup.options.lanes = std::make_shared<Lanes>(1);
   // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
   if (!setup.on_host()) setup.device.seat = setup.options.seating->Take(setup.device.near, setup.device.number);
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
@@ -66,10 +64,7 @@ Result<Evaluation> Evaluator::Evaluate(Prepared* prepared, const std::vector<Run
       attempts.next.spent_s = evaluation->spent_s;
       setup_.Say("trying again: " + reason);
     } else {
-      const ErrorCode code = evaluation.error().code;
-      const bool beside = code != ErrorCode::kInterrupted && services_.lane().sharers() > 1 && !attempts.next.whole;
-      if (code != ErrorCode::kEngine && !beside) return evaluation;
-      attempts.next.whole |= code != ErrorCode::kEngine;
+      if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
       if (attempts.failures == 2) return WhoseFailure(prepared->request, attempts, evaluation.error());
       setup_.Say("trying again: " + evaluation.error().message);
     }
@@ -88,33 +83,21 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
                                            Attempts* attempts) {
   const Request& request = prepared->request;
   bool loaded = false;
-  const auto attempt = [&]() -> Result<Evaluation> {
+  auto evaluation = [&]() -> Result<Evaluation> {
     KB_RETURN_IF_ERROR(services_.Ensure(request.module() || request.protocol.measure));
-    StepTimes times;
-    if (attempts->next.whole) KB_RETURN_IF_ERROR(services_.TakeWhole(&times));
     Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
     auto ended = trial.Run();
     loaded = trial.loaded();
     return ended;
-  };
-  services_.KeepWholeFor(request);
-  const int64_t start = NowNs();
-  return services_.InWindow([&] {
-    const double waited_us = static_cast<double>(NowNs() - start) / 1e3;
-    auto evaluation = attempt();
-    if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
-    if (!evaluation) services_.EndReference();  // it may be in the middle of a call
-    StepTimes times;
-    services_.Rest(evaluation ? &evaluation->engine_us : &times);
-    if (evaluation && services_.lane().shared()) evaluation->engine_us["turn"] += waited_us;
-    return evaluation;
-  });
+  }();
+  if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
+  if (!evaluation) services_.EndReference();  // it may be in the middle of a call
+  return evaluation;
 }
 
 // - It seems to have started early, where others on the device were looked for in fewer calls than that verdict takes.
 // - A module's first answer is wrong, and its weights have only other values than the reference's: it may draw them in
 //   another order.
-// - It ran out of memory beside what another lane has loaded.
 // - SIGKILL ended it, as where a machine runs out of memory. Who sends it to itself has one more attempt.
 std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
   if (evaluation.started_early && evaluation.timings.brief) {
@@ -125,11 +108,6 @@ std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts
   if (at_first && evaluation.measured.state_differs && !attempts->next.copy_state) {
     attempts->next.copy_state = true;
     return "with the reference's weights";
-  }
-  const bool of_device = evaluation.verdict == Verdict::kOutOfMemory && !evaluation.measured.ending->out_of_memory;
-  if (of_device && services_.lane().sharers() > 1 && !attempts->next.whole) {
-    attempts->next.whole = true;
-    return "with all of the device's memory";
   }
   const bool killed =
       evaluation.verdict == Verdict::kCrashed && evaluation.evidence.value("signal", "") == SignalName(SIGKILL);
@@ -157,14 +135,6 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
-  return services_.InWindow([&]() -> Result<Evaluation> {
-    StepTimes times;
-    KB_RETURN_IF_ERROR(services_.TakeWhole(&times));
-    return ChargeAlone(request, error);
-  });
-}
-
-Result<Evaluation> Evaluator::ChargeAlone(const Request& request, const Error& error) {
   Evaluation alone;
   const auto baseline = MeasureBaseline(request.problem, request.size, request.protocol);
   if (!baseline && baseline.error().message != kBusy) return tl::make_unexpected(error);

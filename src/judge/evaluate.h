@@ -38,12 +38,6 @@ class Evaluator {
 
   // As Preparer's.
   Status MakeReady(const Request& request) const { return preparer_->MakeReady(request); }
-  // Where other lanes share the device. To be called between evaluations: now and then, where there is nothing to
-  // judge, and before the last ends.
-  void GiveWay() { services_.lane().GiveWay(); }
-  void Rest() { services_.lane().GiveBackWhole(); }
-  void EndLane() { services_.lane().End(); }
-
   // On any thread, beside Evaluate(): holds no device.
   Result<Prepared> Prepare(const Request& request) const { return preparer_->Prepare(request); }
 
@@ -100,8 +94,6 @@ class Evaluator {
   void NoteFailure(bool loaded, Attempts* attempts);
   // What a candidate gets under which the engine failed twice, the second time with this error.
   Result<Evaluation> WhoseFailure(const Request& request, const Attempts& attempts, const Error& error);
-  // Charge() where no other lane is at work.
-  Result<Evaluation> ChargeAlone(const Request& request, const Error& error);
   // Refused by its text, if there is such a problem.
   Result<Evaluation> RejectByText(const Prepared& prepared);
   Status CanTime(const Protocol& protocol) const;

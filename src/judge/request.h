@@ -28,6 +28,9 @@ struct RunnerNeeds {
 RunnerNeeds NeedsOf(const Request& request);
 // Of the reference's process, which may have the machine's memory.
 RunnerNeeds ReferenceNeeds();
+// Two requests of the same text may be timed against one process of the reference, one after the other; empty: nothing
+// is timed.
+std::string ReferenceOf(const Request& request);
 
 }  // namespace kb
 

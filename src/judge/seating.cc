@@ -18,12 +18,6 @@ std::vector<int> Threads(const Cores& cores) {
 
 Seat Seating::Take(const std::vector<int>& near, int number) {
   const std::lock_guard lock(mutex_);
-  const auto [seat, first] = seats_.try_emplace(number);
-  if (first) seat->second = TakeFirst(near, number);
-  return seat->second;
-}
-
-Seat Seating::TakeFirst(const std::vector<int>& near, int number) {
   Cores ordered = free_;
   const auto is_near = [&](const std::vector<int>& core) {
     return std::find(near.begin(), near.end(), core.front()) != near.end();

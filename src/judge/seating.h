@@ -3,7 +3,6 @@
 #ifndef JUDGE_SEATING_H_
 #define JUDGE_SEATING_H_
 
-#include <map>
 #include <mutex>
 #include <vector>
 
@@ -15,9 +14,9 @@ namespace kb {
 // everybody else from running.
 inline constexpr int kBeforeOthers = -20;
 
-// So many hardware threads a device has: the judge waits on one while a runner or the reference computes on another,
-// and the next runner starts on a third.
-inline constexpr size_t kSeatThreads = 4;
+// So many hardware threads a device has: for the judge, which spins, for a runner or the reference, and for runners
+// that start or die. With four of them calls waited for milliseconds (bench/results/load.md).
+inline constexpr size_t kSeatThreads = 8;
 
 // May be used by several threads.
 class Seating {
@@ -27,17 +26,14 @@ class Seating {
 
   // Whole cores until there are kSeatThreads, those of `near` first, of which a device of another `number` begins with
   // other ones, for other engines may be at work. Where not as many threads would be left for all else, whatever no
-  // other device has. Who takes for the same number again, as lanes of a device do, has the same ones.
+  // other device has.
   Seat Take(const std::vector<int>& near, int number = 0);
   // Of all else: no cores that were taken, and the priority with which this process began.
   Seat Elsewhere() const;
 
  private:
-  Seat TakeFirst(const std::vector<int>& near, int number);
-
   mutable std::mutex mutex_;
   std::vector<std::vector<int>> free_;
-  std::map<int, Seat> seats_;  // by number
   bool taken_ = false;
 };
 

@@ -8,36 +8,40 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+std::vector<std::vector<int>> TwoThreadsEach(int count) {
+  std::vector<std::vector<int>> cores;
+  for (int core = 0; core < count; ++core) cores.push_back({core, core + count});
+  return cores;
+}
+
 TEST(Seating, EachDeviceHasWholeCoresNearToIt) {
-  Seating seating({{0, 8}, {1, 9}, {2, 10}, {3, 11}, {4, 12}, {5, 13}, {6, 14}, {7, 15}});
+  Seating seating(TwoThreadsEach(16));  // 3 is a core of the threads 3 and 19
   EXPECT_THAT(seating.Elsewhere().cores, IsEmpty()) << "all of them";
-  const Seat first = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 0),
-             lane = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 0),
-             second = seating.Take({4, 5, 6, 7, 12, 13, 14, 15}, 1);
-  EXPECT_THAT(first.cores, ElementsAre(4, 5, 12, 13));
-  EXPECT_EQ(lane.cores, first.cores) << "another lane of the same device";
-  EXPECT_THAT(second.cores, ElementsAre(6, 7, 14, 15));
+  const std::vector<int> near = {8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31};
+  const Seat first = seating.Take(near), second = seating.Take(near);
+  EXPECT_THAT(first.cores, ElementsAre(8, 9, 10, 11, 24, 25, 26, 27));
+  EXPECT_THAT(second.cores, ElementsAre(12, 13, 14, 15, 28, 29, 30, 31));
   EXPECT_EQ(first.nice, -20);
-  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 1, 2, 3, 8, 9, 10, 11));
-  EXPECT_THAT(seating.Take({4}, 2).cores, ElementsAre(0, 1, 8, 9)) << "those near are taken";
-  EXPECT_THAT(seating.Take({4}, 3).cores, ElementsAre(2, 3, 10, 11)) << "what no other device has";
-  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(2, 3, 10, 11));
+  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23));
+  EXPECT_THAT(seating.Take({8}).cores, ElementsAre(0, 1, 2, 3, 16, 17, 18, 19)) << "those near are taken";
+  EXPECT_THAT(seating.Take({8}).cores, ElementsAre(4, 5, 6, 7, 20, 21, 22, 23)) << "what no other device has";
+  EXPECT_THAT(seating.Elsewhere().cores, ElementsAre(4, 5, 6, 7, 20, 21, 22, 23));
 }
 
 TEST(Seating, ADeviceOfAnotherNumberBeginsWithOtherCores) {
-  Seating one({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}}),
-      other({{0}, {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}});
-  EXPECT_THAT(one.Take({2, 3, 4, 5, 6, 7, 8, 9}).cores, ElementsAre(2, 3, 4, 5));
-  EXPECT_THAT(other.Take({2, 3, 4, 5, 6, 7, 8, 9}, 1).cores, ElementsAre(6, 7, 8, 9));
+  Seating one(TwoThreadsEach(10)), other(TwoThreadsEach(10));
+  const std::vector<int> near = {2, 3, 4, 5, 6, 7, 8, 9};
+  EXPECT_THAT(one.Take(near).cores, ElementsAre(2, 3, 4, 5, 12, 13, 14, 15));
+  EXPECT_THAT(other.Take(near, 1).cores, ElementsAre(6, 7, 8, 9, 16, 17, 18, 19));
 }
 
 TEST(Seating, AsManyAreLeftForAllElse) {
-  Seating seating({{0}, {1}, {2}, {3}, {4}, {5}, {6}});
+  Seating seating({{0, 1}, {2, 3}, {4, 5}, {6, 7}, {8, 9}, {10, 11}, {12, 13}, {14}});
   EXPECT_THAT(seating.Take({}).cores, IsEmpty());
   EXPECT_THAT(seating.Elsewhere().cores, IsEmpty());
   Seating two({{0}, {1}});
   EXPECT_EQ(two.Take({}).nice, FirstNice()) << "others compute on these cores, too";
-  Seating whole({{0, 1, 2, 3, 4, 5, 6, 7}});
+  Seating whole({{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}});
   EXPECT_THAT(whole.Take({}).cores, IsEmpty());
 }
 

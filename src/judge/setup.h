@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/slots.h"
 #include "judge/devices/device_kind.h"
-#include "judge/lanes.h"
 #include "judge/sandbox/sandbox.h"
 #include "judge/seating.h"
 
@@ -25,7 +24,6 @@ struct EvaluatorOptions {
   int threads = 0;                      // cores for either side; 0: all that this process may use
   std::shared_ptr<Slots> compilations;  // one for each that may run at the same time; null: any number
   std::shared_ptr<Seating> seating;     // of all devices of this engine; null: this is the only one
-  std::shared_ptr<Lanes> lanes;         // of this device; null: this is the only one
   double device_memory_gb = 0;          // plan with at most this much of the device's; 0: what is free
   // What all programs of a build may take together. One compiler of PyTorch's or CUTLASS's headers takes 2 to 4 GB, and
   // of an extension two run at the same time.

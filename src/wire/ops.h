@@ -123,13 +123,11 @@ struct Problem {
   ProblemForm form;
   bool fresh = false;                      // it was loaded now, and not before
   bool roomy = false;                      // the device has memory for a second runner
-  bool fits = true;                        // one lane's part of memory changes nothing in how it is judged
   bool needs_rng = false;                  // the answer depends on torch's generator
   std::vector<uint64_t> weight_seeds;      // one, if it has no weights
   std::vector<std::string> distributions;  // of inputs, beside the natural one
   std::vector<std::string> notes;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Problem, sha256, form, fresh, roomy, fits, needs_rng, weight_seeds, distributions,
-                                 notes)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Problem, sha256, form, fresh, roomy, needs_rng, weight_seeds, distributions, notes)
 };
 
 struct LoadProblem {
@@ -138,16 +136,8 @@ struct LoadProblem {
   std::string path, sha256, size, precision;
   std::vector<uint64_t> weight_seeds;
   uint64_t memory_bytes = 0;  // of the device, to plan with at most; 0: what is free
-  int lanes = 1;              // device processes that share it (judge/lanes.h)
   Json figures;               // input_bytes and parameter_bytes, as far as they are known
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, lanes, figures)
-};
-
-// Frees what a problem holds of the device's memory.
-struct UnloadProblem {
-  static constexpr const char* kOp = "unload";
-  using Reply = Nothing;
-  KB_OPS_NO_FIELDS(UnloadProblem)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, figures)
 };
 
 struct Clocks {

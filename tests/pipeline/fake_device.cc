@@ -31,14 +31,33 @@ std::pair<const std::string, Operation> Performs() {
 
 const std::map<std::string, Operation>& Operations() {
   using namespace ops;
-  static const std::map<std::string, Operation> operations = {
-      Performs<Hello>(),          Performs<LoadProblem>(),     Performs<UnloadProblem>(), Performs<Clocks>(),
-      Performs<MemoryTaken>(),    Performs<Anchor>(),          Performs<Impostors>(),     Performs<Audit>(),
-      Performs<BeginSession>(),   Performs<EndSession>(),      Performs<Share>(),         Performs<Attach>(),
-      Performs<ShareReference>(), Performs<AttachReference>(), Performs<EndReference>(),  Performs<CallReference>(),
-      Performs<Call>(),           Performs<ops::Observe>(),    Performs<SetWeights>(),    Performs<Draw>(),
-      Performs<Present>(),        Performs<CheckInputs>(),     Performs<Baseline>(),      Performs<Expect>(),
-      Performs<ops::Compare>(),   Performs<Flush>(),           Performs<KeepOutputs>(),   Performs<OutputsEqualKept>()};
+  static const std::map<std::string, Operation> operations = {Performs<Hello>(),
+                                                              Performs<LoadProblem>(),
+                                                              Performs<Clocks>(),
+                                                              Performs<MemoryTaken>(),
+                                                              Performs<Anchor>(),
+                                                              Performs<Impostors>(),
+                                                              Performs<Audit>(),
+                                                              Performs<BeginSession>(),
+                                                              Performs<EndSession>(),
+                                                              Performs<Share>(),
+                                                              Performs<Attach>(),
+                                                              Performs<ShareReference>(),
+                                                              Performs<AttachReference>(),
+                                                              Performs<EndReference>(),
+                                                              Performs<CallReference>(),
+                                                              Performs<Call>(),
+                                                              Performs<ops::Observe>(),
+                                                              Performs<SetWeights>(),
+                                                              Performs<Draw>(),
+                                                              Performs<Present>(),
+                                                              Performs<CheckInputs>(),
+                                                              Performs<Baseline>(),
+                                                              Performs<Expect>(),
+                                                              Performs<ops::Compare>(),
+                                                              Performs<Flush>(),
+                                                              Performs<KeepOutputs>(),
+                                                              Performs<OutputsEqualKept>()};
   return operations;
 }
 
@@ -147,8 +166,6 @@ ops::ShareReference::Reply FakeDevice::Do(const ops::ShareReference&) {
   KB_CHECK(reference_->Share(nullptr, nullptr, 0, shared_.data()).has_value());
   return {.room = true};
 }
-
-ops::UnloadProblem::Reply FakeDevice::Do(const ops::UnloadProblem&) { return {}; }
 
 ops::AttachReference::Reply FakeDevice::Do(const ops::AttachReference&) { return {}; }
 

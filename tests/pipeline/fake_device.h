@@ -44,7 +44,6 @@ class FakeDevice {
   ops::ShareReference::Reply Do(const ops::ShareReference&);
   ops::AttachReference::Reply Do(const ops::AttachReference&);
   ops::EndReference::Reply Do(const ops::EndReference&);
-  ops::UnloadProblem::Reply Do(const ops::UnloadProblem&);
   ops::CallReference::Reply Do(const ops::CallReference&);
   ops::Call::Reply Do(const ops::Call& request);
   ops::Observe::Reply Do(const ops::Observe& request);

@@ -58,8 +58,8 @@ class Rules {
     Append(directory_ / kStartsFile, ".");
     return static_cast<int>(fs::file_size(directory_ / kStartsFile));
   }
-  void NoteAsked(int process, const Json& request) const {
-    if (scripted_) Append(directory_ / kAskedFile, std::to_string(process) + " " + request.dump() + "\n");
+  void NoteAsked(const std::string& op) const {
+    if (scripted_) Append(directory_ / kAskedFile, op + "\n");
   }
 
   // All that an operation meets, in their order. `where`: what else must be so, as in a rule.
@@ -118,7 +118,7 @@ void ActAs(const Rule& rule, int channel) {
 int Probe(const fs::path& self) {
   Rules rules(self.parent_path());
   const Script met = rules.MetBy({.op = kProbe});
-  rules.NoteAsked(0, {{"op", kProbe}});
+  rules.NoteAsked(kProbe);
   for (const Rule& rule : met) ActAs(rule, STDOUT_FILENO);
   const std::string program =
       fs::canonical(self).parent_path();  // a sandbox shows what a link leads to only if it is told
@@ -151,7 +151,7 @@ int Host(const fs::path& directory, int socket, int threads) {
     if (!message) return 0;  // the engine is gone
     const Rule where = WhereOf(message->body, device, process);
     const Script met = rules.MetBy(where);
-    rules.NoteAsked(process, where.request);
+    rules.NoteAsked(where.op);
     for (const Rule& rule : met) ActAs(rule, socket);
     Json answer = device.Perform(message->body, std::move(message->fds));
     for (const Rule& rule : met) {

@@ -33,20 +33,7 @@ int PipelineTest::Starts() const {
   return none ? 0 : static_cast<int>(size);
 }
 
-std::vector<std::string> PipelineTest::Asked() const {
-  std::vector<std::string> ops;
-  for (const auto& [process, request] : AskedOf()) ops.push_back(request.at("op"));
-  return ops;
-}
-
-std::vector<std::pair<int, json>> PipelineTest::AskedOf() const {
-  std::vector<std::pair<int, json>> asked;
-  for (const std::string& line : Lines(kAskedFile)) {
-    const size_t space = line.find(' ');
-    asked.emplace_back(std::stoi(line.substr(0, space)), json::parse(line.substr(space + 1)));
-  }
-  return asked;
-}
+std::vector<std::string> PipelineTest::Asked() const { return Lines(kAskedFile); }
 
 std::vector<std::string> PipelineTest::Lines(const char* file) const {
   std::ifstream stream(fake() / file);

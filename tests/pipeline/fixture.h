@@ -3,7 +3,6 @@
 #define TESTS_PIPELINE_FIXTURE_H_
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "harness.h"
@@ -38,9 +37,8 @@ class PipelineTest : public e2e::EngineTest {
 
   // What device processes do that are started from now on. What others were asked is forgotten.
   void Play(Script script);
-  int Starts() const;                                 // of device processes since then
-  std::vector<std::string> Asked() const;             // of which operations, in their order
-  std::vector<std::pair<int, json>> AskedOf() const;  // the requests, with the process that was asked, from 1
+  int Starts() const;                      // of device processes since then
+  std::vector<std::string> Asked() const;  // of which operations, in their order
 
   // The arguments of an evaluation that measures nothing; by the protocol `quick` unless `more` says otherwise.
   Arguments Eval(const std::vector<std::string>& candidates, const Arguments& more = {}) const;

@@ -21,7 +21,7 @@ inline constexpr double kCandidateUs = 50, kBaselineUs = 100, kEmptyUs = 10, kLo
 // Files in the directory of the program.
 inline constexpr char kScriptFile[] = "script.json";
 inline constexpr char kStartsFile[] = "starts";  // a byte for each device process that was started
-inline constexpr char kAskedFile[] = "asked";    // a line for each operation: the process, from 1, and the request
+inline constexpr char kAskedFile[] = "asked";    // a line for each operation: its name
 inline constexpr char kMetFile[] = "met";        // a line for each operation that met a rule: the rule's number
 
 // The one thing that is asked and no operation: which Python this is.

@@ -88,17 +88,6 @@ class Plan(unittest.TestCase):
                    if plan.beside(plan.arena(H100), plan.arena(H100, kept=0)) > H100]
         self.assertEqual(without, [])
 
-    def test_half_of_the_memory_is_enough_for_most(self):
-        self.assertEqual(sum(plan.fits(H100 // 2) for _, plan in self.standard("1", "2", "3")), 216)
-
-    def test_what_fits_a_part_is_planned_there_as_in_the_whole(self):
-        for plan in (MemoryPlan(GIB, GIB), MemoryPlan(4 << 20, 4 << 20), MemoryPlan(2 * GIB, GIB, forward=GIB, weights=GIB, sets=2)):
-            self.assertTrue(plan.fits(40 * GIB))
-            self.assertEqual(plan.arena(40 * GIB), plan.arena(H100))
-            self.assertEqual(plan.turns(40 * GIB), plan.turns(H100))
-        self.assertFalse(MemoryPlan(GIB, 4 * GIB).fits(12 * GIB), "its arena would be smaller")
-        self.assertFalse(MemoryPlan(4 << 20, 4 << 20).fits(8 * GIB), "its outputs would have fewer places")
-
     def test_what_is_kept_or_larger_counts(self):
         plan = MemoryPlan(4 * GIB, 2 * GIB, GIB, GIB)
         for more in (MemoryPlan(5 * GIB, 2 * GIB, GIB, GIB), MemoryPlan(4 * GIB, 3 * GIB, GIB, GIB), MemoryPlan(4 * GIB, 2 * GIB, 2 * GIB, GIB),

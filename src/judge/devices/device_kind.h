@@ -28,7 +28,6 @@ struct DeviceKind {
   std::string writes;                   // whose candidates they are that are written for it, as "a CUDA candidate"
   std::vector<std::string> extensions;  // of native ones' files
   size_t runners_ahead = 1;             // so many are worth starting before they are needed
-  int lanes = 1;                        // so many are worth preparing side by side
   Calibration calibration;
   // Its device `number`, from 0, of those that this process may use.
   Result<FoundDevice> (*find)(int number) = nullptr;

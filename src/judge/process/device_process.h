@@ -69,7 +69,6 @@ class DeviceProcess {
   Status Post(const Op& op, std::chrono::milliseconds timeout) {
     return Send(Op::kOp, op, timeout);
   }
-  Status Settle();  // waits for the answer to what was posted
 
   const ops::DeviceFacts& facts() const { return facts_; }  // once it is ready
   bool alive() const { return alive_; }
@@ -90,6 +89,8 @@ class DeviceProcess {
       return Fail(ErrorCode::kEngine, std::string("the device process answered \"") + Op::kOp + "\": " + error.what());
     }
   }
+  Status Settle();  // receives the answer to what was posted
+
   struct Posted {
     std::string op;
     std::chrono::milliseconds timeout;

@@ -17,8 +17,7 @@ Result<bool> Services::StartReference(const Request& request, const ops::Problem
   // Without offsets it was started on a busy machine: they are of a process that has not called forward. Without
   // namespaces a candidate could reach it, and what it did would stay.
   const bool apart = setup_->sandbox.isolation() == Isolation::kNamespaces;
-  const bool serves = apart && reference_ && !reference_->empty.empty() && reference_->baseline == protocol.baseline &&
-                      reference_->holds == protocol.LaunchesHide() && !reference_ended();
+  const bool serves = apart && has_reference(request) && !reference_->empty.empty() && !reference_ended();
   if (!serves) AwaitDeath(times);  // of the last runner, before this one's offset is measured
   const int64_t start = NowNs();
   if (!serves) {
@@ -64,7 +63,7 @@ Result<bool> Services::LoadReference(const Request& request, const ops::Problem&
   if (spec.compiled) files.push_back(compiled.artifact);
   KB_RETURN_IF_ERROR(process->Tell(spec, session, files));
   KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
-  reference_ = Reference{protocol.baseline, protocol.LaunchesHide(), std::move(process), compiled.hold, {}};
+  reference_ = Reference{ReferenceOf(request), std::move(process), compiled.hold, {}};
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));
   return true;

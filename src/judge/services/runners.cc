@@ -13,8 +13,11 @@
 namespace kb {
 
 Services::Quiet::Quiet(Services* services) : services_(services) {
-  services->AwaitRunners();
-  for (const WaitingRunner& runner : services->waiting_) runner.process->Pause();
+  auto& waiting = services->waiting_;
+  if (const auto zygote = services->zygote()) (void)zygote->AwaitReady();  // it imports torch, on every core there is
+  // One that did not start is missed, and that told, when it is needed.
+  std::erase_if(waiting, [&](WaitingRunner& runner) { return !services->AwaitRunner(&runner); });
+  for (const WaitingRunner& runner : waiting) runner.process->Pause();
 }
 
 Services::Quiet::~Quiet() {
@@ -27,6 +30,13 @@ RunnerNeeds ReferenceNeeds() {
   constexpr double kGib = 1 << 30;
   const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES)), bytes = static_cast<double>(sysconf(_SC_PAGESIZE));
   return {CandidateKind::kModule, pages * bytes / kGib};
+}
+
+std::string ReferenceOf(const Request& request) {
+  const Protocol& protocol = request.protocol;
+  if (!protocol.measure) return "";
+  return fmt::format("{}\n{}\n{}\n{}\n{}", request.problem.path.string(), request.size, protocol.precision,
+                     protocol.baseline, protocol.LaunchesHide());
 }
 
 void Services::ForeseeRunners(const std::vector<RunnerNeeds>& wanted) {
@@ -61,12 +71,6 @@ Result<std::unique_ptr<RunnerProcess>> Services::LaunchRunner(const RunnerNeeds&
   if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
   if (needs.kind == CandidateKind::kModule) return zygote()->StartRunner(run);
   return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->device, folders);
-}
-
-void Services::AwaitRunners() {
-  if (const auto zygote = this->zygote()) (void)zygote->AwaitReady();  // it imports torch, on every core there is
-  // One that did not start is missed, and that told, when it is needed.
-  std::erase_if(waiting_, [&](WaitingRunner& runner) { return !AwaitRunner(&runner); });
 }
 
 Status Services::AwaitRunner(WaitingRunner* waiting) {

@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string NameOf(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
-  return problem.path.string() + '\n' + size + '\n' + protocol.precision;
-}
-
 }  // namespace
 
 Status Services::FindThePython() {
@@ -46,33 +42,15 @@ Status Services::StartZygote() {
   return {};
 }
 
+// Both import torch, which takes seconds: they do so at the same time.
 Status Services::Ensure(bool needs_zygote) {
-  const bool needs_device = !device_alive() || !facts_, starts_zygote = needs_zygote && (!zygote_ || !zygote_->alive());
-  if (!needs_device && !starts_zygote) return {};
-  if (!lane_.shared()) return Start(needs_device, starts_zygote);
-  const bool was_inside = lane_.inside();
-  lane_.Leave();
-  KB_RETURN_IF_ERROR(lane_.Enter());
-  StepTimes times;
-  KB_RETURN_IF_ERROR(Measure(&times));
-  const Status started = Start(needs_device, starts_zygote);
-  Rest(&times);
-  lane_.Leave();
-  if (!started || !was_inside) return started;
-  KB_RETURN_IF_ERROR(lane_.Enter());
-  outside_.reset();
-  return {};
-}
-
-// Both processes import torch, which takes seconds: they do so at the same time. A device process measures how fast its
-// device is.
-Status Services::Start(bool needs_device, bool needs_zygote) {
   const std::lock_guard lock(starting_);
+  const bool needs_device = !device_ || !device_->alive() || !facts_;
   if (!device_ || !device_->alive()) {
     EndReference();  // it serves the one that is gone
     KB_RETURN_IF_ERROR(StartDevice());
   }
-  if (needs_zygote) {
+  if (needs_zygote && (!zygote_ || !zygote_->alive())) {
     std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
     KB_RETURN_IF_ERROR(StartZygote());
   }
@@ -115,96 +93,37 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
   // What inputs and weights take need not be found out again.
   const json entry = IndexEntry(problem.path, problem.name);
   const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
-  ops::LoadProblem request{.path = problem.path.string(),
-                           .sha256 = sha256,
-                           .size = size,
-                           .precision = protocol.precision,
-                           .weight_seeds = seeds,
-                           .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
-                           .figures = sizes.value(size, json::object())};
-  const std::string key = Dump(json(request));
-  loaded_as_ = NameOf(problem, size, protocol);
-  const int64_t waited_ns = whole_wait_ns_;
-  if (large_.contains(key)) KB_RETURN_IF_ERROR(TakeWhole(times));
-  request.lanes = lane_.sharers();
-  auto answer = AskForProblem(request, protocol);
-  // Beside others it would be judged otherwise than alone, or not at all.
-  if (request.lanes > 1 && device_->alive() && !(answer && answer->fits)) {
-    KB_RETURN_IF_ERROR(TakeWhole(times));
-    request.lanes = 1;
-    answer = AskForProblem(request, protocol);
-    if (answer) large_.insert(key);
+  const ops::LoadProblem request{.path = problem.path.string(),
+                                 .sha256 = sha256,
+                                 .size = size,
+                                 .precision = protocol.precision,
+                                 .weight_seeds = seeds,
+                                 .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
+                                 .figures = sizes.value(size, json::object())};
+  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
+    EndReference();
+    loaded_problem_ = text;
+  }
+  auto answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
+  if (!answer && !setup_->on_host() && (dying_ || !waiting_.empty()) && device_->alive()) {
+    EndReference();
+    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
+    waiting_.clear();
+    answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }
   KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
   if (loaded.fresh) kept_.alone.clear();
   // Without namespaces a candidate could reach those of its user that wait for others.
   roomy_ = loaded.roomy && setup_->sandbox.isolation() == Isolation::kNamespaces;
-  (*times)["problem"] += static_cast<double>(NowNs() - start - (whole_wait_ns_ - waited_ns)) / 1e3;
+  (*times)["problem"] += static_cast<double>(NowNs() - start) / 1e3;
   return loaded;
-}
-
-Result<ops::Problem> Services::AskForProblem(const ops::LoadProblem& request, const Protocol& protocol) {
-  const auto timeout = Seconds(protocol.reference_timeout_s);
-  if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
-    EndReference();
-    loaded_problem_ = text;
-  }
-  auto answer = device_->Ask(request, timeout);
-  if (!answer && !setup_->on_host() && (dying_ || !waiting_.empty()) && device_->alive()) {
-    EndReference();
-    dying_.reset();  // the memory of the last candidate, and of runners that wait, may be missing
-    waiting_.clear();
-    answer = device_->Ask(request, timeout);
-  }
-  return answer;
-}
-
-void Services::Unload() {
-  EndReference();
-  waiting_.clear();
-  StepTimes times;
-  AwaitDeath(&times);
-  if (device_alive()) (void)device_->Ask(ops::UnloadProblem(), kStepTime);
-  loaded_problem_.clear();
-}
-
-void Services::Rest(StepTimes* times) {
-  if (!lane_.shared() || outside_) return;
-  AwaitDeath(times);
-  if (device_alive()) (void)device_->Settle();  // what went wrong shows when it is asked next
-  outside_.emplace(this);
-}
-
-Status Services::Measure(StepTimes* times) {
-  Rest(times);
-  const int64_t start = NowNs();
-  KB_RETURN_IF_ERROR(lane_.Measure());
-  outside_.reset();
-  if (lane_.shared()) (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
-  return {};
-}
-
-Status Services::TakeWhole(StepTimes* times) {
-  if (!lane_.shared()) return {};
-  AwaitRunners();
-  const int64_t start = NowNs();
-  KB_RETURN_IF_ERROR(lane_.TakeWhole());
-  whole_wait_ns_ += NowNs() - start;
-  (*times)["turn"] += static_cast<double>(NowNs() - start) / 1e3;
-  return {};
-}
-
-void Services::KeepWholeFor(const Request& request) {
-  if (loaded_as_ != NameOf(request.problem, request.size, request.protocol)) lane_.GiveBackWhole();
 }
 
 Result<ops::Problem> Services::DescribeProblem(const ProblemFile& problem, const std::string& size,
                                                const Protocol& protocol) {
-  return InWindow([&]() -> Result<ops::Problem> {
-    StepTimes times;
-    KB_RETURN_IF_ERROR(Ensure(false));
-    return LoadProblem(problem, size, protocol, &times);
-  });
+  StepTimes times;
+  KB_RETURN_IF_ERROR(Ensure(false));
+  return LoadProblem(problem, size, protocol, &times);
 }
 
 void Services::AwaitDeath(StepTimes* times) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -31,37 +30,12 @@ inline constexpr std::chrono::seconds kStepTime(60);
 // and SharedZygote().
 class Services {
  public:
-  explicit Services(const Setup* setup) : setup_(setup), lane_(setup->options.lanes, [this] { Unload(); }) {}
+  explicit Services(const Setup* setup) : setup_(setup) {}
   Services(const Services&) = delete;  // owns processes
   Services& operator=(const Services&) = delete;
 
-  // Starts what does not run, with no other lane at work, and waits for the device process: for modules the zygote,
-  // too.
+  // Starts what does not run, and waits for the device process: for modules the zygote, too.
   Status Ensure(bool needs_zygote);
-
-  // Other lanes of the device (lanes.h).
-  Lane& lane() { return lane_; }
-  // `work()` in the window, or where this lane is already, be it measured.
-  template <class Work>
-  auto InWindow(const Work& work) -> decltype(work()) {
-    if (lane_.inside()) return work();
-    KB_RETURN_IF_ERROR(lane_.Enter());
-    outside_.reset();
-    auto done = work();
-    StepTimes times;
-    Rest(&times);
-    lane_.Leave();
-    return done;
-  }
-  // Out of the window, to be measured.
-  Status Measure(StepTimes* times);
-  // From then on nothing that this lane has started goes on, so that another one can be measured.
-  void Rest(StepTimes* times);
-  // Before a candidate with this problem: the device's whole memory is kept for those of one problem alone.
-  void KeepWholeFor(const Request& request);
-  // In the window, before a problem is loaded.
-  Status TakeWhole(StepTimes* times);
-  void Unload();  // what this lane has of the device's memory
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
   // Its floors, once Ensure() was called; kUsage names a file that holds none.
@@ -117,7 +91,8 @@ class Services {
   // where the device has no room for both.
   Result<bool> StartReference(const Request& request, const ops::Problem& problem, const Compile& compile,
                               StepTimes* times);
-  bool has_reference() const { return reference_.has_value(); }
+  // The next evaluation may go on with the reference that there is.
+  bool has_reference(const Request& request) const { return reference_ && reference_->of == ReferenceOf(request); }
   bool reference_ended() { return reference_ && reference_->process->WaitForEnd({}); }
   bool reference_killed();  // by SIGKILL, as where memory runs out, and not by us
   // Its first empty calls, once they told its offset; `through`: those that pass through all that a module's runner
@@ -140,8 +115,7 @@ class Services {
     std::unique_ptr<RunnerProcess> process;
   };
   struct Reference {
-    std::string baseline;
-    bool holds;
+    std::string of;  // ReferenceOf()
     std::unique_ptr<RunnerProcess> process;
     CacheHold compiled;  // what it loaded
     std::map<bool, std::vector<double>> empty;
@@ -156,20 +130,16 @@ class Services {
     const std::lock_guard lock(starting_);
     return zygote_;
   }
-  Status Start(bool needs_device, bool needs_zygote);
   // Under `starting_`.
   Status FindThePython();
   Status StartDevice();
   Status StartZygote();
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
-  void AwaitRunners();
-  Result<ops::Problem> AskForProblem(const ops::LoadProblem& request, const Protocol& protocol);
   // Whether there was room.
   Result<bool> LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile);
   Status AwaitRunner(WaitingRunner* waiting);
 
   const Setup* setup_;
-  Lane lane_;
   std::mutex starting_;  // held while processes are started: what other threads read changes then alone
   std::optional<PythonIdentity> python_;
   std::optional<DeviceProcess> device_;
@@ -179,10 +149,6 @@ class Services {
   bool roomy_ = false;
   std::optional<Reference> reference_;
   std::string loaded_problem_;            // as the device process was asked for it
-  std::string loaded_as_;                 // its file, size and precision
-  std::set<std::string> large_;           // those that need more than this lane's part of the device's memory
-  int64_t whole_wait_ns_ = 0;             // that TakeWhole() took, ever
-  std::optional<Quiet> outside_;          // while this lane is neither in the window nor measured
   std::unique_ptr<RunnerProcess> dying_;  // killed, of the evaluation before
   bool gone_ = false;                     // it was seen to be, so nobody shares its memory
   bool lost_ = false;                     // it was not, though it should be

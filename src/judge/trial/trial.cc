@@ -113,10 +113,6 @@ Result<Evaluation> Trial::Run() {
 
   // What the answer may err: before the shared memory is there, for fp64 needs much of it.
   KB_RETURN_IF_ERROR(AnchorBudgets(request_, problem_, services_, &evaluation_));
-  KB_RETURN_IF_ERROR(StartBaseline());
-
-  // So far beside others on this device; from here on alone.
-  KB_RETURN_IF_ERROR(services_->Measure(&times()));
   KB_RETURN_IF_ERROR(TimeBaseline());
 
   // A runner of its own, confined, with shared memory of its own; it holds no candidate yet.
@@ -132,10 +128,16 @@ Result<Evaluation> Trial::Run() {
   return Conclude();
 }
 
-Status Trial::LoadProblem() {
+// Before the problem is loaded there may be a reference of the last one.
+void Trial::ForeseeRunners() {
   std::vector<RunnerNeeds> runners = {NeedsOf(request_)};
+  if (protocol().measure && !services_->has_reference(request_)) runners.push_back(ReferenceNeeds());
   runners.insert(runners.end(), ahead_.begin(), ahead_.end());
   services_->ForeseeRunners(runners);
+}
+
+Status Trial::LoadProblem() {
+  ForeseeRunners();
   evaluation_.device_info = services_->device().facts().Info();
   const std::vector<int>& cores = setup_.device.seat.cores;
   evaluation_.device_info["seat"] = {{"cores", cores.empty() ? json(nullptr) : json(cores)},
@@ -144,10 +146,7 @@ Status Trial::LoadProblem() {
   if (setup_.on_host()) services_->AwaitDeath(&times());
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));
   evaluation_.problem_sha256 = problem_.sha256;
-  if (protocol().measure && services_->roomy() && !services_->has_reference()) {
-    runners.insert(runners.begin(), ReferenceNeeds());
-  }
-  services_->ForeseeRunners(runners);
+  ForeseeRunners();
   evaluation_.figures = MeasuredFigures(request_.problem.path, request_.problem.name, request_.size);
   for (const std::string& note : problem_.notes) measured().AddNote(note);
   return {};
@@ -175,17 +174,13 @@ std::optional<Evaluation> Trial::Refuse() {
   return Reject(std::move(evaluation_), Verdict::kBuildFailed, prepared_->failure);
 }
 
-Status Trial::StartBaseline() {
+Status Trial::TimeBaseline() {
   KB_RETURN_IF_ERROR(services_->OpenSession(request_.module(), protocol(), &times()));
   if (protocol().measure) {
     KB_ASSIGN_OR_RETURN(timed_, services_->StartReference(
                                     request_, problem_,
                                     [this](const auto& spec) { return preparer_.CompileBaseline(spec); }, &times()));
   }
-  return {};
-}
-
-Status Trial::TimeBaseline() {
   evaluation_.tried = true;
   KB_ASSIGN_OR_RETURN(measured().setting, TimedSettingOf(services_, request_, problem_));
   measured().setting.no_room = protocol().measure && !timed_;

@@ -25,7 +25,6 @@ Evaluation Reject(Evaluation evaluation, Verdict verdict, std::string reason);
 // In which attempt at a candidate a trial is made.
 struct Attempt {
   bool copy_state = false;  // the reference's values replace those that a module was constructed with
-  bool whole = false;       // with all of the device's memory, where lanes share it
   double spent_s = 0;       // of `evaluation_timeout_s` by the candidate, in attempts before
 };
 
@@ -58,11 +57,11 @@ class Trial {
   };
 
   // The steps, in their order.
+  void ForeseeRunners();
   Status LoadProblem();
   Status Build();
   // The verdict on a candidate that there is nothing to run of.
   std::optional<Evaluation> Refuse();
-  Status StartBaseline();
   Status TimeBaseline();
   Status StartRunner();
   Status LoadCandidate();

@@ -42,7 +42,6 @@ const DeviceKind& Cuda() {
                                 .writes = "a CUDA candidate",
                                 .extensions = {".cu"},
                                 .runners_ahead = 4,
-                                .lanes = 2,
                                 .calibration = {},
                                 .find = FindCuda,
                                 .build = BuildNativeCuda,
