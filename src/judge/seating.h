@@ -15,7 +15,7 @@ namespace kb {
 inline constexpr int kBeforeOthers = -20;
 
 // So many hardware threads a device has: for the judge, which spins, for a runner or the reference, and for runners
-// that start or die. With four of them calls waited for milliseconds (bench/results/load.md).
+// that start or die. With four of them calls waited for milliseconds (bench/results/run.md).
 inline constexpr size_t kSeatThreads = 8;
 
 // May be used by several threads.
