@@ -15,6 +15,7 @@ struct Flags {
   ScoreFlags common;
   std::vector<double> thresholds;
   std::vector<int64_t> ks;
+  bool with_unscored = false;
 };
 
 Status Score(const Flags& flags) {
@@ -25,7 +26,8 @@ Status Score(const Flags& flags) {
   std::sort(options.thresholds.begin(), options.thresholds.end());
   options.ks = flags.ks;
   options.cap = flags.common.cap;
-  const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options);
+  options.with_unscored = flags.with_unscored;
+  const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options, input.spent);
   const auto write = format == "json"       ? ScoreJson
                      : format == "csv"      ? ScoreCsv
                      : format == "markdown" ? ScoreMarkdown
@@ -46,6 +48,8 @@ void AddScore(CLI::App* app, int* exit_code) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(0.0, 1e9));
+  command->add_flag("--with-unscored", flags->with_unscored,
+                    "beside the score one over all problems, also those that count for none, as published for level 3");
   command
       ->add_option(
           "--k", flags->ks,

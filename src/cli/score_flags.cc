@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/number_checks.h"
 #include "judge/devices/device_kind.h"
+#include "judge/problem/problem_index.h"
 #include "store/store.h"
 
 namespace kb::cli {
@@ -40,7 +42,8 @@ Result<ProblemTable> ReadProblems(const SelectionFlags& selection) {
   KB_ASSIGN_OR_RETURN(const std::vector<SelectedProblem> known, SelectProblems(everything));
   ProblemTable table;
   for (const SelectedProblem& problem : known)
-    table[problem.file.name] = {LevelOf(problem.file), problem.metadata.family, problem.metadata.unscored, false};
+    table[problem.file.name] = {LevelOf(problem.file), problem.metadata.family, problem.metadata.unscored, false,
+                                IndexEntry(problem.file.path, problem.file.name).value("dominated_by", "")};
   everything.selection.terms = {"metr-removed"};
   if (const auto removed = SelectProblems(everything)) {  // problems from elsewhere have no such list
     for (const SelectedProblem& problem : *removed) table[problem.file.name].metr_removed = true;
@@ -113,22 +116,43 @@ Result<std::vector<RunJob>> JobsOfOpenRuns(const Store& store, const std::vector
   return jobs;
 }
 
-// Takes away speedups that an audit did not confirm: of candidates that failed one, and above 1 of those without any.
+// What the audits of one evaluation say.
+struct AuditTally {
+  int count = 0;
+  bool pass = true;
+  double lowest = std::numeric_limits<double>::infinity();
+};
+
+// As many as the protocol that the evaluation was made under asks for, and one where it asks for none.
+Result<int> AuditsWanted(const Store& store, const std::string& id) {
+  KB_ASSIGN_OR_RETURN(const nlohmann::json evaluation, store.Get(id));
+  const auto keys = evaluation.find("protocol_keys");
+  return std::max(1, keys == evaluation.end() ? 0 : keys->value("audits", 0));
+}
+
+// The lowest audited speedup counts. One above 1 that lacks audits, or has failed one, counts for nothing.
 Status ApplyAudits(const Store& store, const std::vector<std::string>& runs, std::vector<ScoreRow>* rows) {
-  std::map<std::string, bool> passed;  // by evaluation: all of its audits
+  std::map<std::string, AuditTally> audits;  // by evaluation
   for (const std::string& run : runs) {
     KB_ASSIGN_OR_RETURN(const std::vector<EvaluationReview> reviews, store.Reviews(run));
     for (const EvaluationReview& review : reviews) {
-      const auto [at, first] = passed.try_emplace(review.evaluation_id, review.passes);
-      if (!first) at->second = at->second && review.passes;
+      AuditTally& of = audits[review.evaluation_id];
+      ++of.count;
+      of.pass &= review.passes;
+      of.lowest = std::min(of.lowest, review.speedup.value_or(0));
     }
   }
   for (ScoreRow& row : *rows) {
-    const auto found = passed.find(row.id);
-    const bool confirmed = found != passed.end() ? found->second : row.speedup.value_or(0) <= 1;
-    if (confirmed) continue;
-    row.speedup = row.low = row.high = std::nullopt;
-    row.reason = "no audit confirms its speedup";
+    const AuditTally of = audits[row.id];
+    std::string why = of.pass ? "" : "an audit does not confirm its speedup";
+    if (of.pass && row.speedup.value_or(0) > 1) {
+      KB_ASSIGN_OR_RETURN(const int wanted, AuditsWanted(store, row.id));
+      if (of.count < wanted) why = fmt::format("not_audited: it has {} of {} audits", of.count, wanted);
+    }
+    for (auto* figure : {&row.speedup, &row.low, &row.high}) {
+      if (*figure) *figure = why.empty() ? std::optional(std::min(**figure, of.lowest)) : std::nullopt;
+    }
+    if (!why.empty()) row.reason = why;
   }
   return {};
 }
@@ -162,8 +186,10 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
   command->add_option("--size", flags->size, "only this size");
   command->add_option("--cap", flags->cap, "in means a speedup above this counts as this; KernelBench's level 3: 50")
       ->check(AboveZero());
-  command->add_flag("--audited", flags->audited,
-                    "a speedup above 1 counts only if its candidate passed all its audits (kernelbench audit)");
+  command->add_flag(
+      "--audited", flags->audited,
+      "a speedup above 1 counts only if its candidate passed as many audits as the protocol wants, at least "
+      "one, and failed none (kernelbench audit); the lowest audited speedup counts");
   command
       ->add_option("--arithmetic", flags->arithmetic,
                    "fp32: a speedup counts only if the names of its kernels tell no type below fp32")
@@ -193,6 +219,11 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
   KB_ASSIGN_OR_RETURN(input.jobs, JobsOfOpenRuns(store, flags.runs.empty() ? runs : flags.runs));
   if (flags.audited) KB_RETURN_IF_ERROR(ApplyAudits(store, runs, &input.rows));
   if (!flags.arithmetic.empty()) KB_RETURN_IF_ERROR(ApplyArithmetic(store, &input.rows));
+  for (const ScoreRow& row : input.rows) {
+    const auto [spent, first] = input.spent.try_emplace({row.run, row.model});
+    if (!first || row.model.empty()) continue;
+    KB_ASSIGN_OR_RETURN(spent->second, store.Spent(row.run, row.model));
+  }
   const std::vector<ScoreRow> missing = RowsWithoutVerdict(input.jobs, input.rows);
   input.rows.insert(input.rows.end(), missing.begin(), missing.end());
   const auto wanted = [&](const auto& item) {

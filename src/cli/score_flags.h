@@ -32,6 +32,7 @@ struct ScoreInput {
   std::vector<ScoreRow> rows;
   std::vector<RunJob> jobs;  // without a verdict; `rows` hold them too
   ProblemTable problems;
+  SpentByRun spent;
 };
 
 // What the flags select. A store that does not exist yet holds nothing; a run that does not exist is a usage error.

@@ -72,6 +72,7 @@ ProblemFacts FactsOf(const ProblemTable& table, const std::string& problem) {
   ProblemFacts facts = found == table.end() ? ProblemFacts{} : found->second;
   if (facts.level.empty()) facts.level = "other";
   if (facts.family.empty()) facts.family = "other";
+  if (facts.dominated_by.empty()) facts.dominated_by = "other";
   return facts;
 }
 
@@ -146,6 +147,7 @@ Setting SettingOf(const ScoreRow& row) { return {row.device, row.device_name, ro
 Outcome OutcomeOf(const ScoreRow& row) {
   Outcome outcome{row.problem, row.verdict == "correct", row.speedup};
   outcome.missing = row.verdict.empty() || (outcome.correct && !Measured(outcome) && row.reason.empty());
+  outcome.compiled = !row.verdict.empty() && FindVerdict(row.verdict).reached >= Stage::kBuilt;
   return outcome;
 }
 

@@ -16,6 +16,7 @@ struct ProblemFacts {
   std::string level, family;  // "level1", "v3:level4", "modern"; "convolution"
   std::string unscored;       // why it counts for no score; empty: it counts
   bool metr_removed = false;
+  std::string dominated_by;  // "memory", "tensor cores" ..., by the deck's index
 };
 using ProblemTable = std::unordered_map<std::string, ProblemFacts>;  // by name
 
@@ -31,7 +32,7 @@ Setting SettingOf(const ScoreRow& row);
 
 struct ProblemSamples {
   std::string problem;
-  ProblemFacts facts;  // of a problem that the table does not know: level and family "other"
+  ProblemFacts facts;  // of a problem that the table does not know: level, family and dominated_by "other"
   std::vector<const ScoreRow*> samples;
 };
 

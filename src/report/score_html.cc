@@ -78,6 +78,10 @@ std::string ScoresCard(const Models& models, const ScoreOptions& options) {
   for (size_t i = 0; i < models.size(); ++i) {
     const ModelScores& model = *models[i];
     rows += "<tr>" + ModelCell(model.model, i, Facts(model)) + ScoreCells(model.all) + "</tr>";
+    if (model.with_unscored) {
+      rows += "<tr><td class='part'>with unscored: " + Problems(*model.with_unscored) + "</td>" +
+              ScoreCells(*model.with_unscored) + "</tr>";
+    }
     if (model.without_metr.problems == model.all.problems) continue;
     rows += "<tr><td class='part'>without METR's removed: " + Problems(model.without_metr) + "</td>" +
             ScoreCells(model.without_metr) + "</tr>";
@@ -284,7 +288,8 @@ std::string SettingSection(const Setting& setting, const ScoreSheet& sheet) {
                   torch.empty() ? kDash : EscapeHtml(fmt::format("{}", fmt::join(torch, ", "))));
   html += ScoresCard(models, sheet.options) + heat("By level", &ModelScores::levels);
   html += "<div class='halves'>" + CurvesCard(models) + SamplesCards(models, sheet.options) + "</div>";
-  return html + heat("By operator family", &ModelScores::families) + FunnelCard(models) + FailuresCard(models) +
+  return html + heat("By operator family", &ModelScores::families) +
+         heat("By what dominates", &ModelScores::dominated_by) + FunnelCard(models) + FailuresCard(models) +
          MissingCard(models) + UnscoredCard(models);
 }
 

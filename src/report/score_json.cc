@@ -29,7 +29,8 @@ Json ShareJson(double p, const Proportion& share) {
 Json Object(const Figures& figures) {
   Json curve = Json::array();
   for (const CurvePoint& point : figures.curve) curve.push_back(ShareJson(point.p, point.fast));
-  return {{"correct", figures.correct.count},
+  return {{"compiled", figures.compiled.count},
+          {"correct", figures.correct.count},
           {"measured", figures.measured},
           {"fast_p", std::move(curve)},
           {"geometric_mean", OrNull(figures.geometric)},
@@ -66,6 +67,28 @@ Json Object(const AtK& at_k, const std::vector<double>& thresholds) {
           {"best_speedup_interval", at_k.best ? Pair(at_k.best->interval) : Json()}};
 }
 
+// What one of them took; null where that is not known of all answers, or there is none.
+Json Each(const Spending& spent, int64_t count) {
+  const auto each = [&](double sum, int64_t unknown) {
+    return count > 0 && unknown == 0 ? Json(sum / static_cast<double>(count)) : Json();
+  };
+  const auto tokens = static_cast<double>(spent.input_tokens + spent.output_tokens);
+  return {
+      {"count", count}, {"tokens", each(tokens, spent.without_usage)}, {"usd", each(spent.usd, spent.without_cost)}};
+}
+
+Json Object(const std::optional<Spending>& spent) {
+  if (!spent) return {};
+  return {{"answers", spent->answers},
+          {"input_tokens", spent->input_tokens},
+          {"output_tokens", spent->output_tokens},
+          {"answers_without_usage", spent->without_usage},
+          {"usd", spent->usd},
+          {"answers_without_cost", spent->without_cost},
+          {"each_evaluation", Each(*spent, spent->evaluations)},
+          {"each_correct", Each(*spent, spent->correct)}};
+}
+
 Json Object(const ModelScores& scores, const ScoreOptions& options) {
   Json at_k = Json::array(), unscored = Json::array();
   for (const AtK& each : scores.at_k) at_k.push_back(Object(each, options.thresholds));
@@ -90,8 +113,10 @@ Json Object(const ModelScores& scores, const ScoreOptions& options) {
           {"most_samples", scores.most_samples},
           {"all", Object(scores.all)},
           {"without_metr", Object(scores.without_metr)},
+          {"with_unscored", scores.with_unscored ? Object(*scores.with_unscored) : Json()},
           {"levels", Object(scores.levels)},
           {"families", Object(scores.families)},
+          {"dominated_by", Object(scores.dominated_by)},
           {"of_k_samples", std::move(at_k)},
           {"verdicts", std::move(verdicts)},
           {"funnel",
@@ -101,7 +126,8 @@ Json Object(const ModelScores& scores, const ScoreOptions& options) {
             {"ran", funnel.ran},
             {"correct", funnel.correct},
             {"faster", funnel.faster}}},
-          {"unscored", std::move(unscored)}};
+          {"unscored", std::move(unscored)},
+          {"spent", Object(scores.spent)}};
 }
 
 Json Object(const EngineTrouble& trouble) {
@@ -152,7 +178,7 @@ void AppendLine(std::string* csv, const ModelScores& model, const std::string& p
                                   setting.baseline, part, name}) {
     *csv += CsvField(text) + ",";
   }
-  *csv += fmt::format("{},{},{}", score.problems, score.correct.count, score.measured);
+  *csv += fmt::format("{},{},{},{}", score.problems, score.compiled.count, score.correct.count, score.measured);
   AppendFigures(csv, score);
   if (ranges) {
     *csv += fmt::format(",{}", score.missing);
@@ -209,7 +235,7 @@ std::string ScoreJson(const ScoreSheet& sheet) {
 }
 
 std::string ScoreCsv(const ScoreSheet& sheet) {
-  std::string csv = "model,device,device_name,protocol,size,baseline,part,name,problems,correct,measured";
+  std::string csv = "model,device,device_name,protocol,size,baseline,part,name,problems,compiled,correct,measured";
   csv += FigureNames(sheet.options, "");
   const bool ranges = AnyMissing(sheet);
   if (ranges) csv += ",missing" + FigureNames(sheet.options, "_if_all_pass");
@@ -217,8 +243,11 @@ std::string ScoreCsv(const ScoreSheet& sheet) {
   for (const ModelScores& model : sheet.models) {
     AppendLine(&csv, model, "all", "", model.all, ranges);
     AppendLine(&csv, model, "without_metr", "", model.without_metr, ranges);
+    if (model.with_unscored) AppendLine(&csv, model, "with_unscored", "", *model.with_unscored, ranges);
     for (const Slice& slice : model.levels) AppendLine(&csv, model, "level", slice.name, slice.score, ranges);
     for (const Slice& slice : model.families) AppendLine(&csv, model, "family", slice.name, slice.score, ranges);
+    for (const Slice& slice : model.dominated_by)
+      AppendLine(&csv, model, "dominated_by", slice.name, slice.score, ranges);
   }
   return csv;
 }

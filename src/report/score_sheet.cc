@@ -22,7 +22,7 @@ Outcome Represent(const ProblemSamples& problem, size_t k) {
   for (size_t i = 1; i < std::min(k, problem.samples.size()); ++i) {
     const Outcome other = OutcomeOf(*problem.samples[i]);
     missing = missing || other.missing;
-    const auto rank = [](const Outcome& o) { return std::pair(o.correct, Measured(o) ? *o.speedup : 0); };
+    const auto rank = [](const Outcome& o) { return std::tuple(o.correct, o.compiled, Measured(o) ? *o.speedup : 0); };
     if (rank(other) > rank(best)) best = other;
   }
   best.missing = missing;
@@ -72,20 +72,45 @@ std::vector<Slice> Slices(const std::map<std::string, std::vector<Outcome>>& par
   return slices;
 }
 
-ModelScores ScoreModel(const ScoreGroup& group, const ScoreOptions& options) {
+std::optional<Spending> SpendingOf(const ScoreGroup& group, const SpentByRun& spent) {
+  Spending sum;
+  for (const std::string& run : group.runs) {
+    const auto found = spent.find({run, group.name});
+    if (found == spent.end()) continue;
+    const GenerationSpent& of = found->second;
+    sum.answers += of.answers;
+    sum.input_tokens += of.input;
+    sum.output_tokens += of.output;
+    sum.without_usage += of.without_usage;
+    sum.without_cost += of.without_cost;
+    sum.usd += of.usd;
+  }
+  if (sum.answers == 0) return std::nullopt;
+  for (const ProblemSamples& problem : group.problems) {
+    for (const ScoreRow* row : problem.samples) {
+      sum.evaluations += !row->verdict.empty();
+      sum.correct += row->verdict == "correct";
+    }
+  }
+  return sum;
+}
+
+ModelScores ScoreModel(const ScoreGroup& group, const ScoreOptions& options, const SpentByRun& spent) {
   ModelScores scores;
   scores.model = group.name;
   scores.setting = group.setting;
   scores.runs = group.runs;
   scores.torch = group.torch;
+  scores.spent = SpendingOf(group, spent);
   const auto first =
       static_cast<size_t>(options.ks.empty() ? 1 : *std::max_element(options.ks.begin(), options.ks.end()));
-  std::vector<Outcome> without_metr;
-  std::map<std::string, std::vector<Outcome>> levels, families;
+  std::vector<Outcome> without_metr, unscored;
+  std::map<std::string, std::vector<Outcome>> levels, families, dominated_by;
   for (const ProblemSamples& problem : group.problems) {
     const auto count = static_cast<int64_t>(problem.samples.size());
     if (!problem.facts.unscored.empty()) {
       scores.unscored.push_back({problem.problem, problem.facts.unscored, count});
+      unscored.push_back(Represent(problem, first));
       continue;
     }
     const Outcome outcome = Represent(problem, first);
@@ -96,13 +121,19 @@ ModelScores ScoreModel(const ScoreGroup& group, const ScoreOptions& options) {
     if (!problem.facts.metr_removed) without_metr.push_back(outcome);
     levels[problem.facts.level].push_back(outcome);
     families[problem.facts.family].push_back(outcome);
+    dominated_by[problem.facts.dominated_by].push_back(outcome);
     CountVerdicts(problem, &scores);
   }
   SortVerdicts(&scores);
   scores.all = MakeScore(scores.outcomes, options);
   scores.without_metr = MakeScore(without_metr, options);
+  if (options.with_unscored) {
+    unscored.insert(unscored.end(), scores.outcomes.begin(), scores.outcomes.end());
+    scores.with_unscored = MakeScore(unscored, options);
+  }
   scores.levels = Slices(levels, options);
   scores.families = Slices(families, options);
+  scores.dominated_by = Slices(dominated_by, options);
   const std::vector<Outcome> samples = ScoredOutcomes(group);
   const std::vector<int64_t> ks = options.ks.empty() ? SampleCounts(samples) : options.ks;
   scores.at_k = ScoresAtK(samples, ks, options.thresholds, options.cap);
@@ -143,12 +174,12 @@ std::vector<EngineTrouble> EngineTroubles(std::span<const RunJob> jobs) {
 }  // namespace
 
 ScoreSheet MakeScoreSheet(std::span<const ScoreRow> rows, std::span<const RunJob> jobs, const ProblemTable& problems,
-                          const ScoreOptions& options) {
+                          const ScoreOptions& options, const SpentByRun& spent) {
   ScoreSheet sheet;
   sheet.options = options;
   std::vector<const ScoreRow*> samples;
   for (const ScoreGroup& group : GroupRows(rows, problems, GroupBy::kModel)) {
-    sheet.models.push_back(ScoreModel(group, options));
+    sheet.models.push_back(ScoreModel(group, options, spent));
     const std::vector<const ScoreRow*> scored = ScoredSamples(group);
     samples.insert(samples.end(), scored.begin(), scored.end());
   }

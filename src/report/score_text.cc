@@ -41,11 +41,57 @@ std::vector<std::string> IntervalCells(const Score& score) {
 
 std::string ScoreTable(const ModelScores& model, const ScoreOptions& options) {
   TextTable table{{ScoreHeading(options), ScoreCells("all", model.all), IntervalCells(model.all)}};
+  if (model.with_unscored) table.rows.push_back(ScoreCells("with unscored", *model.with_unscored));
   if (model.without_metr.problems < model.all.problems)
     table.rows.push_back(ScoreCells("without METR's removed", model.without_metr));
-  for (const Slice& slice : model.levels) table.rows.push_back(ScoreCells(slice.name, slice.score));
-  for (const Slice& slice : model.families) table.rows.push_back(ScoreCells(slice.name, slice.score));
+  for (const auto slices : {&ModelScores::levels, &ModelScores::families, &ModelScores::dominated_by}) {
+    const std::string of = slices == &ModelScores::dominated_by ? "dominated by " : "";
+    for (const Slice& slice : model.*slices) table.rows.push_back(ScoreCells(of + slice.name, slice.score));
+  }
   return AlignedTable(table, "  ");
+}
+
+// As KernelBench v3 tells it.
+std::string CountsTable(const ModelScores& model) {
+  TextTable table{{{"", "problems", "compiled", "correct", "beats baseline"}}};
+  const auto add = [&](const std::string& name, const Score& score) {
+    std::vector<std::string> cells = {OneLine(name, kNameColumns), CountText(score.problems)};
+    for (const auto count : {&Figures::compiled, &Figures::correct, &Figures::fast_1}) {
+      const Proportion &low = score.*count, &high = score.if_all_pass ? (*score.if_all_pass).*count : low;
+      cells.push_back(fmt::format("{} ({})", FormatRange(CountText(low.count), CountText(high.count)),
+                                  FormatRange(FormatShare(low, false), FormatShare(high, false))));
+    }
+    table.rows.push_back(std::move(cells));
+  };
+  add("all", model.all);
+  if (model.with_unscored) add("with unscored", *model.with_unscored);
+  for (const Slice& slice : model.levels) add(slice.name, slice.score);
+  return "\n" + AlignedTable(table, "  ");
+}
+
+std::string SpentLine(const ModelScores& model) {
+  if (!model.spent) return "";
+  const Spending& spent = *model.spent;
+  const auto least = [](int64_t unknown) { return unknown > 0 ? "at least " : ""; };
+  std::string line =
+      fmt::format("  spent      {}{} tokens read, {} written, {}${:.2f}, by {} answers", least(spent.without_usage),
+                  CountText(spent.input_tokens), CountText(spent.output_tokens), least(spent.without_cost), spent.usd,
+                  CountText(spent.answers));
+  if (spent.without_cost == spent.answers) {
+    line = fmt::format("  spent      {}{} tokens read, {} written, by {} answers; their cost is not known",
+                       least(spent.without_usage), CountText(spent.input_tokens), CountText(spent.output_tokens),
+                       CountText(spent.answers));
+  }
+  const auto tokens = static_cast<double>(spent.input_tokens + spent.output_tokens);
+  const auto add = [&](const char* what, int64_t count) {
+    if (count == 0) return;
+    const auto number = static_cast<double>(count);
+    if (spent.without_usage == 0) line += fmt::format("; {} {:.0f} tokens", what, tokens / number);
+    if (spent.without_cost == 0) line += fmt::format(", ${:.4f}", spent.usd / number);
+  };
+  add("an evaluation", spent.evaluations);
+  add("a correct kernel", spent.correct);
+  return line + "\n";
 }
 
 std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) {
@@ -111,8 +157,9 @@ std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
   } else if (model.most_samples > 1) {
     out += fmt::format(", {} a problem", CountText(model.most_samples));
   }
-  return out + "\n" + ScoreTable(model, options) + SamplesTable(model, options) + "\n" + FunnelLine(model) +
-         FailureLine(model) + MissingLines(model.missing) + UnscoredLines(model) + "\n";
+  return out + "\n" + ScoreTable(model, options) + CountsTable(model) + SamplesTable(model, options) + "\n" +
+         FunnelLine(model) + FailureLine(model) + SpentLine(model) + MissingLines(model.missing) +
+         UnscoredLines(model) + "\n";
 }
 
 std::string HeatmapText(const Heatmap& map) {

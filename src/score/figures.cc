@@ -12,6 +12,7 @@ bool IsUnbounded(std::optional<double> median) { return median && *median >= kUn
 
 Figures FiguresOf(std::span<const Outcome> outcomes, std::span<const double> thresholds, std::optional<double> cap) {
   Figures figures;
+  figures.compiled = CompiledShare(outcomes);
   figures.correct = FastP(outcomes, 0);
   figures.fast_1 = FastP(outcomes, 1);
   figures.curve = FastPCurve(outcomes, thresholds);

@@ -13,7 +13,7 @@ namespace kb {
 
 struct Figures {
   int64_t measured = 0;
-  Proportion correct, fast_1;
+  Proportion compiled, correct, fast_1;
   std::vector<CurvePoint> curve;
   std::optional<double> geometric, geometric_faster, geometric_or_one, mean, median;
   std::optional<Bounds> geometric_interval;

@@ -22,6 +22,13 @@ std::optional<double> GeometricMeanOf(const std::vector<double>& values) {
   return std::exp(Mean(Logarithms(values)));
 }
 
+template <typename Predicate>
+Proportion ShareOf(std::span<const Outcome> outcomes, Predicate predicate) {
+  Proportion share{std::count_if(outcomes.begin(), outcomes.end(), predicate), static_cast<int64_t>(outcomes.size())};
+  if (share.total > 0) share.value = static_cast<double>(share.count) / static_cast<double>(share.total);
+  return share;
+}
+
 }  // namespace
 
 int64_t CountMissing(std::span<const Outcome> outcomes) {
@@ -31,7 +38,7 @@ int64_t CountMissing(std::span<const Outcome> outcomes) {
 std::vector<Outcome> IfAllPass(std::span<const Outcome> outcomes) {
   std::vector<Outcome> best(outcomes.begin(), outcomes.end());
   for (Outcome& outcome : best) {
-    if (outcome.missing) outcome = {std::move(outcome.problem), true, kUnbounded};
+    if (outcome.missing) outcome = {std::move(outcome.problem), true, kUnbounded, false, true};
   }
   return best;
 }
@@ -46,11 +53,11 @@ bool Passes(const Outcome& outcome, double p) {
 }
 
 Proportion FastP(std::span<const Outcome> outcomes, double p) {
-  Proportion result;
-  result.total = static_cast<int64_t>(outcomes.size());
-  result.count = std::count_if(outcomes.begin(), outcomes.end(), [p](const Outcome& o) { return Passes(o, p); });
-  if (result.total > 0) result.value = static_cast<double>(result.count) / static_cast<double>(result.total);
-  return result;
+  return ShareOf(outcomes, [p](const Outcome& outcome) { return Passes(outcome, p); });
+}
+
+Proportion CompiledShare(std::span<const Outcome> outcomes) {
+  return ShareOf(outcomes, [](const Outcome& outcome) { return outcome.compiled; });
 }
 
 std::vector<CurvePoint> FastPCurve(std::span<const Outcome> outcomes, std::span<const double> thresholds) {

@@ -21,6 +21,7 @@ struct Outcome {
   // A verdict or a time is missing that could make this correct, and faster than anything. The other members are what
   // holds if it does not: functions of outcomes do not look at this one, except where they say so.
   bool missing = false;
+  bool compiled = false;  // whatever became of it then
 };
 
 // The speedup of what may be as fast as it likes: more than every threshold. No mean may be made of it.
@@ -46,6 +47,9 @@ struct Proportion {
 
 // fast_p: the share of all outcomes that pass. For p <= 0 a correct one counts whatever its time, measured or not.
 Proportion FastP(std::span<const Outcome> outcomes, double p);
+
+// The share of all outcomes that compiled.
+Proportion CompiledShare(std::span<const Outcome> outcomes);
 
 // The thresholds that KernelBench reports.
 inline constexpr double kUpstreamThresholds[] = {0, 0.5, 0.8, 1, 1.5, 2};

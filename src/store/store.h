@@ -156,7 +156,7 @@ class Store {
   // The newest whole evaluation of that candidate of the run; null if there is none.
   Result<nlohmann::json> CandidateEvaluation(const std::string& run, const std::string& model,
                                              const std::string& problem, int candidate) const;
-  Result<GenerationSpent> Spent(const std::string& run) const;
+  Result<GenerationSpent> Spent(const std::string& run, const std::string& model = "") const;
   // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning.
   Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;
 

@@ -341,7 +341,7 @@ Result<json> Store::CandidateEvaluation(const std::string& run, const std::strin
   });
 }
 
-Result<GenerationSpent> Store::Spent(const std::string& run) const {
+Result<GenerationSpent> Store::Spent(const std::string& run, const std::string& model) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<GenerationSpent> {
     SQLite::Statement query(
@@ -349,10 +349,11 @@ Result<GenerationSpent> Store::Spent(const std::string& run) const {
         "SELECT count(*), coalesce(sum(coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0)), 0), "
         "coalesce(sum(output), 0), coalesce(sum(input IS NULL OR output IS NULL), 0), "
         "coalesce(sum(cost_usd IS NULL), 0), coalesce(sum(cost_usd), 0.0), (SELECT count(*) FROM jobs WHERE run_id = "
-        "(SELECT id FROM runs WHERE name = ?1) AND state = 'done') "
-        "FROM answers WHERE request_id IN (SELECT id FROM requests WHERE run_id = (SELECT id FROM runs WHERE name = "
-        "?1))");
+        "(SELECT id FROM runs WHERE name = ?1) AND state = 'done' AND (?2 = '' OR model = ?2)) "
+        "FROM answers WHERE (?2 = '' OR model = ?2) AND request_id IN (SELECT id FROM requests WHERE run_id = "
+        "(SELECT id FROM runs WHERE name = ?1))");
     query.bind(1, run);
+    query.bind(2, model);
     KB_CHECK(query.executeStep());
     GenerationSpent spent;
     int column = 0;

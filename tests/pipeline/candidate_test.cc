@@ -79,7 +79,7 @@ std::vector<BadCandidate> CandidateTest::WrongNatives() const {
 }
 
 TEST_F(CandidateTest, WhatIsWrongGetsItsVerdict) {
-  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "1", "--memory-gb", "1"});
+  const Ended ended = Judge(WrongNatives(), {"--call-timeout-s", "3", "--memory-gb", "1"});
   EXPECT_EQ(ended.Of("writes_nothing.cpp")["mismatch"].value("unwritten", -1), 4096);
   EXPECT_EQ(ended.Of("exits.cpp")["evidence"].value("exit_code", -1), 0);
 }
