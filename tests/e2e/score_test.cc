@@ -22,8 +22,8 @@ class ScoreTest : public EngineTest {
     auto opened = Store::Open(store());
     ASSERT_TRUE(opened) << opened.error().message;
     for (const std::string model : {"good", "bad"}) {
-      for (int problem = 40; problem < 60; ++problem) {
-        const bool correct = model == "good" || problem < 44;
+      for (int problem = 60; problem < 80; ++problem) {
+        const bool correct = model == "good" || problem < 64;
         json evaluation = {{"id", model + std::to_string(problem)},
                            {"created", "2026-01-01T00:00:00Z"},
                            {"run", "run-of-" + model},
@@ -44,7 +44,7 @@ class ScoreTest : public EngineTest {
         ASSERT_TRUE(added) << added.error().message;
       }
     }
-    AddFailedJob("1/60");
+    AddFailedJob("1/80");
   }
 
   // Of `bad`.
@@ -112,7 +112,7 @@ TEST_F(ScoreTest, JsonByHandAndAsDocumented) {
   EXPECT_NEAR(bad["all"]["geometric_mean_incorrect_as_1"],
               std::pow(0.8, bad["all"]["correct"].get<double>() / static_cast<double>(n)), 1e-12);
   EXPECT_EQ(bad["levels"].size(), 1u);
-  EXPECT_LT(bad["without_metr"]["problems"], n) << "METR removed 1/50";
+  EXPECT_LT(bad["without_metr"]["problems"], n) << "METR removed 1/77";
   ASSERT_EQ(sheet["engine"].size(), 1u);
   EXPECT_EQ(sheet["engine"][0]["failed"], 1);
   EXPECT_EQ(sheet["engine"][0]["errors"][0]["error"], "the GPU fell off the bus");
@@ -124,7 +124,7 @@ TEST_F(ScoreTest, SpeedupsOfLowerArithmeticCanBeTakenAway) {
     auto opened = Store::Open(store());
     ASSERT_TRUE(opened) << opened.error().message;
     for (const auto& [problem, types] :
-         {std::pair("41", json({"f16", "tf32"})), {"42", json::array()}, {"43", json()}}) {
+         {std::pair("61", json({"f16", "tf32"})), {"62", json::array()}, {"63", json()}}) {
       json evaluation = opened->Get(std::string("good") + problem).value();
       evaluation["id"] = std::string("traced") + problem;
       evaluation["created"] = "2026-01-02T00:00:00Z";
@@ -143,8 +143,8 @@ TEST_F(ScoreTest, FlagsSelect) {
   Fill();
   EXPECT_EQ(Score({"run-of-good"})["models"].size(), 1u);
   EXPECT_EQ(Score({"--model", "good,bad"})["models"].size(), 2u);
-  EXPECT_EQ(Score({"--select", "1/40-43", "run-of-good"})["models"][0]["problems"], 4);
-  EXPECT_EQ(Score({"--select", "1/50,1/51", "--without-metr"})["models"][0]["problems"], 1);
+  EXPECT_EQ(Score({"--select", "1/60-63", "run-of-good"})["models"][0]["problems"], 4);
+  EXPECT_EQ(Score({"--select", "1/77,1/78", "--without-metr"})["models"][0]["problems"], 1);
   for (const Arguments& nothing :
        {Arguments{"--level", "2"}, {"--device", "cpu"}, {"--protocol", "strict"}, {"--size", "small"}}) {
     EXPECT_THAT(Score(nothing)["models"], IsEmpty()) << nothing[0];
@@ -185,7 +185,7 @@ TEST_F(ScoreTest, AJobThatFailsMakesARange) {
   EXPECT_FALSE(good.contains("missing") || good["all"].contains("if_all_pass")) << "of which all is known";
   const json before = Score({"--model", "bad"})["models"][0];
   EXPECT_EQ(before["missing"].size(), 1u);
-  AddFailedJob("1/59");  // which was judged with another text, and was wrong
+  AddFailedJob("1/79");  // which was judged with another text, and was wrong
   const json sheet = Score({"--model", "bad"});
   ExpectKeysDocumented(sheet);
   const json& bad = sheet["models"][0];
@@ -194,17 +194,17 @@ TEST_F(ScoreTest, AJobThatFailsMakesARange) {
   EXPECT_EQ(bad["all"]["missing"], 2);
   EXPECT_EQ(bad["all"]["if_all_pass"]["correct"], bad["all"]["correct"].get<int>() + 2);
   EXPECT_EQ(bad["all"]["if_all_pass"]["geometric_mean"], nullptr);
-  EXPECT_EQ(bad["missing"][0]["problem"], "1/59");
+  EXPECT_EQ(bad["missing"][0]["problem"], "1/79");
   EXPECT_EQ(bad["missing"][0]["reason"], "the GPU fell off the bus");
-  EXPECT_THAT(Run({"score"}).out, HasSubstr("missing    1/59 sample 0, run run-of-bad: no verdict: the GPU fell off"));
+  EXPECT_THAT(Run({"score"}).out, HasSubstr("missing    1/79 sample 0, run run-of-bad: no verdict: the GPU fell off"));
 
   const Ended refused = Run({"compare", "good", "bad"});
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("0 of good's and 1 of bad's"), HasSubstr("1/59"), HasSubstr("--ranges")));
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("0 of good's and 1 of bad's"), HasSubstr("1/79"), HasSubstr("--ranges")));
   EXPECT_THAT(refused.out, IsEmpty());
   const Ended ranges = Run({"compare", "good", "bad", "--ranges"});
   EXPECT_EQ(ranges.code, 0) << ranges;
-  EXPECT_THAT(ranges.out, AllOf(HasSubstr("good is better"), HasSubstr("bad: 1/59 sample 0")));
+  EXPECT_THAT(ranges.out, AllOf(HasSubstr("good is better"), HasSubstr("bad: 1/79 sample 0")));
   const json compared = Run({"compare", "good", "bad", "--ranges", "--json"}).Lines().at(0);
   ExpectKeysDocumented(compared);
   const json& setting = compared["settings"][0];

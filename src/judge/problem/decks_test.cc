@@ -88,7 +88,7 @@ TEST(Decks, WhatIsNotScored) {
 }
 
 TEST(Decks, ListsNameProblemsThatAreThere) {
-  EXPECT_EQ(All({.terms = {"metr-removed"}}).size(), 43u);
+  EXPECT_EQ(All({.terms = {"metr-removed"}}).size(), 41u);
   const auto subset = All({.terms = {"subset"}});
   std::set<std::string> families;
   for (const SelectedProblem& problem : subset) {
