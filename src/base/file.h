@@ -39,6 +39,7 @@ struct Installation {
   std::filesystem::path examples;  // candidates that prompts show
   std::filesystem::path models;    // holds prices.toml
   std::filesystem::path calibrations;
+  std::filesystem::path published;  // what others published
 };
 Result<Installation> FindInstallation();
 

@@ -44,6 +44,8 @@ void AddRun(CLI::App* app, int* exit_code);
 void AddGenerate(CLI::App* app, int* exit_code);
 void AddTrajectory(CLI::App* app, int* exit_code);
 void AddMatrix(CLI::App* app, int* exit_code);
+void AddPresets(CLI::App* app, int* exit_code);
+void AddBest(CLI::App* app, int* exit_code);
 void AddModelAudit(CLI::App* app, int* exit_code);
 void AddProfile(CLI::App* app, int* exit_code);
 void AddPrompt(CLI::App* app, int* exit_code);

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/generate_run.h"
+#include "cli/presets.h"
 
 namespace kb::cli {
 void AddGenerate(CLI::App* app, int* exit_code) {
@@ -7,7 +8,10 @@ void AddGenerate(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "generate", "have models write candidates, and judge them as they come; the same command again goes on");
   AddGenerateFlags(command, flags);
-  command->callback([flags, exit_code] { *exit_code = GenerateAndJudge(*flags); });
+  command->callback([flags, command, exit_code] {
+    const Status set = ApplyPreset(flags->preset, command);
+    *exit_code = set ? GenerateAndJudge(*flags) : PrintError(set.error());
+  });
 }
 
 }  // namespace kb::cli

@@ -5,7 +5,7 @@
 namespace kb::cli {
 namespace {
 
-void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy) {
+void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy, std::vector<int>* turns_by_level) {
   command
       ->add_option("--strategy", strategy->name,
                    "sample: independent answers; refine: conversations with the judge's feedback; evolve: populations")
@@ -17,6 +17,12 @@ void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy) {
   command->add_option("--turns", strategy->turns, "refine: turns of a conversation; evolve: generations")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
+  command
+      ->add_option("--turns-by-level", *turns_by_level,
+                   "--turns by a problem's level, such as 10,12,15,15; problems without a level have --turns")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Range(1, 10'000));
   const auto evolve = [&](const char* name, auto* value, const char* help) {
     return command->add_option(name, *value, help)->capture_default_str()->group("Evolution");
   };
@@ -27,6 +33,19 @@ void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy) {
       ->check(CLI::Range(1, 10'000));
   evolve("--combine", &strategy->combine, "share of children with two parents")->check(CLI::Range(0.0, 1.0));
   evolve("--search-seed", &strategy->seed, "of the draws of parents: the same seed, the same search");
+}
+
+void AddSamplingFlags(CLI::App* command, GenerateFlags* flags) {
+  command
+      ->add_option("--temperature", flags->temperature, "of every model's sampling, instead of what models.toml says")
+      ->check(CLI::Range(0.0, 2.0));
+  command->add_option("--top-p", flags->top_p, "likewise")->check(CLI::Range(0.0, 1.0));
+  command
+      ->add_option("--sampling-seed", flags->sampling_seed,
+                   "likewise, where a model takes one: candidate k of a problem is asked for with this plus k")
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30));
+  command->add_option("--preset", flags->preset,
+                      "what a publication did, for the flags that are not given: kernelbench presets lists them");
 }
 
 void AddCapFlags(CLI::App* command, BudgetCaps* caps) {
@@ -51,7 +70,8 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   command->add_option(
       "--models-file", flags->models_file,
       "models.toml (docs/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");
-  AddStrategyFlags(command, &flags->strategy);
+  AddStrategyFlags(command, &flags->strategy, &flags->turns_by_level);
+  AddSamplingFlags(command, flags.get());
   AddCapFlags(command, &flags->caps);
   command
       ->add_option("--regenerate", flags->regenerate,

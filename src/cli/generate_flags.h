@@ -24,6 +24,10 @@ struct GenerateFlags {
   StrategyOptions strategy;
   BudgetCaps caps;
   int shots = 1, regenerate = 0;
+  std::optional<double> temperature, top_p;  // of every model, instead of its own
+  std::optional<int64_t> sampling_seed;
+  std::vector<int> turns_by_level;  // refine: of problems of level 1, 2 ...; the last one of those above
+  std::string preset;
   std::optional<double> expect_output;
   bool judged = true, feedback = true, forecast_only = false, again = false, json = false, quiet = false;
 };

@@ -36,8 +36,8 @@ std::vector<size_t> OpenPrompts(const GeneratePlan& plan, const GenerateFlags& f
   std::vector<size_t> bytes;
   const StrategyOptions& strategy = flags.strategy;
   const int width = strategy.name == "evolve" ? strategy.islands * strategy.population : strategy.samples;
-  const int turns = strategy.name == "sample" ? 1 : strategy.turns;
   for (const PlannedProblem& problem : plan.problems) {
+    const int turns = strategy.name == "sample" ? 1 : TurnsOf(flags, problem.file);
     for (int candidate = 0; candidate < width * turns; ++candidate) {
       if (answered.contains(fmt::format("{}\n{}\n{}", model, problem.file.name, candidate))) continue;
       const bool later = candidate >= width;

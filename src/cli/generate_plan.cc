@@ -23,6 +23,27 @@ Result<PriceTable> Prices(const Installation& installation) {
   return PriceTable::Load(path);
 }
 
+// What the flags say of sampling. A setting that would not reach the model is an error, before anything is paid.
+Status ApplySampling(const GenerateFlags& flags, ModelSettings* model) {
+  const auto reaches = [&](const char* member, const char* flag, bool taken) -> Status {
+    const bool omitted = std::find(model->omit.begin(), model->omit.end(), member) != model->omit.end();
+    if (taken && !omitted) return {};
+    return Fail(ErrorCode::kUsage, fmt::format("{} is not for {}: {}; leave it out", flag, model->name,
+                                               omitted ? fmt::format("models.toml omits {}", member)
+                                                       : fmt::format("{} takes no {} with these settings",
+                                                                     ProviderName(model->provider), member)));
+  };
+  const bool anthropic = model->provider == ProviderKind::kAnthropic;
+  const bool thinks = anthropic && !model->reasoning_effort.empty();
+  if (flags.temperature) KB_RETURN_IF_ERROR(reaches("temperature", "--temperature", !thinks));
+  if (flags.top_p) KB_RETURN_IF_ERROR(reaches("top_p", "--top-p", !thinks));
+  if (flags.sampling_seed) KB_RETURN_IF_ERROR(reaches("seed", "--sampling-seed", !anthropic));
+  if (flags.temperature) model->temperature = flags.temperature;
+  if (flags.top_p) model->top_p = flags.top_p;
+  if (flags.sampling_seed) model->seed = flags.sampling_seed;
+  return {};
+}
+
 Status PlanModels(const GenerateFlags& flags, const Installation& installation, bool open, GeneratePlan* plan) {
   if (flags.models.empty()) {
     return Fail(ErrorCode::kUsage, "name a model with --model, such as openai:NAME or replay:PATH (docs/models.md)");
@@ -33,6 +54,7 @@ Status PlanModels(const GenerateFlags& flags, const Installation& installation, 
   for (const std::string& spec : flags.models) {
     PlannedModel model;
     KB_ASSIGN_OR_RETURN(model.settings, FindModel(spec, file));
+    KB_RETURN_IF_ERROR(ApplySampling(flags, &model.settings));
     if (!names.insert(model.settings.name).second) {
       return Fail(ErrorCode::kUsage, fmt::format("--model {} is there twice", spec));
     }
@@ -103,6 +125,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
     settings["custom_sha256"] = text ? Sha256(*text) : "";
   }
   if (strategy.name != "sample") settings["turns"] = strategy.turns;
+  if (strategy.name != "sample" && !flags.turns_by_level.empty()) settings["turns_by_level"] = flags.turns_by_level;
   if (strategy.name == "evolve") {
     settings.erase("samples");
     settings["islands"] = strategy.islands;
@@ -117,8 +140,8 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
 
 // Whether two settings of a model ask for the same answers; prices, retries and the like may change.
 bool SameAnswers(const json& one, const json& other) {
-  for (const char* key :
-       {"provider", "model", "max_tokens", "temperature", "top_p", "reasoning_effort", "thinking", "extra", "omit"}) {
+  for (const char* key : {"provider", "model", "max_tokens", "temperature", "top_p", "seed", "reasoning_effort",
+                          "thinking", "extra", "omit"}) {
     if (one.value(key, json()) != other.value(key, json())) return false;
   }
   return true;
@@ -127,7 +150,8 @@ bool SameAnswers(const json& one, const json& other) {
 // Whether a run may go from one value of a setting to another.
 bool MayGrow(const std::string& key, const json& stored, const json& wanted, const std::string& strategy) {
   if (key == "turns" || (key == "samples" && strategy == "sample")) return wanted > stored;
-  return false;
+  if (key != "turns_by_level" || !stored.is_array() || stored.size() != wanted.size()) return false;
+  return std::equal(stored.begin(), stored.end(), wanted.begin(), std::less_equal<>());
 }
 
 GeneratorExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Completion& completion) {
@@ -165,6 +189,12 @@ std::string ReplayName(const ProblemFile& problem) {
   return fmt::format("{}level{}/{}", deck, problem.level, problem.number);
 }
 
+int TurnsOf(const GenerateFlags& flags, const ProblemFile& problem) {
+  const std::vector<int>& turns = flags.turns_by_level;
+  if (turns.empty() || problem.level <= 0) return flags.strategy.turns;
+  return turns[std::min(turns.size(), static_cast<size_t>(problem.level)) - 1];
+}
+
 Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   GeneratePlan plan;
   plan.run = flags.run;
@@ -192,6 +222,9 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
     if (before == value) continue;
     if (MayGrow(key, before, value, strategy)) {
       stored[key] = value;
+    } else if (key == "turns_by_level" && before.is_array() && before.size() == value.size() &&
+               std::equal(value.begin(), value.end(), before.begin(), std::less_equal<>())) {
+      continue;  // fewer turns than there are already, as with --turns
     } else if (key != "samples" && key != "turns") {
       differs += fmt::format("{}{} was {}, now {}", differs.empty() ? "" : "; ", key, before.dump(), value.dump());
     } else if (strategy != "sample" && key == "samples") {
@@ -230,6 +263,7 @@ GeneratorOptions GeneratorOptionsOf(const GeneratePlan& plan, const GenerateFlag
   for (const PlannedProblem& problem : plan.problems) {
     options.problems.push_back(problem.file.name);
     options.replay_as.push_back(ReplayName(problem.file));
+    options.turns.push_back(TurnsOf(flags, problem.file));
   }
   options.strategy = flags.strategy;
   options.caps = flags.caps;

@@ -42,6 +42,9 @@ struct GeneratePlan {
 // A problem as files of answers name it (docs/models.md): "level1/19".
 std::string ReplayName(const ProblemFile& problem);
 
+// How many turns a conversation about it has.
+int TurnsOf(const GenerateFlags& flags, const ProblemFile& problem);
+
 // `open`: providers too, which needs their keys. Asks only OpenRouter, for prices.
 Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open);
 

@@ -140,8 +140,11 @@ Status WriteRun(const GeneratePlan& plan, const GenerateFlags& flags, const Stor
 
 int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
   size_t total = 0;
-  if (const auto strategy = MakeStrategy(flags.strategy); strategy && flags.judged) {
-    total = static_cast<size_t>((*strategy)->Total()) * plan.models.size() * plan.problems.size();
+  for (const PlannedProblem& problem : plan.problems) {
+    StrategyOptions options = flags.strategy;
+    options.turns = TurnsOf(flags, problem.file);
+    const auto strategy = MakeStrategy(options);
+    if (strategy && flags.judged) total += static_cast<size_t>((*strategy)->Total()) * plan.models.size();
   }
   RunProgress progress(flags.quiet, total, plan.devices.size(), false);
   const Ended ended = RunGenerator(plan, flags, store, &progress);

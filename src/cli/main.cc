@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
   kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddTrajectory(&app, &exit_code);
   kb::cli::AddMatrix(&app, &exit_code);
+  kb::cli::AddPresets(&app, &exit_code);
   kb::cli::AddModelAudit(&app, &exit_code);
   kb::cli::AddRejudge(&app, &exit_code);
   kb::cli::AddConclude(&app, &exit_code);
@@ -89,6 +90,7 @@ int main(int argc, char** argv) {
   kb::cli::AddImport(&app, &exit_code);
   kb::cli::AddOriginal(&app, &exit_code);
   kb::cli::AddScore(&app, &exit_code);
+  kb::cli::AddBest(&app, &exit_code);
   kb::cli::AddCompare(&app, &exit_code);
   kb::cli::AddProblems(&app, &exit_code);
   kb::cli::AddProtocols(&app, &exit_code);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/generate_run.h"
+#include "cli/presets.h"
 #include "cli/score_flags.h"
 #include "report/score_formats.h"
 
@@ -73,6 +74,7 @@ Result<std::shared_ptr<GenerateFlags>> ReadMatrix(const MatrixFlags& flags) {
     if (!table.contains("store")) arguments.push_back("--store=" + flags.store);
     std::reverse(arguments.begin(), arguments.end());
     parser.parse(arguments);  // takes them from the end
+    if (const Status set = ApplyPreset(parsed->preset, &parser); !set) return fail(set.error().message);
   } catch (const toml::parse_error& error) {
     return fail(fmt::format("line {}: {}", error.source().begin.line, error.description()));
   } catch (const CLI::ParseError& error) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/score_flags.h"
 #include "report/score_formats.h"
@@ -15,7 +16,7 @@ struct Flags {
   ScoreFlags common;
   std::vector<double> thresholds;
   std::vector<int64_t> ks;
-  bool with_unscored = false;
+  bool with_unscored = false, published = false;
 };
 
 Status Score(const Flags& flags) {
@@ -27,7 +28,14 @@ Status Score(const Flags& flags) {
   options.ks = flags.ks;
   options.cap = flags.common.cap;
   options.with_unscored = flags.with_unscored;
-  const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options, input.spent);
+  ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options, input.spent);
+  if (flags.published) {
+    if (format != "terminal" && format != "json") {
+      return Fail(ErrorCode::kUsage, "--published is for --format terminal and json");
+    }
+    KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+    KB_ASSIGN_OR_RETURN(sheet.published, ReadPublished(installation.published / "level3.toml"));
+  }
   const auto write = format == "json"       ? ScoreJson
                      : format == "csv"      ? ScoreCsv
                      : format == "markdown" ? ScoreMarkdown
@@ -50,6 +58,8 @@ void AddScore(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(0.0, 1e9));
   command->add_flag("--with-unscored", flags->with_unscored,
                     "beside the score one over all problems, also those that count for none, as published for level 3");
+  command->add_flag("--published", flags->published,
+                    "below the scores what others published for level 3, with source and date");
   command
       ->add_option(
           "--k", flags->ks,

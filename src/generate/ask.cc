@@ -188,6 +188,7 @@ Status Generator::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
     request.problem = options_.replay_as[work.line->problem];
     request.sample = work.proposal.sample;
     request.turn = work.proposal.turn;
+    if (request.seed) *request.seed += work.proposal.candidate;  // or all samples would be one
     const auto completion =
         model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
     if (!completion) {

@@ -42,6 +42,7 @@ Result<std::unique_ptr<Generator>> Generator::Create(GeneratorOptions options, S
       line->model = model;
       line->problem = problem;
       StrategyOptions strategy = own.strategy;
+      if (!own.turns.empty()) strategy.turns = own.turns[problem];
       for (const char c : own.models[model].name + "\n" + own.problems[problem]) {
         strategy.seed = strategy.seed * 1099511628211u + static_cast<unsigned char>(c);  // as in FNV-1a
       }

@@ -67,6 +67,7 @@ struct GeneratorOptions {
   std::vector<std::string> problems;   // as the store names them
   std::vector<std::string> replay_as;  // likewise, as a replay does: "level1/19"
   StrategyOptions strategy;
+  std::vector<int> turns;  // of each problem, instead of the strategy's; empty: of none
   BudgetCaps caps;
   int regenerate = 0;  // times that an answer with a complaint is sent back
   std::function<Result<GeneratorPrompt>(size_t problem, const Proposal& proposal,

@@ -115,6 +115,23 @@ void AddSteps(Trajectory* trajectory) {
   }
 }
 
+// How it ended: whether further turns would have been worth their money.
+void AddEnd(Trajectory* trajectory) {
+  constexpr double kGain = 1.01;
+  constexpr size_t kOneOf = 4;
+  const auto& steps = trajectory->steps;
+  double largest = 0;
+  for (const TrajectoryStep& step : steps) largest = std::max(largest, step.best.value_or(0));
+  if (largest == 0) return;
+  const auto last = std::find_if(steps.begin(), steps.end(),
+                                 [&](const TrajectoryStep& step) { return step.best.value_or(0) * kGain >= largest; });
+  trajectory->last_gain = last->turn;
+  const TrajectoryStep& end = steps.back();
+  const TrajectoryStep& start = steps[steps.size() - 1 - std::min(steps.size() - 1, (steps.size() + 3) / kOneOf)];
+  if (start.turn == end.turn || !start.best || !end.best) return;
+  trajectory->slope = std::expm1(std::log(*end.best / *start.best) / (end.turn - start.turn));
+}
+
 json OrNullJson(const std::optional<double>& value) { return value ? json(*value) : json(nullptr); }
 
 }  // namespace
@@ -134,9 +151,10 @@ std::vector<Trajectory> MakeTrajectories(std::span<const GenerationRequest> requ
   for (auto& [model, of_model] : by_model) {
     std::sort(of_model.begin(), of_model.end(),
               [&](const auto* a, const auto* b) { return spent.at(a->id).last_answer < spent.at(b->id).last_answer; });
-    Trajectory trajectory{model, {}, {}};
+    Trajectory trajectory{model, {}, {}, {}, {}};
     AddPoints(of_model, spent, by_candidate, &trajectory);
     AddSteps(&trajectory);
+    AddEnd(&trajectory);
     all.push_back(std::move(trajectory));
   }
   return all;
@@ -164,7 +182,11 @@ json TrajectoryJson(const Trajectory& trajectory) {
                      {"solved", step.solved},
                      {"best", OrNullJson(step.best)}});
   }
-  return {{"model", trajectory.model}, {"steps", std::move(steps)}, {"points", std::move(points)}};
+  return {{"model", trajectory.model},
+          {"steps", std::move(steps)},
+          {"points", std::move(points)},
+          {"last_gain", trajectory.last_gain ? json(*trajectory.last_gain) : json(nullptr)},
+          {"slope", OrNullJson(trajectory.slope)}};
 }
 
 std::string TrajectoryText(const Trajectory& trajectory) {
@@ -176,7 +198,9 @@ std::string TrajectoryText(const Trajectory& trajectory) {
                         fmt::format("{}/{}", step.solved, step.problems),
                         step.best ? fmt::format("{:.2f}x", *step.best) : "-");
   }
-  return text;
+  if (trajectory.last_gain) text += fmt::format("  nothing improved by 1% after turn {}", *trajectory.last_gain);
+  if (trajectory.slope) text += fmt::format("; over the last quarter {:+.1f}% a turn", 100 * *trajectory.slope);
+  return trajectory.last_gain ? text + "\n" : text;
 }
 
 }  // namespace kb

@@ -38,6 +38,11 @@ struct Trajectory {
   std::string model;
   std::vector<TrajectoryPoint> points;
   std::vector<TrajectoryStep> steps;
+  // The first turn whose best is within 1% of the largest there ever was: nothing improved by more after it.
+  std::optional<int> last_gain;
+  // By how much the best grew a turn, as a share, over the last quarter of the turns; absent where those are fewer than
+  // two with a best.
+  std::optional<double> slope;
 };
 
 // One for each model, in the order of their names. `rows`: the evaluations of the run.

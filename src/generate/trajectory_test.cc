@@ -73,6 +73,26 @@ TEST_F(TrajectoryTest, TheBestSoFarAgainstTurnsTokensAndMoney) {
   EXPECT_EQ(TrajectoryJson(trajectory).at("points").at(0).at("best"), nullptr);
 }
 
+TEST_F(TrajectoryTest, TellsWhenItEndedToImproveAndHowItGrowsAtTheEnd) {
+  const double best[] = {1, 2, 3.99, 4, 4, 4, 4, 4};
+  for (int turn = 0; turn < 8; ++turn) Candidate("a", 0, turn, "correct", best[turn]);
+  const Trajectory flat = Made();
+  EXPECT_EQ(flat.last_gain, 2) << "4 is within 1% of 3.99";
+  EXPECT_DOUBLE_EQ(*flat.slope, 0);
+  EXPECT_THAT(TrajectoryText(flat), HasSubstr("nothing improved by 1% after turn 2"));
+  Candidate("a", 0, 8, "correct", 16.0);
+  const Trajectory growing = Made();
+  EXPECT_EQ(growing.last_gain, 8);
+  EXPECT_NEAR(*growing.slope, std::cbrt(4.0) - 1, 1e-12) << "from 4 to 16 in the last three of nine turns";
+  EXPECT_EQ(TrajectoryJson(growing).at("last_gain"), 8);
+}
+
+TEST_F(TrajectoryTest, WithoutASpeedupThereIsNoEnd) {
+  Candidate("a", 0, 0, "incorrect", {});
+  EXPECT_FALSE(Made().last_gain);
+  EXPECT_EQ(TrajectoryJson(Made()).at("slope"), nullptr);
+}
+
 TEST_F(TrajectoryTest, SamplesOfOneTurnAreSteps) {
   Candidate("a", 1, 0, "correct", 3.0);
   Candidate("a", 0, 0, "correct", 2.0);

@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "interop/candidates.h"
+#include "interop/folder_files.h"
 #include "interop/json_file.h"
 #include "interop/kernelbench_results.h"
 #include "interop/listed_candidates.h"
@@ -189,21 +190,6 @@ std::map<Group, std::string> DirectoryNames(const Groups& groups) {
   return names;
 }
 
-Status MakeDirectory(const fs::path& directory) {
-  std::error_code error;
-  fs::create_directories(directory, error);
-  if (!error) return {};
-  return Fail(ErrorCode::kUnavailable, fmt::format("cannot make {}: {}", directory.string(), error.message()));
-}
-
-Status WriteFolder(const fs::path& folder, const FolderFiles& files) {
-  for (const auto& [path, text] : files) {
-    KB_RETURN_IF_ERROR(MakeDirectory((folder / path).parent_path()));
-    KB_RETURN_IF_ERROR(WriteFileAtomic(folder / path, text));
-  }
-  return {};
-}
-
 Result<std::string> JobSource(const Store& store, const Job& job) {
   if (auto stored = store.Source(job.sha256)) return stored;
   KB_ASSIGN_OR_RETURN(CandidateText source, ReadCandidateText(job.path));
@@ -299,12 +285,7 @@ class GroupWriter {
 }  // namespace
 
 Result<WrittenRun> WriteRunDirectory(const Store& store, const std::string& run, const fs::path& directory) {
-  std::error_code error;
   if (run.empty()) return Fail(ErrorCode::kUsage, "a run needs a name: `kernelbench list --json` shows them");
-  if (fs::exists(directory, error) && !(fs::is_directory(directory, error) && fs::is_empty(directory, error))) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{} is not empty: name a directory that is not there yet", directory.string()));
-  }
   WrittenRun written;
   KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, store.Scores({.run = run}));
   KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, store.Jobs(run));
@@ -316,6 +297,7 @@ Result<WrittenRun> WriteRunDirectory(const Store& store, const std::string& run,
     return Fail(ErrorCode::kUsage,
                 fmt::format("there is no run {} with candidates for problems of KernelBench's levels", run));
   }
+  KB_RETURN_IF_ERROR(MakeNewDirectory(directory));
   written.verdicts = VerdictsIn(groups, rows);
   const std::map<Group, std::string> names = DirectoryNames(groups);
   for (const auto& [group, entries] : groups) {

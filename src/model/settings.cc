@@ -90,6 +90,7 @@ CompletionRequest ModelSettings::NewRequest() const {
   if (max_tokens) request.max_tokens = *max_tokens;
   request.temperature = temperature;
   request.top_p = top_p;
+  request.seed = seed;
   request.reasoning_effort = reasoning_effort;
   return request;
 }
@@ -106,6 +107,7 @@ json ModelSettings::ToJson() const {
                  {"max_tokens", NewRequest().max_tokens},
                  {"temperature", number(temperature)},
                  {"top_p", number(top_p)},
+                 {"seed", number(seed)},
                  {"reasoning_effort", reasoning_effort},
                  {"max_tokens_name", max_tokens_name},
                  {"thinking", thinking},

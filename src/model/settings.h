@@ -34,7 +34,8 @@ struct ModelSettings {
 
   std::optional<int> max_tokens;  // of the answer, reasoning included
   std::optional<double> temperature, top_p;
-  std::string reasoning_effort;  // "", "low", "medium", "high"
+  std::optional<int64_t> seed;   // of sampling; candidate k of a problem is asked for with seed + k
+  std::string reasoning_effort;  // what the provider takes: "low", "high", "max" ...; empty: its default
 
   // Servers differ in what they accept; nothing of it is found out by trying.
   std::string max_tokens_name = "max_tokens";  // newer models of OpenAI: max_completion_tokens

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <functional>
+#include <set>
 #include <sstream>
 
 #include "base/file.h"
@@ -118,7 +119,8 @@ const std::map<std::string, Setter>& Setters() {
       {"max_tokens", Whole(1, 10'000'000, [](int n, S* s) { s->max_tokens = n; })},
       {"temperature", Number(0, 2, [](double x, S* s) { s->temperature = x; })},
       {"top_p", Number(0, 1, [](double x, S* s) { s->top_p = x; })},
-      {"reasoning_effort", OneOf(&S::reasoning_effort, {"low", "medium", "high"}, "low, medium or high")},
+      {"seed", Whole(0, 1 << 30, [](int n, S* s) { s->seed = n; })},
+      {"reasoning_effort", Text(&S::reasoning_effort)},
       {"max_tokens_name", Text(&S::max_tokens_name)},
       {"thinking", OneOf(&S::thinking, {"adaptive", "budget"}, "adaptive or budget")},
       {"omit", SetOmit},
@@ -162,6 +164,11 @@ Result<ModelSettings> ModelOf(const std::string& name, const json& table, const 
     if (settings.model.empty()) settings.model = "replay";
   }
   if (settings.model.empty()) return fail("has no model, the provider's own name for it");
+  const std::set<std::string> budgets = {"", "low", "medium", "high"};
+  if (settings.thinking == "budget" && !budgets.contains(settings.reasoning_effort)) {
+    return fail(fmt::format("reasoning_effort is \"{}\", but with thinking = \"budget\" should be low, medium or high",
+                            settings.reasoning_effort));
+  }
   settings.key_needed = !settings.key_env.empty();
   return settings;
 }

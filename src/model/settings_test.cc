@@ -105,7 +105,7 @@ TEST(SettingsTest, AFileSetsEverything) {
   const ModelSettings local = *FindModel("local", *file);
   EXPECT_EQ(local.ToJson(), nlohmann::json::parse(R"({"name":"local","provider":"vllm","model":"Qwen/Qwen3",
               "base_url":"http://gpu7:8000/v1","key_env":"LAB_KEY","replay":"","concurrency":32,"max_tokens":4096,
-              "temperature":1.0,"top_p":0.95,"reasoning_effort":"low","max_tokens_name":"max_completion_tokens",
+              "temperature":1.0,"top_p":0.95,"seed":null,"reasoning_effort":"low","max_tokens_name":"max_completion_tokens",
               "thinking":"adaptive","omit":["seed"],
               "extra":{"top_k":20,"chat_template_kwargs":{"enable_thinking":false}},
               "price":{"input":0.2,"cache_read":null,"cache_write":null,"output":0.6,"source":"models.toml"}})"));
@@ -145,7 +145,7 @@ TEST(SettingsTest, WhatIsWrongInAFileIsNamed) {
       {head + "temperature = \"hot\"", "temperature is \"hot\", but should be a number from 0 to 2"},
       {head + "temperature = nan", "should be a number from 0 to 2"},
       {head + "concurrency = 0", "a whole number from 1"},
-      {head + "reasoning_effort = \"huge\"", "low, medium or high"},
+      {head + "reasoning_effort = \"huge\"\nthinking = \"budget\"", "low, medium or high"},
       {head + "base_url = \"host:8000\"", "begins with http://"},
       {head + "price = { in = 1 }", "input, cache_read"},
       {head + "price = { input = -1 }", "input, cache_read"},

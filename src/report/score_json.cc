@@ -221,16 +221,16 @@ std::string ScoreJson(const ScoreSheet& sheet) {
     if (!model.missing.empty()) models.back()["missing"] = MissingJson(model.missing);
   }
   for (const EngineTrouble& trouble : sheet.engine) engine.push_back(Object(trouble));
-  const Json whole = {
-      {"schema", 1},
-      {"confidence", 0.95},
-      {"thresholds", sheet.options.thresholds},
-      {"cap", OrNull(sheet.options.cap)},
-      {"first_samples",
-       sheet.options.ks.empty() ? 1 : *std::max_element(sheet.options.ks.begin(), sheet.options.ks.end())},
-      {"models", std::move(models)},
-      {"engine", std::move(engine)},
-      {"mixed_texts", MixedJson(sheet.mixed_texts)}};
+  Json whole = {{"schema", 1},
+                {"confidence", 0.95},
+                {"thresholds", sheet.options.thresholds},
+                {"cap", OrNull(sheet.options.cap)},
+                {"first_samples",
+                 sheet.options.ks.empty() ? 1 : *std::max_element(sheet.options.ks.begin(), sheet.options.ks.end())},
+                {"models", std::move(models)},
+                {"engine", std::move(engine)},
+                {"mixed_texts", MixedJson(sheet.mixed_texts)}};
+  if (sheet.published) whole["published"] = PublishedJson(*sheet.published);
   return Dump(whole) + "\n";
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/published.h"
 #include "report/score_missing.h"
 #include "report/score_texts.h"
 #include "score/figures.h"
@@ -83,6 +84,7 @@ struct ScoreSheet {
   std::vector<ModelScores> models;
   std::vector<EngineTrouble> engine;
   std::vector<MixedProblem> mixed_texts;  // among the samples of all models that count
+  std::optional<Published> published;     // where it was asked for
 };
 
 using SpentByRun = std::map<std::pair<std::string, std::string>, GenerationSpent>;  // by run and model

@@ -103,6 +103,51 @@ TEST(ScoreGroupsTest, RejectedByTextCountsWhereItsRunWasJudged) {
   EXPECT_EQ(GroupRows(rows, kProblems, GroupBy::kModel).size(), 1u) << "rejected ones alone are a group too";
 }
 
+TEST(ScoreSheetTest, WhatCountsForNothingIsScoredBesideIfAskedFor) {
+  const std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("2/1", 0, {}, "build_failed"), Row("2/2", 0, 7.0)};
+  EXPECT_FALSE(Sheet(rows).models.at(0).with_unscored);
+  const ScoreSheet sheet = Sheet(rows, {.with_unscored = true});
+  const ModelScores& model = sheet.models.at(0);
+  EXPECT_EQ(model.all.problems, 2);
+  EXPECT_EQ(model.all.compiled.count, 1);
+  ASSERT_TRUE(model.with_unscored);
+  EXPECT_EQ(model.with_unscored->problems, 3);
+  EXPECT_EQ(model.with_unscored->fast_1.count, 2);
+  EXPECT_THAT(ScoreTerminal(sheet), HasSubstr("with unscored"));
+  EXPECT_THAT(ScoreCsv(sheet), HasSubstr("with_unscored,,3,2,2,2,"));
+  EXPECT_EQ(json::parse(ScoreJson(sheet)).at("models").at(0).at("with_unscored").at("compiled"), 2);
+}
+
+TEST(ScoreSheetTest, PartsByWhatDominatesAProblem) {
+  ProblemTable problems = kProblems;
+  problems["1/1"].dominated_by = "memory";
+  problems["1/10"].dominated_by = "launch";
+  const ScoreSheet sheet =
+      MakeScoreSheet(std::vector{Row("1/1", 0, 2.0), Row("1/10", 0, 0.5), Row("2/1", 0, 3.0)}, {}, problems, {});
+  std::vector<std::string> names;
+  for (const Slice& slice : sheet.models.at(0).dominated_by) names.push_back(slice.name);
+  EXPECT_THAT(names, ElementsAre("launch", "memory", "other"));
+  EXPECT_EQ(sheet.models[0].dominated_by[1].score.fast_1.count, 1);
+}
+
+TEST(ScoreSheetTest, WhatAnswersTookIsToldForEachEvaluationAndEachCorrectKernel) {
+  const std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("1/1", 1, {}, "incorrect"), Row("2/2", 0, 7.0),
+                                      Row("1/10", 0, {}, "")};
+  SpentByRun spent = {{{"r", "m"}, {.answers = 4, .input = 900, .output = 300, .usd = 0.6}},
+                      {{"other", "m"}, {.answers = 1, .usd = 9}}};
+  const ScoreSheet known = MakeScoreSheet(rows, {}, kProblems, {}, spent);
+  const json told = json::parse(ScoreJson(known)).at("models").at(0).at("spent");
+  EXPECT_EQ(told.at("answers"), 4);
+  EXPECT_EQ(told.at("each_evaluation").at("count"), 3) << "one has no verdict";
+  EXPECT_DOUBLE_EQ(told.at("each_evaluation").at("tokens"), 400);
+  EXPECT_DOUBLE_EQ(told.at("each_correct").at("usd"), 0.3);
+  EXPECT_THAT(ScoreTerminal(known), HasSubstr("a correct kernel 600 tokens, $0.3000"));
+  spent.at({"r", "m"}).without_cost = 1;
+  const json unknown = json::parse(ScoreJson(MakeScoreSheet(rows, {}, kProblems, {}, spent)));
+  EXPECT_EQ(unknown.at("models").at(0).at("spent").at("each_correct").at("usd"), nullptr);
+  EXPECT_EQ(json::parse(ScoreJson(Sheet(rows))).at("models").at(0).at("spent"), nullptr);
+}
+
 TEST(ScoreSheetTest, AProblemCountsOnceAndUnscoredOnesNotAtAll) {
   const ScoreSheet sheet = Sheet({Row("1/1", 1, 9.0), Row("1/1", 0, {}, "incorrect"), Row("1/2", 3, 2.0),
                                   Row("1/10", 0, 0.5), Row("2/2", 0, 7.0), Row("mine.py", 0, {}, "build_failed")});

@@ -74,7 +74,7 @@ std::string SpentLine(const ModelScores& model) {
   const Spending& spent = *model.spent;
   const auto least = [](int64_t unknown) { return unknown > 0 ? "at least " : ""; };
   std::string line =
-      fmt::format("  spent      {}{} tokens read, {} written, {}${:.2f}, by {} answers", least(spent.without_usage),
+      fmt::format("  spent      {}{} tokens read, {} written, {}${:.4f}, by {} answers", least(spent.without_usage),
                   CountText(spent.input_tokens), CountText(spent.output_tokens), least(spent.without_cost), spent.usd,
                   CountText(spent.answers));
   if (spent.without_cost == spent.answers) {
@@ -222,6 +222,7 @@ std::string ScoreTerminal(const ScoreSheet& sheet) {
   if (sheet.models.size() > 1) {
     for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map);
   }
+  if (sheet.published) out += PublishedText(*sheet.published);
   out += EngineText(sheet.engine);
   if (!sheet.mixed_texts.empty()) out += MixedText(sheet.mixed_texts) + "\n";
   return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/file.h"
 #include "fixture.h"
 
 namespace kb::pipeline {
@@ -239,6 +240,39 @@ TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
   Write("chatty.jsonl", "{\"problem\": \"none\"}\n");
   EXPECT_EQ(audit("kind,chatty").code, 1);
   EXPECT_EQ(audit("kind,kind").code, 2);
+}
+
+TEST_F(GenerateTest, APresetSetsWhatNoFlagSays) {
+  Answers({kNativeRelu});
+  const Ended listed = Run({"presets", "--json"});
+  ASSERT_EQ(listed.Lines().size(), 4u) << listed;
+  EXPECT_EQ(listed.Lines().at(3).at("flags").at("turns-by-level"), "10,12,15,15");
+  const Ended unknown = Run(Command({"--preset", "v4"}));
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("there are inspect, kernelbench, level3, v3"));
+  // A problem from elsewhere has no level, so --turns counts; the preset's strategy has conversations.
+  const Ended forecast = Run(Command({"--preset", "v3", "--turns", "7", "--forecast", "--json"}));
+  EXPECT_EQ(forecast.Lines().at(0).at("forecast").at(0).at("answers"), 7) << forecast;
+}
+
+TEST_F(GenerateTest, TheWinnerOfEachProblemIsWrittenWithWhatItAchieved) {
+  Answers({kNativeRelu, Replaced(kNativeRelu, "return 0", "return 0 + 0")});
+  Arguments generate = Command({"--samples", "2"});
+  std::replace(generate.begin(), generate.end(), std::string("false"), std::string("true"));
+  ASSERT_EQ(Run(generate).code, 0);
+  const std::string directory = root() / "best";
+  const Ended best = Run({"best", "r", "-o", directory, "--json"});
+  ASSERT_EQ(best.code, 0) << best;
+  const json line = best.Lines().at(0);
+  const std::string text = *ReadFile(std::filesystem::path(directory) / line.at("file").get<std::string>());
+  EXPECT_THAT(text, HasSubstr("// SPDX-License-Identifier: NOASSERTION"));
+  EXPECT_THAT(text, HasSubstr(line.at("id").get<std::string>()));
+  EXPECT_THAT(text, HasSubstr("kb_forward"));
+  EXPECT_EQ(json::parse(*ReadFile(std::filesystem::path(directory) / "best.json")).at(0).at("id"), line.at("id"));
+  const Ended again = Run({"best", "r", "-o", directory});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.err, HasSubstr("is not empty"));
+  EXPECT_EQ(Run({"best", "none", "-o", directory + "2"}).code, 2);
 }
 
 TEST_F(GenerateTest, WhatCannotBeIsRefusedWithAReason) {
