@@ -23,6 +23,11 @@ void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy, std::vector<
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(1, 10'000));
+  command
+      ->add_option("--history", strategy->history,
+                   "refine: so many of the conversation's last candidates are shown, each with its verdict")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   const auto evolve = [&](const char* name, auto* value, const char* help) {
     return command->add_option(name, *value, help)->capture_default_str()->group("Evolution");
   };

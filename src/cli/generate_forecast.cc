@@ -41,8 +41,9 @@ std::vector<size_t> OpenPrompts(const GeneratePlan& plan, const GenerateFlags& f
     for (int candidate = 0; candidate < width * turns; ++candidate) {
       if (answered.contains(fmt::format("{}\n{}\n{}", model, problem.file.name, candidate))) continue;
       const bool later = candidate >= width;
+      const auto shown = static_cast<size_t>(std::clamp(candidate / width, 1, std::max(1, strategy.history)));
       bytes.push_back(BytesOf(problem.prompt) +
-                      (later ? plan.turns.refine.size() + static_cast<size_t>(answer_bytes) : 0));
+                      (later ? plan.turns.refine.size() + static_cast<size_t>(answer_bytes) * shown : 0));
     }
   }
   return bytes;

@@ -126,6 +126,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
   }
   if (strategy.name != "sample") settings["turns"] = strategy.turns;
   if (strategy.name != "sample" && !flags.turns_by_level.empty()) settings["turns_by_level"] = flags.turns_by_level;
+  if (strategy.name == "refine" && strategy.history > 1) settings["history"] = strategy.history;
   if (strategy.name == "evolve") {
     settings.erase("samples");
     settings["islands"] = strategy.islands;

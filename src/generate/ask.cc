@@ -120,7 +120,9 @@ Admission Generator::Admit(const CallCost& most, bool evaluation) {
 
 Result<std::vector<GeneratorParent>> Generator::Parents(const Line& line, const Proposal& proposal) {
   std::vector<GeneratorParent> parents;
-  for (const int number : proposal.parents) {
+  std::vector<int> numbers = proposal.parents;
+  numbers.insert(numbers.end(), proposal.earlier.begin(), proposal.earlier.end());
+  for (const int number : numbers) {
     const std::string key =
         fmt::format("{}\n{}\n{}", options_.models[line.model].name, options_.problems[line.problem], number);
     int64_t request = 0;

@@ -30,8 +30,10 @@ class SampleStrategy : public Strategy {
 // Conversations beside each other: each next turn shows the last candidate and the best one of its conversation.
 class RefineStrategy : public Strategy {
  public:
-  RefineStrategy(int samples, int turns) : samples_(samples), turns_(turns), best_(static_cast<size_t>(samples)) {
-    for (int sample = 0; sample < samples; ++sample) ready_.push_back({sample, 0, sample, ProposalKind::kFresh, {}});
+  RefineStrategy(int samples, int turns, int history)
+      : samples_(samples), turns_(turns), history_(history), best_(static_cast<size_t>(samples)) {
+    for (int sample = 0; sample < samples; ++sample)
+      ready_.push_back({sample, 0, sample, ProposalKind::kFresh, {}, {}});
   }
   std::vector<Proposal> Next() override { return std::exchange(ready_, {}); }
   void Tell(int candidate, Fitness fitness) override {
@@ -39,8 +41,11 @@ class RefineStrategy : public Strategy {
     Best& best = best_[static_cast<size_t>(sample)];
     if (best.candidate < 0 || fitness > best.fitness) best = {candidate, fitness};
     if (turn + 1 >= turns_) return;
-    Proposal next{sample, turn + 1, (turn + 1) * samples_ + sample, ProposalKind::kRefine, {candidate}};
+    Proposal next{sample, turn + 1, (turn + 1) * samples_ + sample, ProposalKind::kRefine, {candidate}, {}};
     if (best.candidate != candidate) next.parents.push_back(best.candidate);
+    for (int shown = std::max(0, turn + 1 - history_); shown < turn; ++shown) {
+      next.earlier.push_back(shown * samples_ + sample);
+    }
     ready_.push_back(std::move(next));
   }
   int Total() const override { return samples_ * turns_; }
@@ -51,7 +56,7 @@ class RefineStrategy : public Strategy {
     int candidate = -1;
     Fitness fitness;
   };
-  const int samples_, turns_;
+  const int samples_, turns_, history_;
   std::vector<Best> best_;
   std::vector<Proposal> ready_;
 };
@@ -81,7 +86,7 @@ Result<std::unique_ptr<Strategy>> MakeStrategy(const StrategyOptions& options) {
   KB_RETURN_IF_ERROR(CheckRange("--turns", options.turns, 1, 10'000));
   if (options.name == "refine") {
     KB_RETURN_IF_ERROR(CheckRange("--samples", options.samples, 1, kMost));
-    return std::make_unique<RefineStrategy>(options.samples, options.turns);
+    return std::make_unique<RefineStrategy>(options.samples, options.turns, options.history);
   }
   if (options.name == "evolve") {
     KB_RETURN_IF_ERROR(CheckRange("--islands", options.islands, 1, 1000));

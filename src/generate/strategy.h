@@ -40,6 +40,7 @@ struct Proposal {
   int candidate = 0;  // its number among the candidates of this model and problem: turn by turn
   ProposalKind kind = ProposalKind::kFresh;
   std::vector<int> parents;  // numbers of candidates; the one to work on first
+  std::vector<int> earlier;  // of this conversation, before that one, to be shown too; the oldest first
 };
 
 class Strategy {
@@ -59,6 +60,7 @@ struct StrategyOptions {
   std::string name = "sample";  // sample, refine, evolve
   int samples = 1;              // sample, refine: independent ones
   int turns = 4;                // refine: of a conversation; evolve: generations
+  int history = 1;              // refine: so many of the last candidates of a conversation are shown
   int islands = 2;              // evolve
   int population = 4;           // evolve: of an island, and its children a generation
   int migrate_every = 2;        // evolve: generations after which each island gets its neighbour's best

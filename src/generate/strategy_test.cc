@@ -146,5 +146,19 @@ TEST(StrategyTest, NumbersThatMakeNoSearchAreRefused) {
   }
 }
 
+TEST(Refine, ShowsTheLastCandidatesOfItsOwnConversation) {
+  const auto strategy = MakeStrategy({.name = "refine", .samples = 2, .turns = 4, .history = 3}).value();
+  std::map<int, std::vector<int>> earlier;
+  for (std::vector<Proposal> next = strategy->Next(); !next.empty(); next = strategy->Next()) {
+    for (const Proposal& proposal : next) {
+      earlier[proposal.candidate] = proposal.earlier;
+      strategy->Tell(proposal.candidate, {});
+    }
+  }
+  EXPECT_EQ(earlier.at(3), std::vector<int>());
+  EXPECT_EQ(earlier.at(5), std::vector<int>({1}));
+  EXPECT_EQ(earlier.at(7), std::vector<int>({1, 3})) << "and the parent, 5";
+}
+
 }  // namespace
 }  // namespace kb

@@ -46,6 +46,22 @@ std::string FeedbackOn(const GeneratorParent& parent, const std::optional<BestSo
   return DescribeFeedback(parent.evaluation, context);
 }
 
+// Of one that later ones came of: a line.
+std::string VerdictOn(const GeneratorParent& parent) {
+  if (parent.source.empty()) return fmt::format("No candidate could be taken from this answer: {}", parent.complaint);
+  const json& evaluation = parent.evaluation;
+  if (!evaluation.is_object()) return "It was not judged. Write the next version.";
+  std::string line = fmt::format("It was judged: {}", evaluation.value("verdict", "?"));
+  const auto reason = evaluation.find("reason"), speedup = evaluation.find("speedup");
+  if (reason != evaluation.end() && reason->is_string() && !reason->get<std::string>().empty()) {
+    line += ": " + reason->get<std::string>();
+  }
+  if (speedup != evaluation.end() && speedup->is_number()) {
+    line += fmt::format(", {:.3g} times as fast as the baseline", speedup->get<double>());
+  }
+  return line + ". Write the next version.";
+}
+
 // The heading says "your candidate", which the other parent is not.
 std::string WithoutHeading(std::string text) {
   if (text.starts_with('#')) text.erase(0, std::min(text.find_first_not_of('\n', text.find('\n')), text.size()));
@@ -80,10 +96,15 @@ Result<GeneratorPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& bas
                                        bool feedback) {
   GeneratorPrompt prompt{base.system, {{Role::kUser, base.user, true}}};
   if (parents.empty()) return prompt;
+  const size_t direct = parents.size() - proposal.earlier.size();
+  for (size_t i = direct; i < parents.size(); ++i) {
+    prompt.messages.push_back({Role::kAssistant, Shown(parents[i], target), false});
+    prompt.messages.push_back({Role::kUser, feedback ? VerdictOn(parents[i]) : "Write the next version.", false});
+  }
   const bool refines = proposal.kind == ProposalKind::kRefine, combines = proposal.kind == ProposalKind::kCombine;
   Placeholders values = {{"feedback", ""}, {"second", ""}, {"second_feedback", ""}};
   if (feedback) {
-    const auto best = refines && parents.size() > 1 ? BestOf(parents[1], target) : std::nullopt;
+    const auto best = refines && direct > 1 ? BestOf(parents[1], target) : std::nullopt;
     values["feedback"] = FeedbackOn(parents[0], best);
   }
   if (combines) {

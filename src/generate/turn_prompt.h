@@ -18,7 +18,7 @@ struct TurnTexts {
   static Result<TurnTexts> Load(const std::filesystem::path& path);
 };
 
-// `feedback`: whether the model is told how the parents were judged.
+// `parents`: those of the proposal, then its earlier ones. `feedback`: whether the model is told how they were judged.
 Result<GeneratorPrompt> MakeTurnPrompt(const TurnTexts& texts, const Prompt& base, const Target& target,
                                        const Proposal& proposal, const std::vector<GeneratorParent>& parents,
                                        bool feedback);

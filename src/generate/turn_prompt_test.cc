@@ -12,9 +12,12 @@ using ::testing::Not;
 
 class TurnPromptTest : public ::testing::Test {
  protected:
-  GeneratorPrompt Make(ProposalKind kind, const std::vector<GeneratorParent>& parents, bool feedback = true) const {
+  // The last `earlier` of the parents are further ones of the conversation.
+  GeneratorPrompt Make(ProposalKind kind, const std::vector<GeneratorParent>& parents, bool feedback = true,
+                       size_t earlier = 0) const {
     Proposal proposal;
     proposal.kind = kind;
+    proposal.earlier.resize(earlier);
     Prompt base;
     base.system = "system";
     base.user = "the problem";
@@ -56,6 +59,21 @@ TEST_F(TurnPromptTest, WithoutFeedbackNothingIsSaidOfHowItDid) {
     EXPECT_THAT(prompt.messages[2].text, Not(HasSubstr("REASON")));
     EXPECT_THAT(prompt.messages[2].text, Not(HasSubstr("1.75")));
   }
+}
+
+TEST_F(TurnPromptTest, EarlierCandidatesComeBeforeTheLastEachWithItsVerdict) {
+  const std::vector<GeneratorParent> parents = {Judged("int last;", "incorrect"),
+                                                Judged("int best;", "correct", 1.75),
+                                                Judged("int first;", "correct", 1.5),
+                                                {0, "", "no code", nullptr}};
+  const GeneratorPrompt prompt = Make(ProposalKind::kRefine, parents, true, 2);
+  ASSERT_EQ(prompt.messages.size(), 7u);
+  EXPECT_THAT(prompt.messages[1].text, HasSubstr("int first;"));
+  EXPECT_THAT(prompt.messages[2].text, HasSubstr("It was judged: correct: REASON int first;, 1.5 times as fast"));
+  EXPECT_THAT(prompt.messages[4].text, HasSubstr("no code"));
+  EXPECT_THAT(prompt.messages[5].text, HasSubstr("int last;"));
+  EXPECT_THAT(prompt.messages[6].text, HasSubstr("int best;"));
+  EXPECT_EQ(Make(ProposalKind::kRefine, parents, false, 2).messages[2].text, "Write the next version.");
 }
 
 TEST_F(TurnPromptTest, CombinationShowsBothParents) {
