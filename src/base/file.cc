@@ -81,6 +81,12 @@ std::optional<std::string> FindProgram(const std::string& name) {
   return std::nullopt;
 }
 
+fs::path ConfigDirectory() {
+  if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg) return fs::path(xdg) / "kernelbench";
+  const char* home = std::getenv("HOME");
+  return home && *home ? fs::path(home) / ".config" / "kernelbench" : fs::path();
+}
+
 fs::path CacheDirectory() {
   if (const char* set = std::getenv("KERNELBENCH_CACHE"); set && *set) return set;
   if (const char* xdg = std::getenv("XDG_CACHE_HOME"); xdg && *xdg) return fs::path(xdg) / "kernelbench";

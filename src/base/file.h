@@ -23,6 +23,9 @@ void RaiseOpenFiles();
 // The first executable of that name in $PATH, absolute. A name with a slash is a path of its own.
 std::optional<std::string> FindProgram(const std::string& name);
 
+// kernelbench below $XDG_CONFIG_HOME or ~/.config; empty where neither is known.
+std::filesystem::path ConfigDirectory();
+
 // $XDG_CACHE_HOME/kernelbench or ~/.cache/kernelbench; KERNELBENCH_CACHE overrides it.
 std::filesystem::path CacheDirectory();
 

@@ -17,12 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-Result<PriceTable> Prices(const Installation& installation) {
-  const std::filesystem::path path = installation.models / "prices.toml";
-  if (!std::filesystem::exists(path)) return PriceTable();
-  return PriceTable::Load(path);
-}
-
 // What the flags say of sampling. A setting that would not reach the model is an error, before anything is paid.
 Status ApplySampling(const GenerateFlags& flags, ModelSettings* model) {
   const auto reaches = [&](const char* member, const char* flag, bool taken) -> Status {
@@ -49,7 +43,7 @@ Status PlanModels(const GenerateFlags& flags, const Installation& installation, 
     return Fail(ErrorCode::kUsage, "name a model with --model, such as openai:NAME or replay:PATH (docs/models.md)");
   }
   KB_ASSIGN_OR_RETURN(const ModelsFile file, ModelsFile::Find(flags.models_file));
-  KB_ASSIGN_OR_RETURN(const PriceTable table, Prices(installation));
+  KB_ASSIGN_OR_RETURN(const PriceTables prices, PriceTables::Load(installation.models));
   std::set<std::string> names;
   for (const std::string& spec : flags.models) {
     PlannedModel model;
@@ -58,19 +52,13 @@ Status PlanModels(const GenerateFlags& flags, const Installation& installation, 
     if (!names.insert(model.settings.name).second) {
       return Fail(ErrorCode::kUsage, fmt::format("--model {} is there twice", spec));
     }
-    std::optional<Price> listed;
-    if (model.settings.provider == ProviderKind::kOpenRouter && !model.settings.price) {
-      auto asked = ListedPrice(model.settings, [] { return Interrupted(); });
-      if (!asked) {
-        plan->notes.push_back(fmt::format("the price of {} is not known: {}", spec, asked.error().message));
-      } else {
-        listed = *asked;
-      }
-    }
-    model.price = PriceOf(model.settings, listed, table);
     if (open) {
       KB_ASSIGN_OR_RETURN(model.provider, OpenModel(model.settings));
     }
+    std::string note;
+    model.price = FindPrice(
+        model.settings, prices, [] { return Interrupted(); }, &note);
+    if (!note.empty()) plan->notes.push_back(note);
     plan->models.push_back(std::move(model));
   }
   return {};

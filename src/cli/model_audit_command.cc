@@ -58,7 +58,7 @@ json VerdictJson(const AuditVerdict& verdict) {
 
 Result<std::vector<Auditor>> OpenAuditors(const ModelAuditFlags& flags, const Installation& installation) {
   KB_ASSIGN_OR_RETURN(const ModelsFile file, ModelsFile::Find(flags.models_file));
-  KB_ASSIGN_OR_RETURN(const PriceTable table, PriceTable::Load(installation.models / "prices.toml"));
+  KB_ASSIGN_OR_RETURN(const PriceTables prices, PriceTables::Load(installation.models));
   std::vector<Auditor> auditors;
   std::set<std::string> names;
   for (const std::string& spec : flags.auditors) {
@@ -67,11 +67,13 @@ Result<std::vector<Auditor>> OpenAuditors(const ModelAuditFlags& flags, const In
     if (!names.insert(auditor.settings.name).second) {
       return Fail(ErrorCode::kUsage, fmt::format("--auditors names {} twice: audits are to be independent", spec));
     }
-    auditor.price = PriceOf(auditor.settings, std::nullopt, table);
+    std::string note;
+    auditor.price = FindPrice(
+        auditor.settings, prices, [] { return Interrupted(); }, &note);
     if (flags.max_usd && !auditor.price) {
       return Fail(ErrorCode::kUsage, fmt::format("--max-usd needs the price of {}, which is not known: give it in "
-                                                 "models.toml",
-                                                 spec));
+                                                 "models.toml{}",
+                                                 spec, note.empty() ? "" : " (" + note + ")"));
     }
     KB_ASSIGN_OR_RETURN(auditor.provider, OpenModel(auditor.settings));
     auditors.push_back(std::move(auditor));

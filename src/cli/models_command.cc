@@ -28,12 +28,14 @@ struct KnownModel {
   std::optional<Price> price;
 };
 
-Result<KnownModel> Know(const ModelSettings& settings, const PriceTable& table, bool listed) {
-  std::optional<Price> from_listing;
-  if (listed) {
-    KB_ASSIGN_OR_RETURN(from_listing, ListedPrice(settings, Interrupted));
-  }
-  return KnownModel{settings, KeyFromEnvironment(settings), PriceOf(settings, from_listing, table)};
+Result<KnownModel> Know(const ModelSettings& settings, const PriceTables& tables, bool listed) {
+  KnownModel known{settings, KeyFromEnvironment(settings), PriceOf(settings, {}, tables)};
+  if (!listed) return known;
+  KB_ASSIGN_OR_RETURN(const std::optional<Price> own, ListedPrice(settings, Interrupted));
+  known.price = PriceOf(settings, own, tables);
+  if (known.price) return known;
+  KB_ASSIGN_OR_RETURN(known.price, PublicPrice(settings, Interrupted));
+  return known;
 }
 
 std::string KeyText(const KnownModel& model) {
@@ -123,14 +125,14 @@ int Try(const KnownModel& model, const ModelsFlags& flags) {
 int Models(const ModelsFlags& flags) {
   const auto installation = FindInstallation();
   if (!installation) return PrintError(installation.error());
-  const auto table = PriceTable::Load(installation->models / "prices.toml");
-  if (!table) return PrintError(table.error());
+  const auto tables = PriceTables::Load(installation->models);
+  if (!tables) return PrintError(tables.error());
   const auto file = ModelsFile::Find(flags.file);
   if (!file) return PrintError(file.error());
   if (!flags.tried.empty()) {
     const auto settings = FindModel(flags.tried, *file);
     if (!settings) return PrintError(settings.error());
-    const auto known = Know(*settings, *table, flags.listed);
+    const auto known = Know(*settings, *tables, flags.listed);
     return known ? Try(*known, flags) : PrintError(known.error());
   }
   if (file->models.empty() && !flags.json) {
@@ -138,7 +140,7 @@ int Models(const ModelsFlags& flags) {
                file->path.empty() ? "no models.toml" : CleanText(file->path.string()) + " names no models");
   }
   for (const auto& [name, settings] : file->models) {
-    const auto known = Know(settings, *table, flags.listed);
+    const auto known = Know(settings, *tables, flags.listed);
     if (!known) return PrintError(known.error());
     if (flags.json) {
       fmt::print("{}", JsonLine(KnownJson(*known)));
@@ -157,7 +159,7 @@ void AddModels(CLI::App* app, int* exit_code) {
   command->add_option("--models-file", flags->file,
                       "the file (default: $KERNELBENCH_MODELS, ~/.config/kernelbench/...)");
   command->add_option("--try", flags->tried, "ask this model one short question: costs what it costs");
-  command->add_flag("--prices", flags->listed, "ask providers that list their prices for them");
+  command->add_flag("--prices", flags->listed, "ask OpenRouter, which lists prices, where a price is not known");
   command->add_flag("--json", flags->json, "machine-readable (docs/models.md)");
   command->callback([flags, exit_code] { *exit_code = Models(*flags); });
 }

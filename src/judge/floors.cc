@@ -54,11 +54,8 @@ fs::path OwnFloors(const std::string& kind, const std::string& name) {
   fs::path directory;
   if (const char* set = std::getenv("KERNELBENCH_CALIBRATIONS"); set && *set) {
     directory = set;
-  } else if (const char* xdg = std::getenv("XDG_CONFIG_HOME"); xdg && *xdg) {
-    directory = fs::path(xdg) / "kernelbench" / "calibrations";
   } else {
-    const char* home = std::getenv("HOME");
-    directory = fs::path(home && *home ? home : ".") / ".config" / "kernelbench" / "calibrations";
+    directory = ConfigDirectory() / "calibrations";
   }
   return directory / (file + ".toml");
 }

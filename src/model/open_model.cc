@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/utf8.h"
 #include "model/remote_provider.h"
 #include "model/replay.h"
@@ -24,12 +26,12 @@ std::optional<double> PerMillion(const json& pricing, const char* key) {
   return dollars * 1e6;
 }
 
-Price PriceOfListing(const json& pricing) {
+Price PriceOfListing(const json& pricing, const std::string& source) {
   Price price{.input = PerMillion(pricing, "prompt"),
               .cache_read = PerMillion(pricing, "input_cache_read"),
               .cache_write = PerMillion(pricing, "input_cache_write"),
               .output = PerMillion(pricing, "completion"),
-              .source = "the provider's listing"};
+              .source = source};
   // What is paid a call, or a thinking token apart, has no place in a price a token: then nothing is known.
   for (const char* key : {"request", "internal_reasoning"}) {
     const std::string text = TextOf(pricing, key);
@@ -67,10 +69,12 @@ Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates
   return std::make_unique<RemoteProvider>(settings, std::move(key), std::move(http), std::move(gate));
 }
 
-Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop) {
-  if (settings.provider != ProviderKind::kOpenRouter) return std::nullopt;
+namespace {
+
+// The models that `url` lists.
+Result<json> Listing(const std::string& url, const HttpTimeouts& timeouts, const std::function<bool()>& stop) {
   KB_ASSIGN_OR_RETURN(const std::unique_ptr<HttpClient> http, HttpClient::Create());
-  HttpRequest request{.url = settings.base_url + "/models", .headers = {}, .body = {}, .timeouts = settings.timeouts};
+  HttpRequest request{.url = url, .headers = {}, .body = {}, .timeouts = timeouts};
   std::string body;
   const HttpResult result = http->Call(
       request,
@@ -82,15 +86,52 @@ Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const st
   if (result.end == HttpEnd::kStopped) return Fail(ErrorCode::kInterrupted, "interrupted");
   const json listing = json::parse(ValidUtf8(body), nullptr, false);
   const json& models = MemberOf(listing, "data");
-  if (result.end != HttpEnd::kDone || result.head.status != 200 || !models.is_array()) {
-    return Fail(ErrorCode::kUnavailable,
-                fmt::format("{} gives no list of its models ({}), so prices are not known from there", request.url,
-                            result.detail.empty() ? fmt::format("HTTP {}", result.head.status) : result.detail));
-  }
+  if (result.end == HttpEnd::kDone && result.head.status == 200 && models.is_array()) return models;
+  return Fail(ErrorCode::kUnavailable,
+              fmt::format("{} gives no list of its models ({}), so prices are not known from there", url,
+                          result.detail.empty() ? fmt::format("HTTP {}", result.head.status) : result.detail));
+}
+
+std::optional<Price> PriceIn(const json& models, const std::string& id, const std::string& source) {
   for (const json& model : models) {
-    if (TextOf(model, "id") == settings.model) return PriceOfListing(MemberOf(model, "pricing"));
+    if (TextOf(model, "id") == id) return PriceOfListing(MemberOf(model, "pricing"), source);
   }
-  return Fail(ErrorCode::kUsage, fmt::format("{} does not list {}: is the name right?", request.url, settings.model));
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop) {
+  if (settings.provider != ProviderKind::kOpenRouter) return std::nullopt;
+  const std::string url = settings.base_url + "/models";
+  KB_ASSIGN_OR_RETURN(const json models, Listing(url, settings.timeouts, stop));
+  if (const auto price = PriceIn(models, settings.model, "the provider's listing of " + UtcNow("%Y-%m-%d")))
+    return price;
+  return Fail(ErrorCode::kUsage, fmt::format("{} does not list {}: is the name right?", url, settings.model));
+}
+
+Result<std::optional<Price>> PublicPrice(const ModelSettings& settings, const std::function<bool()>& stop) {
+  const bool listed = settings.provider == ProviderKind::kOpenAi || settings.provider == ProviderKind::kAnthropic;
+  if (!listed || !settings.at_home) return std::nullopt;
+  const char* const set = std::getenv("KERNELBENCH_PRICE_LISTING");
+  const std::string url = set != nullptr && *set != '\0' ? set : "https://openrouter.ai/api/v1/models";
+  KB_ASSIGN_OR_RETURN(const json models, Listing(url, settings.timeouts, stop));
+  const std::string provider = ProviderName(settings.provider);
+  return PriceIn(models, provider + "/" + settings.model,
+                 fmt::format("{} of {}, not {}'s own word", url, UtcNow("%Y-%m-%d"), provider));
+}
+
+std::optional<Price> FindPrice(const ModelSettings& settings, const PriceTables& tables,
+                               const std::function<bool()>& stop, std::string* note) {
+  const auto asked = [&](Result<std::optional<Price>> price) -> std::optional<Price> {
+    if (price) return *price;
+    *note = fmt::format("the price of {} is not known: {}", settings.name, price.error().message);
+    return std::nullopt;
+  };
+  std::optional<Price> listed;
+  if (!settings.price) listed = asked(ListedPrice(settings, stop));
+  if (const auto known = PriceOf(settings, listed, tables)) return known;
+  return asked(PublicPrice(settings, stop));
 }
 
 }  // namespace kb

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "model/gate.h"
+#include "model/price.h"
 #include "model/provider.h"
 #include "model/settings.h"
 
@@ -22,6 +23,15 @@ Result<std::string> KeyFromEnvironment(const ModelSettings& settings);
 // What the provider of `settings` itself says that the model costs. OpenRouter does; of others: nothing. Asks over the
 // network, so only where the user wants it. kUnavailable if it does not answer, kUsage if it does not list the model.
 Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop);
+
+// What OpenRouter's public listing says of a model of OpenAI or Anthropic at their own address: the same model's price
+// there, which is not the provider's own word. Nothing for other models and for those that it does not list. Asks over
+// the network; $KERNELBENCH_PRICE_LISTING is another address. kUnavailable if nobody answers there.
+Result<std::optional<Price>> PublicPrice(const ModelSettings& settings, const std::function<bool()>& stop);
+
+// PriceOf() with the provider's own listing, and else PublicPrice(); `note` says why a listing told nothing.
+std::optional<Price> FindPrice(const ModelSettings& settings, const PriceTables& tables,
+                               const std::function<bool()>& stop, std::string* note);
 
 }  // namespace kb
 

@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/file.h"
 
@@ -75,8 +76,28 @@ Result<PriceTable> PriceTable::Load(const std::filesystem::path& path) {
   return table;
 }
 
+Result<PriceTable> PriceTable::LoadOwn() {
+  const char* const set = std::getenv("KERNELBENCH_PRICES");
+  const bool named = set != nullptr && *set != '\0';
+  const std::filesystem::path usual = ConfigDirectory();
+  const std::filesystem::path path = named ? std::filesystem::path(set) : usual / "prices.toml";
+  if (!named && (usual.empty() || !std::filesystem::exists(path))) return PriceTable();
+  KB_ASSIGN_OR_RETURN(PriceTable table, Load(path));
+  table.anywhere_ = true;
+  return table;
+}
+
+Result<PriceTables> PriceTables::Load(const std::filesystem::path& models) {
+  PriceTables tables;
+  if (std::filesystem::exists(models / "prices.toml")) {
+    KB_ASSIGN_OR_RETURN(tables.shipped, PriceTable::Load(models / "prices.toml"));
+  }
+  KB_ASSIGN_OR_RETURN(tables.own, PriceTable::LoadOwn());
+  return tables;
+}
+
 std::optional<Price> PriceTable::Find(const ModelSettings& settings) const {
-  if (!settings.at_home) return std::nullopt;
+  if (!settings.at_home && !anywhere_) return std::nullopt;
   const std::string provider = ProviderName(settings.provider) + "/";
   for (const std::string& model : {settings.model, WithoutDate(settings.model)}) {
     if (const auto at = prices_.find(provider + model); at != prices_.end()) return at->second;
@@ -85,9 +106,11 @@ std::optional<Price> PriceTable::Find(const ModelSettings& settings) const {
 }
 
 std::optional<Price> PriceOf(const ModelSettings& settings, const std::optional<Price>& listed,
-                             const PriceTable& table) {
+                             const PriceTables& tables) {
   if (settings.price) return settings.price;
-  return listed ? listed : table.Find(settings);
+  if (listed) return listed;
+  const std::optional<Price> shipped = tables.shipped.Find(settings);
+  return shipped ? shipped : tables.own.Find(settings);
 }
 
 std::optional<double> CostUsd(const Usage& usage, const Price& price) {

@@ -19,6 +19,9 @@ namespace kb {
 class PriceTable {
  public:
   static Result<PriceTable> Load(const std::filesystem::path& path);
+  // The user's own, of the same form: $KERNELBENCH_PRICES, else kernelbench/prices.toml below $XDG_CONFIG_HOME or
+  // ~/.config, which may be missing. Its prices hold wherever a model of that provider and name is served.
+  static Result<PriceTable> LoadOwn();
   // Of a model served by the provider whose table it is; a model elsewhere of the same name has no price here, and
   // neither has the provider's own under another address. Names are compared whole, but for a date at the end
   // ("claude-opus-4-5-20251101" is "claude-opus-4-5").
@@ -26,11 +29,19 @@ class PriceTable {
 
  private:
   std::map<std::string, Price> prices_;  // by "provider/model"
+  bool anywhere_ = false;
 };
 
-// The user's own price, else `listed` (ListedPrice() of open_model.h, where it was asked for), else the table's.
+struct PriceTables {
+  PriceTable shipped, own;
+  // `models`: the folder of prices.toml, which may be missing.
+  static Result<PriceTables> Load(const std::filesystem::path& models);
+};
+
+// What is known without asking anybody: the price in models.toml, else `listed` (by the provider itself), else that of
+// the shipped table, else of the user's own file.
 std::optional<Price> PriceOf(const ModelSettings& settings, const std::optional<Price>& listed,
-                             const PriceTable& table);
+                             const PriceTables& tables);
 
 // US dollars of one call: what the provider itself said, else usage times price, each kind of token by its own. Nothing
 // if a count or a price that is needed is missing. Needed are input and output; of the caches those that tokens were

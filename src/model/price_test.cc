@@ -75,7 +75,7 @@ TEST(PriceTest, WhosePriceCounts) {
   const auto table = PriceTable::Load(path);
   ASSERT_TRUE(table) << table.error().message;
   const auto input = [&](const std::string& spec) -> std::optional<double> {
-    const auto price = PriceOf(*FindModel(spec, {}), std::nullopt, *table);
+    const auto price = PriceOf(*FindModel(spec, {}), std::nullopt, {.shipped = *table, .own = {}});
     return price ? price->input : std::nullopt;
   };
   EXPECT_EQ(input("anthropic:claude-x-1"), 5);
@@ -85,11 +85,12 @@ TEST(PriceTest, WhosePriceCounts) {
   EXPECT_EQ(input("openai:claude-x-1"), std::nullopt);
   EXPECT_EQ(input("anthropic:claude-x-1@https://resold.example/v1"), std::nullopt);
   ModelSettings settings = *FindModel("anthropic:claude-x-1", {});
-  EXPECT_EQ(PriceOf(settings, std::nullopt, *table)->source, "table of 2026-11-01: https://example.com/prices");
+  EXPECT_EQ(PriceOf(settings, std::nullopt, {.shipped = *table, .own = {}})->source,
+            "table of 2026-11-01: https://example.com/prices");
   const Price listed{.input = 4, .output = 20};
-  EXPECT_EQ(PriceOf(settings, listed, *table)->input, 4);
+  EXPECT_EQ(PriceOf(settings, listed, {.shipped = *table, .own = {}})->input, 4);
   settings.price = {.input = 1, .output = 2};
-  EXPECT_EQ(PriceOf(settings, listed, *table)->input, 1);
+  EXPECT_EQ(PriceOf(settings, listed, {.shipped = *table, .own = {}})->input, 1);
 
   const std::pair<const char*, const char*> broken[] = {
       {"[[price]]\nprovider = \"a\"\nmodel = \"b\"\ninput = 1\noutput = 1", "source"},
@@ -139,6 +140,32 @@ TEST(PriceTest, OpenRouterListsItsPrices) {
   EXPECT_THAT(server.requests()[0].headers, Not(Contains(Key("authorization"))));  // the list is public
 }
 
+TEST(PriceTest, APublicListingTellsWhatNobodyElseDoes) {
+  TestServer server([](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(PlainAnswer("200 OK", "Content-Type: application/json\r\n", R"({"data":[
+      {"id":"openai/gpt-x","pricing":{"prompt":"0.000002","completion":"0.000008"}}]})"));
+  });
+  setenv("KERNELBENCH_PRICE_LISTING", server.url().c_str(), 1);
+  ModelSettings settings = *FindModel("openai:gpt-x", {});
+  std::string note;
+  const auto price = FindPrice(settings, {}, nullptr, &note);
+  ASSERT_TRUE(price) << note;
+  EXPECT_DOUBLE_EQ(*price->input, 2);
+  EXPECT_THAT(price->source, HasSubstr(server.url()));
+  EXPECT_THAT(price->source, HasSubstr("not openai's own word"));
+  EXPECT_FALSE(FindPrice(*FindModel("openai:gpt-y", {}), {}, nullptr, &note)) << "not listed";
+  EXPECT_EQ(note, "");
+  EXPECT_FALSE(FindPrice(*FindModel("openai:gpt-x@http://elsewhere/v1", {}), {}, nullptr, &note));
+  settings.price = Price{.input = 7, .output = 8, .source = "models.toml"};
+  EXPECT_EQ(FindPrice(settings, {}, nullptr, &note)->input, 7);
+  EXPECT_EQ(server.requests().size(), 2u) << "who knows a price asks nobody";
+  setenv("KERNELBENCH_PRICE_LISTING", (server.url() + "0/none").c_str(), 1);
+  settings.price.reset();
+  EXPECT_FALSE(FindPrice(settings, {}, nullptr, &note));
+  EXPECT_THAT(note, HasSubstr("the price of openai:gpt-x is not known"));
+  unsetenv("KERNELBENCH_PRICE_LISTING");
+}
+
 TEST(PriceTest, TheTableThatIsInstalledIsWhole) {
   const auto table = PriceTable::Load(KB_SOURCE_DIR "/models/prices.toml");
   ASSERT_TRUE(table) << table.error().message;
@@ -173,6 +200,25 @@ TEST(ForecastTest, WithoutAPriceTakesWhatTheProviderSaid) {
   EXPECT_EQ(forecast.Of({1, 1, 1}, std::nullopt, {}).cost_usd, 1.5);
   forecast.Observe(100, {});  // one that it said nothing of
   EXPECT_EQ(forecast.Of({1, 1, 1}, std::nullopt, {}).cost_usd, std::nullopt);
+}
+
+TEST(PriceTable, TheUsersOwnFileHoldsWhereverAModelIsServed) {
+  const auto directory = TempDir::Create("kb-price");
+  const std::filesystem::path path = directory->path() / "prices.toml";
+  ASSERT_TRUE(WriteFileAtomic(path,
+                              "[[price]]\nprovider = \"vllm\"\nmodel = \"q\"\ninput = 0.5\noutput = 1\n"
+                              "source = \"our cluster\"\ndate = \"2026-11-30\"\n"));
+  setenv("KERNELBENCH_PRICES", path.c_str(), 1);
+  const auto tables = PriceTables::Load(directory->path() / "none");
+  unsetenv("KERNELBENCH_PRICES");
+  ASSERT_TRUE(tables) << tables.error().message;
+  const auto price = PriceOf(*FindModel("vllm:q@http://somewhere:8000/v1", {}), std::nullopt, *tables);
+  ASSERT_TRUE(price);
+  EXPECT_EQ(price->input, 0.5);
+  EXPECT_EQ(price->source, "table of 2026-11-30: our cluster");
+  setenv("KERNELBENCH_PRICES", (path.string() + "2").c_str(), 1);
+  EXPECT_FALSE(PriceTables::Load(directory->path())) << "a file that is named must be there";
+  unsetenv("KERNELBENCH_PRICES");
 }
 
 }  // namespace

@@ -209,12 +209,8 @@ Result<ModelsFile> ModelsFile::Load(const std::filesystem::path& path) {
 Result<ModelsFile> ModelsFile::Find(const std::filesystem::path& path) {
   if (!path.empty()) return Load(path);
   if (const char* set = std::getenv("KERNELBENCH_MODELS"); set && *set) return Load(set);
-  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
-  const char* const home = std::getenv("HOME");
-  const std::filesystem::path base = xdg && *xdg     ? std::filesystem::path(xdg)
-                                     : home && *home ? std::filesystem::path(home) / ".config"
-                                                     : std::filesystem::path();
-  const std::filesystem::path usual = base / "kernelbench" / "models.toml";
+  const std::filesystem::path base = ConfigDirectory();
+  const std::filesystem::path usual = base / "models.toml";
   if (base.empty() || !std::filesystem::exists(usual)) return ModelsFile{};
   return Load(usual);
 }
