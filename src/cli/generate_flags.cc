@@ -94,6 +94,8 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
   command->add_flag("!--no-feedback", flags->feedback,
                     "refine and evolve show earlier candidates, but not how they were judged");
+  command->add_flag("!--no-profile", flags->profile,
+                    "refine and evolve do not show which kernels a correct candidate's time went into, on a GPU");
   command->add_flag("!--no-judge", flags->judged, "only generate; kernelbench generate judges them later");
   command->add_flag("--forecast", flags->forecast_only, "say what it will take, and ask nothing");
   command

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "jobs/devices.h"
 #include "jobs/generation_judge.h"
+#include "judge/devices/cuda/kernel_profile.h"
 #include "judge/static/candidate_check.h"
 #include "prompt/extract.h"
 #include "prompt/hardware.h"
@@ -16,6 +17,12 @@ namespace kb::cli {
 namespace {
 
 using nlohmann::json;
+
+// Of a correct candidate's traced call: null where there is none, as on a CPU.
+json ProfileOf(const json& evaluation) {
+  if (!evaluation.is_object() || evaluation.value("verdict", "") != "correct") return nullptr;
+  return KernelProfile(evaluation, evaluation.value("figures", json::object()));
+}
 
 // What the flags say of sampling. A setting that would not reach the model is an error, before anything is paid.
 Status ApplySampling(const GenerateFlags& flags, ModelSettings* model) {
@@ -112,6 +119,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
     const auto text = ReadFile(flags.custom);
     settings["custom_sha256"] = text ? Sha256(*text) : "";
   }
+  if (!flags.profile) settings["profile"] = false;
   if (strategy.name != "sample") settings["turns"] = strategy.turns;
   if (strategy.name != "sample" && !flags.turns_by_level.empty()) settings["turns_by_level"] = flags.turns_by_level;
   if (strategy.name == "refine" && strategy.history > 1) settings["history"] = strategy.history;
@@ -220,6 +228,10 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
       differs += fmt::format("{}samples was {}, now {}", differs.empty() ? "" : "; ", before.dump(), value.dump());
     }
   }
+  for (const char* key : {"profile", "history", "turns_by_level"}) {  // kept where they are not what no flag says
+    if (!stored.contains(key) || plan.settings.contains(key)) continue;
+    differs += fmt::format("{}{} was {}, now it is not given", differs.empty() ? "" : "; ", key, stored[key].dump());
+  }
   for (const auto& [name, settings] : plan.settings.at("models").items()) {
     const json before = stored["models"].value(name, json());
     if (before.is_null() || SameAnswers(before, settings)) {
@@ -257,8 +269,11 @@ GeneratorOptions GeneratorOptionsOf(const GeneratePlan& plan, const GenerateFlag
   options.strategy = flags.strategy;
   options.caps = flags.caps;
   options.regenerate = flags.regenerate;
-  options.prompt = [&plan, feedback = flags.feedback](size_t problem, const Proposal& proposal,
-                                                      const std::vector<GeneratorParent>& parents) {
+  options.prompt = [&plan, feedback = flags.feedback, profile = flags.profile](size_t problem, const Proposal& proposal,
+                                                                               std::vector<GeneratorParent> parents) {
+    for (GeneratorParent& parent : parents) {
+      if (profile) parent.profile = ProfileOf(parent.evaluation);
+    }
     return MakeTurnPrompt(plan.turns, plan.problems[problem].prompt, plan.target, proposal, parents, feedback);
   };
   options.extract = [&plan](size_t problem, const Completion& completion) {

@@ -40,6 +40,7 @@ struct GeneratorParent {
   int candidate = 0;
   std::string source, complaint;  // no source: the complaint says why
   nlohmann::json evaluation;      // null: not judged
+  nlohmann::json profile;         // of its kernels, as `kernelbench profile` has it; null: none is shown
 };
 
 struct GeneratorPrompt {

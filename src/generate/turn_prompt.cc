@@ -43,6 +43,7 @@ std::string FeedbackOn(const GeneratorParent& parent, const std::optional<BestSo
   if (!parent.evaluation.is_object()) return "";
   FeedbackContext context;
   context.best = best;
+  context.profile = parent.profile;
   return DescribeFeedback(parent.evaluation, context);
 }
 

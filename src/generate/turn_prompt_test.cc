@@ -61,6 +61,17 @@ TEST_F(TurnPromptTest, WithoutFeedbackNothingIsSaidOfHowItDid) {
   }
 }
 
+TEST_F(TurnPromptTest, AProfileIsPartOfTheFeedback) {
+  GeneratorParent parent = Judged("int last;", "correct", 1.5);
+  EXPECT_THAT(Make(ProposalKind::kMutate, {parent}).messages[2].text, Not(HasSubstr("kernel by kernel")));
+  parent.profile = {{"span_us", 12.5},
+                    {"busy_us", 12.0},
+                    {"launches", 1},
+                    {"kernels", {{{"name", "Normalise"}, {"us", 12.0}, {"calls", 1}, {"registers", 32}}}}};
+  EXPECT_THAT(Make(ProposalKind::kMutate, {parent}).messages[2].text, HasSubstr("- Normalise 12"));
+  EXPECT_THAT(Make(ProposalKind::kMutate, {parent}, false).messages[2].text, Not(HasSubstr("Normalise")));
+}
+
 TEST_F(TurnPromptTest, EarlierCandidatesComeBeforeTheLastEachWithItsVerdict) {
   const std::vector<GeneratorParent> parents = {Judged("int last;", "incorrect"),
                                                 Judged("int best;", "correct", 1.75),
