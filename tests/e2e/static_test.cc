@@ -37,5 +37,23 @@ TEST_F(StaticTest, CheckSaysWhereAndItsExitCodeWhetherThereAreErrors) {
   EXPECT_EQ(Run({"check", (root() / "missing.py").string()}).code, 2);
 }
 
+TEST_F(StaticTest, TheCandidateInAnAnswerIsChecked) {
+  const std::string patched = Write("patched.txt", "First this:\n```python\n" + std::string(kPatched) + "```\n");
+  const Ended refused = Run({"check", "--answer", patched, "--backend", "triton", "--json"});
+  EXPECT_EQ(refused.code, 1) << refused;
+  const json line = refused.Lines().at(0);
+  EXPECT_EQ(line["source"], kPatched);
+  EXPECT_EQ(line["extension"], ".py");
+  EXPECT_THAT(line["findings"].dump(), HasSubstr("\"severity\":\"error\""));
+  const std::string native = Write("native.txt", "```cpp\n" + std::string(kReluNative) + "\n```\n");
+  const Ended plain = Run({"check", "--answer", native, "--backend", "native", "--device", "cpu", "--json"});
+  EXPECT_EQ(plain.code, 0) << plain;
+  EXPECT_EQ(plain.Lines().at(0)["extension"], ".cpp");
+  const Ended prose = Run({"check", "--answer", Write("prose.txt", "It depends."), "--json"});
+  EXPECT_EQ(prose.code, 1) << prose;
+  EXPECT_THAT(prose.Lines().at(0)["rejection"].get<std::string>(), testing::Not(IsEmpty()));
+  EXPECT_EQ(Run({"check", native, "--device", "cpu"}).code, 2) << "a file of itself names no device";
+}
+
 }  // namespace
 }  // namespace kb::e2e
