@@ -1,8 +1,14 @@
 #include <fmt/format.h>
 
+#include <set>
+#include <tuple>
+
 #include "cli/commands.h"
+#include "cli/score_flags.h"
+#include "interop/inspect_log.h"
 #include "interop/run_directory.h"
 #include "report/score_formats.h"
+#include "report/score_groups.h"
 #include "report/score_texts.h"
 #include "report/text.h"
 #include "store/store.h"
@@ -12,7 +18,7 @@ namespace {
 
 struct ArchiveFlags {
   std::string store = DefaultStore();
-  std::string run, output, directory, as;
+  std::string run, output, directory, inspect, as;
   std::vector<std::string> files;
 };
 
@@ -34,10 +40,78 @@ int ExportDirectory(const Store& store, const ArchiveFlags& flags) {
   return kAllCorrect;
 }
 
+// A log shows all samples, so that a problem counts with the share of its samples that pass: those of k = 1.
+std::vector<InspectMetric> MetricsOf(const std::vector<AtK>& at_k, const std::vector<double>& thresholds) {
+  std::vector<InspectMetric> metrics;
+  if (at_k.empty() || at_k.front().k != 1) return metrics;
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    const double share = at_k.front().fast[i].value;
+    if (thresholds[i] == 0) metrics.push_back({"correct", "", {}, share});
+    metrics.push_back({ThresholdName(thresholds[i]), "fast_p", thresholds[i], share});
+  }
+  return metrics;
+}
+
+// One log for each model and setting, without the candidates that are still to be judged, which are counted.
+std::vector<InspectLog> MakeInspectLogs(const std::string& run, const ScoreInput& input, int64_t* unfinished) {
+  using Key = std::tuple<std::string, std::string, int64_t, std::string, std::string>;
+  std::set<Key> failed;
+  for (const auto& [of, job, why] : input.jobs) {
+    if (job.state == "failed") failed.emplace(job.model, job.problem, job.sample, job.device, job.size);
+  }
+  const auto waits = [&](const ScoreRow& row) {
+    return row.verdict.empty() &&
+           !failed.contains({row.model, row.problem, row.sample.value_or(0), row.device, row.size});
+  };
+  const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, {});
+  const std::vector<ScoreGroup> groups = GroupRows(input.rows, input.problems, GroupBy::kModel);  // in the same order
+  std::vector<InspectLog> logs;
+  for (size_t i = 0; i < groups.size(); ++i) {
+    const Setting& in = groups[i].setting;
+    InspectLog log{run, groups[i].name, in.device, in.device_name, in.protocol, in.size, in.baseline, {}, {}, {}, {}};
+    for (const ProblemSamples& problem : groups[i].problems) {
+      if (!problem.facts.unscored.empty()) log.unscored[problem.problem] = problem.facts.unscored;
+      for (const ScoreRow* row : problem.samples) {
+        if (waits(*row)) {
+          ++*unfinished;
+        } else {
+          log.rows.push_back(*row);
+        }
+      }
+    }
+    log.metrics = MetricsOf(sheet.models[i].at_k, sheet.options.thresholds);
+    log.if_all_pass = MetricsOf(sheet.models[i].at_k_if_all_pass, sheet.options.thresholds);
+    if (!log.rows.empty()) logs.push_back(std::move(log));
+  }
+  return logs;
+}
+
+int ExportInspect(const Store& store, const ArchiveFlags& flags) {
+  ScoreFlags scored;
+  scored.store = flags.store;
+  scored.runs = {flags.run};
+  const auto input = ReadScoreInput(scored);
+  if (!input) return PrintError({input.error().code, CleanText(input.error().message)});
+  int64_t unfinished = 0;
+  const auto written = WriteInspectLogs(store, MakeInspectLogs(flags.run, *input, &unfinished), flags.inspect);
+  if (!written) return PrintError({written.error().code, CleanText(written.error().message)});
+  if (unfinished > 0) {
+    fmt::print(stderr, "kernelbench: {} candidates are left out, for they have no verdict yet\n", unfinished);
+  }
+  std::vector<const ScoreRow*> verdicts;
+  for (const ScoreRow& row : input->rows) verdicts.push_back(&row);
+  fmt::print(stderr, "{}", MixedText(MixedProblems(verdicts)));
+  fmt::print("{} samples, {} of them errors of the engine, written to", written->samples, written->errors);
+  for (const auto& file : written->files) fmt::print(" {}", CleanText(file.string()));
+  fmt::print("\n");
+  return kAllCorrect;
+}
+
 int Export(const ArchiveFlags& flags) {
   const auto store = OpenFilled(flags.store);
   if (!store) return PrintError(store.error());
   if (!flags.directory.empty()) return ExportDirectory(*store, flags);
+  if (!flags.inspect.empty()) return ExportInspect(*store, flags);
   if (flags.output.empty() && flags.run.find('/') != std::string::npos) {
     return PrintError({ErrorCode::kUsage, "the run's name is no file name: give -o FILE"});
   }
@@ -87,8 +161,15 @@ void AddExport(CLI::App* app, int* exit_code) {
   command->add_option("run", flags->run, "its name")->required();
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   CLI::Option* output = command->add_option("-o,--output", flags->output, "file to write; default RUN.kbrun");
-  command->add_option("--kernelbench", flags->directory, "write KernelBench's run directory instead (docs/interop.md)")
-      ->excludes(output);
+  CLI::Option* directory =
+      command
+          ->add_option("--kernelbench", flags->directory, "write KernelBench's run directory instead (docs/interop.md)")
+          ->excludes(output);
+  command
+      ->add_option("--inspect", flags->inspect,
+                   "write logs of Inspect (.eval) into this directory instead (docs/guide/inspect.md)")
+      ->excludes(output)
+      ->excludes(directory);
   command->callback([flags, exit_code] { *exit_code = Export(*flags); });
 }
 

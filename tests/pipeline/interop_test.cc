@@ -49,6 +49,7 @@ class InteropTest : public PipelineTest {
   void GoesToAnotherMachine();
   void GoesToKernelBenchAndBack();
   void ASecondNameMakesNoSecondRun();  // leaves an evaluation and a job more in the store
+  void GoesToInspect();                // leaves two more jobs
 
   std::string List(const fs::path& from) const {
     const Ended list = Run({"list", "--json", "--store", from.string()});
@@ -64,6 +65,7 @@ TEST_F(InteropTest, ARunTravels) {
   GoesToAnotherMachine();
   GoesToKernelBenchAndBack();
   ASecondNameMakesNoSecondRun();
+  GoesToInspect();
 }
 
 void InteropTest::GoesToAnotherMachine() {
@@ -179,6 +181,53 @@ void InteropTest::GoesToKernelBenchAndBack() {
   EXPECT_EQ(Run({"export", "other", "--store", store().string()}).code, 2);
   EXPECT_EQ(Run({"export", "r", "--store", (root() / "none.sqlite").string()}).code, 2);
   EXPECT_EQ(Run({"original", root().string(), "--store", store().string()}).code, 2);
+}
+
+// What Inspect itself makes of the log: tests/inspect.
+void InteropTest::GoesToInspect() {
+  const fs::path directory = root() / "logs";
+  const auto export_run = [&](const std::string& run, const fs::path& to) {
+    return Run({"export", run, "--inspect", to.string(), "--store", store().string()});
+  };
+  {
+    auto stored = Store::Open(store());
+    ASSERT_TRUE(stored) << stored.error().message;
+    for (const int sample : {7, 8}) {
+      Job job;
+      job.model = "google/m";
+      job.problem = "1/7";
+      job.device = "cpu";
+      job.protocol = "quick";
+      job.size = "standard";
+      job.sample = sample;
+      job.sha256 = "what it wrote";
+      const auto added = stored->AddJob("r", job);
+      ASSERT_TRUE(added) << added.error().message;
+      if (sample == 8) continue;  // is not judged yet
+      ASSERT_TRUE(stored->ClaimJob(added->id, "me").value());
+      ASSERT_TRUE(stored->GiveUpJob(added->id, "me", "the GPU fell off the bus", false));
+    }
+  }
+  const Ended exported = export_run("r", directory);
+  ASSERT_EQ(exported.code, 0) << exported;
+  EXPECT_THAT(exported.out, HasSubstr("1 of them errors of the engine, written to"));
+  EXPECT_THAT(exported.err, HasSubstr("candidates are left out, for they have no verdict yet"));
+  const std::vector<fs::path> files(fs::directory_iterator(directory), {});
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_EQ(files[0].extension(), ".eval");
+  // Members are not compressed.
+  EXPECT_THAT(
+      ReadFile(files[0]).value(),
+      AllOf(HasSubstr("samples/1/7_epoch_1.json"), HasSubstr("samples/1/7_epoch_8.json"), HasSubstr("header.json"),
+            HasSubstr("the GPU fell off the bus"), HasSubstr(R"("model":"google/m")"), HasSubstr(R"("fast_1.5")")));
+  EXPECT_EQ(export_run("r", directory).code, 0) << "again, in place of the first";
+  EXPECT_EQ(std::distance(fs::directory_iterator(directory), {}), 1);
+
+  const Ended other = export_run("nobody", root() / "none");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, HasSubstr("no run nobody in"));
+  EXPECT_EQ(export_run("r", files[0]).code, 2) << "no directory";
+  EXPECT_FALSE(fs::exists(root() / "none"));
 }
 
 }  // namespace
