@@ -130,7 +130,8 @@ TEST_F(TimingTest, WhoIsSlowerThereThanTheReferenceIsFound) {
 
 TEST_F(TimingTest, QuickLooksNoFurtherAtWhatIsSurelySlow) {
   const Rule slow = Answers<ops::Call>({.us = kEmptyUs + 1000}, {.request = kForward});
-  const Rule slower = Answers<ops::Call>({.us = kEmptyUs + 2000}, {.request = kForward, .every = 2});
+  const Rule slower =
+      Answers<ops::Call>({.us = kEmptyUs + 2000}, {.request = kForward, .distribution = "natural", .every = 2});
   const json sure = JudgedWith({slow, slower});
   EXPECT_GE(sure.at("rounds"), 5);
   EXPECT_THAT(Notes(sure), Contains(StartsWith("surely_slow: below 0.5x after ")));
