@@ -58,6 +58,9 @@ TEST_F(ProtocolTest, WhatIsSlowerOnOtherInputsGetsTheirTime) {
     for (const char* name : {"sleeps.cpp", "crowds.cpp"}) {
       SCOPED_TRACE(std::string(protocol) + " " + name);
       const json evaluation = ended.Of(name);
+      // Threads of a crowd wait for each other. Beside a little other load that is no longer plain, and there is no
+      // number.
+      if (name == std::string("crowds.cpp") && evaluation["no_speedup"] == "machine_busy") continue;
       EXPECT_NE(evaluation["headline"], "natural") << evaluation["samples"];
       EXPECT_THAT(NotesOf(evaluation), Contains(StartsWith("slower_elsewhere: ")));
     }
