@@ -18,15 +18,6 @@ struct MatrixFlags {
   bool forecast_only = false, json = false, quiet = false;
 };
 
-// A value as a flag would give it.
-Result<std::string> ValueText(const toml::node& value, const std::string& key) {
-  if (const auto text = value.value_exact<std::string>()) return *text;
-  if (const auto number = value.value_exact<int64_t>()) return std::to_string(*number);
-  if (const auto number = value.value_exact<double>()) return fmt::format("{}", *number);
-  if (const auto flag = value.value_exact<bool>()) return std::string(*flag ? "true" : "false");
-  return Fail(ErrorCode::kUsage, fmt::format("{} should be a text, a number, true, false, or a list of such", key));
-}
-
 // What `generate` would be given: `problems` are its arguments, `models` its --model, every other key its flag.
 Status AddArguments(const std::string& key, const toml::node& value, const CLI::App& parser,
                     std::vector<std::string>* arguments) {

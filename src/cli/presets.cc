@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -15,13 +14,6 @@ namespace kb::cli {
 namespace {
 
 using nlohmann::json;
-
-std::string TextOf(const toml::node& value) {
-  if (const auto text = value.value_exact<std::string>()) return *text;
-  if (const auto number = value.value_exact<int64_t>()) return std::to_string(*number);
-  if (const auto number = value.value_exact<double>()) return fmt::format("{}", *number);
-  return "";
-}
 
 Status PrintPresets(const std::string& name, bool as_json) {
   KB_ASSIGN_OR_RETURN(const std::vector<Preset> presets, ReadPresets());
@@ -48,6 +40,14 @@ Status PrintPresets(const std::string& name, bool as_json) {
 
 }  // namespace
 
+Result<std::string> ValueText(const toml::node& value, const std::string& key) {
+  if (const auto text = value.value_exact<std::string>()) return *text;
+  if (const auto number = value.value_exact<int64_t>()) return std::to_string(*number);
+  if (const auto number = value.value_exact<double>()) return fmt::format("{}", *number);
+  if (const auto flag = value.value_exact<bool>()) return std::string(*flag ? "true" : "false");
+  return Fail(ErrorCode::kUsage, fmt::format("{} should be a text, a number, true, false, or a list of such", key));
+}
+
 Result<std::vector<Preset>> ReadPresets() {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   const std::filesystem::path path = installation.prompts / "presets.toml";
@@ -62,8 +62,10 @@ Result<std::vector<Preset>> ReadPresets() {
       if (!table.is_table()) return fail(std::string(name.str()) + " is no table");
       Preset preset{std::string(name.str()), "", "", {}};
       for (const auto& [key, value] : *table.as_table()) {
-        const std::string said = TextOf(value), flag(key.str());
-        if (said.empty()) return fail(fmt::format("{}.{} should be a text or a number", preset.name, flag));
+        const std::string flag(key.str());
+        auto read = ValueText(value, preset.name + "." + flag);
+        if (!read) return fail(read.error().message);
+        const std::string said = *std::move(read);
         if (flag == "description") {
           preset.description = said;
         } else if (flag == "source") {

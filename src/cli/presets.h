@@ -2,6 +2,8 @@
 #ifndef CLI_PRESETS_H_
 #define CLI_PRESETS_H_
 
+#include <toml++/toml.h>
+
 #include <CLI/CLI.hpp>
 #include <string>
 #include <utility>
@@ -10,6 +12,10 @@
 #include "base/result.h"
 
 namespace kb::cli {
+
+// A value of a TOML file as a flag would give it. `key`: how an error calls it; kUsage for what is no text, number,
+// true or false.
+Result<std::string> ValueText(const toml::node& value, const std::string& key);
 
 struct Preset {
   std::string name, description, source;
