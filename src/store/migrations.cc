@@ -251,7 +251,23 @@ CREATE INDEX jobs_changed ON jobs (run_id, changed);
 CREATE INDEX jobs_owner ON jobs (owner) WHERE owner <> '';
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema, kAudits, kRuns, kGeneration, kProblemTexts, kMeasurements, kQueue};
+// 8: what clients of the service asked for (submission.h). `request` is JSON.
+constexpr char kSubmissions[] = R"sql(
+CREATE TABLE submissions (
+  id TEXT PRIMARY KEY,
+  job_id INTEGER NOT NULL UNIQUE REFERENCES jobs (id),
+  created TEXT NOT NULL,
+  client TEXT NOT NULL,
+  batch TEXT NOT NULL DEFAULT '',
+  idempotency_key TEXT,
+  request TEXT NOT NULL,
+  UNIQUE (client, idempotency_key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX submissions_batch ON submissions (batch) WHERE batch <> '';
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema,  kAudits,       kRuns,  kGeneration,
+                                       kProblemTexts, kMeasurements, kQueue, kSubmissions};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

@@ -20,6 +20,7 @@
 #include "store/job.h"
 #include "store/maintenance.h"
 #include "store/score_row.h"
+#include "store/submission.h"
 
 namespace kb {
 
@@ -126,6 +127,17 @@ class Store {
   // Queues running jobs of owners that do not live any more or whose lease is over, and failed ones if `failed`.
   // Returns how many.
   Result<int64_t> ReleaseJobs(const std::string& run, bool failed);
+
+  // Files what clients ask for: each with its job and its candidate's source, all or none, in one transaction. What a
+  // client asks again with the same key comes back as it is, unless it asks for something else: kUsage. So is a sample
+  // that its run has already.
+  Result<std::vector<Submission>> AddSubmissions(std::span<const NewSubmission> wanted);
+  // Of that id, absent where there is none.
+  Result<std::optional<Submission>> FindSubmission(const std::string& id) const;
+  // In the order in which they were filed.
+  Result<std::vector<Submission>> BatchSubmissions(const std::string& batch) const;
+  // Whose jobs are queued, in that order, after those that processes left behind which are gone have been queued again.
+  Result<std::vector<Submission>> QueuedSubmissions();
 
   // How a run is generated: stores `settings` if the run has none yet, and returns those that it has.
   Result<nlohmann::json> BeginGeneration(const std::string& run, const nlohmann::json& settings);

@@ -185,7 +185,7 @@ class Checker {
   void Count() {
     for (const char* table :
          {"evaluations", "samples", "measurements", "builds", "baselines", "candidates", "problems", "devices", "runs",
-          "jobs", "audits", "measured_baselines", "generations", "requests", "answers", "reviews"}) {
+          "jobs", "audits", "measured_baselines", "generations", "requests", "answers", "reviews", "submissions"}) {
       health_.rows[table] = database_.execAndGet(fmt::format("SELECT count(*) FROM {}", table)).getInt64();
     }
     Each("SELECT state, count(*) FROM jobs GROUP BY state",

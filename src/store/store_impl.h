@@ -61,6 +61,8 @@ Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::st
 std::string AddSource(SQLite::Database& database, const nlohmann::json& candidate, const std::string& source);
 // The id of the run of that name, which is made if it is not there.
 int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created);
+// The job of that id, which must be there.
+Job JobOf(SQLite::Database& database, int64_t id);
 // What models answered in an archive's run, into the run of that id, inside a transaction of the caller's. Sources and
 // evaluations must be here already.
 Status MergeGeneration(SQLite::Database& database, SQLite::Database& archive, int64_t run_id);

@@ -128,6 +128,13 @@ std::string SampleKey(SQLite::Statement& query, const ScoreRow& row) {
 
 }  // namespace
 
+Job JobOf(SQLite::Database& database, int64_t id) {
+  SQLite::Statement find(database, std::string(kSelectJob) + "WHERE id = ?1");
+  find.bind(1, id);
+  KB_CHECK(find.executeStep());
+  return ReadJob(find);
+}
+
 Result<int64_t> Store::AddJobs(const std::string& run, std::span<const Job> jobs, bool again) {
   if (run.empty()) return Fail(ErrorCode::kUsage, "a run needs a name");
   const std::lock_guard lock(impl_->mutex);
