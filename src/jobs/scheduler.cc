@@ -1,6 +1,7 @@
 #include "jobs/scheduler.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/clock.h"
 #include "base/cores.h"
@@ -150,15 +151,16 @@ void Scheduler::Serve(Device* device) {
   Spent(device, &DeviceTime::engine);
 }
 
-// The next task, unless enough are in preparation or ready that come before it, or it is not more urgent than `above`.
-std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above) {
+// The next task, unless enough that come before it are in preparation or ready. `windowed`: only if it comes before
+// something in the window.
+std::optional<Task> Scheduler::NextTask(Device* device, bool windowed) {
   const std::lock_guard lock(mutex_);
-  const std::optional<int> next = queue_.TopPriority();
-  if (!next || Ending() || (above && *next <= *above)) return std::nullopt;
+  const Task* next = queue_.Next(device->index);
+  if (next == nullptr || Ending()) return std::nullopt;
+  const size_t place = PlaceFor(*device, *next);
+  if (windowed && place == device->window.size()) return std::nullopt;
   size_t ready = 0, unready = 0;
-  for (const Begun& begun : device->window) {
-    if (begun.task.priority >= *next) ++(pool_.Done(begun.ticket) ? ready : unready);
-  }
+  for (size_t i = 0; i < place; ++i) ++(pool_.Done(device->window[i].ticket) ? ready : unready);
   const size_t ahead = Ahead(options_);
   const bool enough = device->overlaps ? unready >= ahead || ready >= kReadyAhead : ready + unready >= ahead;
   return enough ? std::nullopt : queue_.Pop(device->index);
@@ -166,10 +168,9 @@ std::optional<Task> Scheduler::NextTask(Device* device, std::optional<int> above
 
 // Takes tasks until there are enough. True if there was any.
 bool Scheduler::Refill(Device* device) {
-  std::optional<int> above;  // the window is being judged: only what is more urgent than all of it
-  if (!device->overlaps && !device->window.empty()) above = device->window.front().task.priority;
+  const bool windowed = !device->overlaps && !device->window.empty();  // the window is being judged
   bool any = false;
-  while (std::optional<Task> task = NextTask(device, above)) {
+  while (std::optional<Task> task = NextTask(device, windowed)) {
     any = true;
     if (options_.begin(task->id)) {
       Prepare(device, std::move(*task));
@@ -209,10 +210,32 @@ void Scheduler::AddLacking(Device* device, Begun begun) {
   PutIntoWindow(device, std::move(begun));
 }
 
+// Where in the window it belongs: behind its client's own of its priority and above, and before others' that are a turn
+// further on, or in the same turn and less urgent.
+size_t Scheduler::PlaceFor(const Device& device, const Task& task) {
+  size_t own = 0;
+  for (const Begun& begun : device.window) {
+    if (begun.task.client == task.client && begun.task.priority >= task.priority) ++own;
+  }
+  std::map<std::string, size_t> before;  // of each client
+  const size_t turn = own / TaskQueue::kTurn;
+  for (size_t place = 0; place < device.window.size(); ++place) {
+    const Task& other = device.window[place].task;
+    const size_t rank = before[other.client]++;
+    if (other.client == task.client) {
+      if (other.priority < task.priority) return place;
+      continue;
+    }
+    if (before[task.client] < own) continue;  // some of its own come later
+    const size_t others_turn = rank / TaskQueue::kTurn;
+    if (others_turn > turn || (others_turn == turn && other.priority < task.priority)) return place;
+  }
+  return device.window.size();
+}
+
 void Scheduler::PutIntoWindow(Device* device, Begun begun) {
-  const auto later = std::find_if(device->window.begin(), device->window.end(),
-                                  [&](const Begun& other) { return other.task.priority < begun.task.priority; });
-  device->window.insert(later, std::move(begun));
+  const size_t place = PlaceFor(*device, begun.task);
+  device->window.insert(device->window.begin() + static_cast<std::ptrdiff_t>(place), std::move(begun));
 }
 
 // The first that is prepared, so that a slow compilation holds nobody up.

@@ -93,7 +93,7 @@ class Scheduler {
     std::string name;
     bool overlaps = false;         // compilers work while it judges
     std::shared_ptr<Judge> judge;  // its builds hold it too
-    std::deque<Begun> window;      // begun, being built, next to be judged; by priority
+    std::deque<Begun> window;      // begun, being built, next to be judged; as PlaceFor() orders them
     bool judged = false;           // some task, without an error
     std::vector<Begun> failed;     // those whose engine failed, as long as none was judged
     std::vector<Begun> busy;       // judged again when there is nothing else to do
@@ -105,7 +105,8 @@ class Scheduler {
   explicit Scheduler(SchedulerOptions options);
   void Serve(Device* device);
   bool Refill(Device* device);
-  std::optional<Task> NextTask(Device* device, std::optional<int> above);
+  std::optional<Task> NextTask(Device* device, bool windowed);
+  static size_t PlaceFor(const Device& device, const Task& task);
   void Prepare(Device* device, Task task);
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);

@@ -197,6 +197,35 @@ TEST_F(SchedulerTest, ClientsTakeTurns) {
   EXPECT_THAT(order_, ElementsAre(1, 2, 3, 4, 5, 12, 6, 7, 8, 9, 10, 11));
 }
 
+// 1 is being judged, and the window is full of another client's.
+TEST_F(SchedulerTest, AClientWaitsForATurnOfAnotherAndAnUrgentOneForOneEvaluation) {
+  for (const auto& [priority, expected] :
+       {std::pair(0, std::vector<int64_t>{1, 2, 3, 4, 5, 99}), {1, std::vector<int64_t>{1, 99, 2, 3, 4, 5}}}) {
+    order_.clear();
+    Door began, go;
+    script_.evaluate["1"] = [&]() -> Result<Evaluation> {
+      began.Open();
+      go.Pass();
+      return Evaluation();
+    };
+    Door all;
+    SchedulerOptions options = Options("cpu");
+    options.begin = [&](int64_t) {
+      all.Pass();
+      return true;
+    };
+    const auto scheduler = Start(std::move(options));
+    for (int64_t id = 1; id <= 40; ++id) scheduler->Submit(MakeTask(id, 0, "many"));
+    all.Open();
+    began.Pass();
+    scheduler->Submit(MakeTask(99, priority, "few"));
+    go.Open();
+    scheduler->Drain();
+    ASSERT_EQ(order_.size(), 41u);
+    EXPECT_EQ(std::vector(order_.begin(), order_.begin() + 6), expected);
+  }
+}
+
 TEST_F(SchedulerTest, TakesBackWhatHasNotBegun) {
   Hold("1");
   const auto scheduler = Start(Options());

@@ -15,33 +15,53 @@ void TaskQueue::Push(Task task) {
   ++size_;
 }
 
-std::optional<Task> TaskQueue::Pop(int device) {
-  if (groups_.empty()) return std::nullopt;
-  Place& place = at_[device];
-  const auto goes_on = [&](const Group& group) {
-    return place.left > 0 && group.key == place.key && group.client == place.client;
-  };
-  const auto last_turn = [&](const Group& group) {
-    const auto found = turns_.find(group.client);
-    return found == turns_.end() ? 0 : found->second;
-  };
-  // Better is: higher priority, then the turn that has begun, then the client whose last turn is longest ago, then the
+int64_t TaskQueue::LastTurn(const std::string& client) const {
+  const auto found = turns_.find(client);
+  return found == turns_.end() ? 0 : found->second;
+}
+
+// Whether the device's turn goes on with this group.
+bool TaskQueue::GoesOn(int device, const Group& group) const {
+  const auto place = at_.find(device);
+  if (place == at_.end() || place->second.left == 0) return false;
+  if (group.key != place->second.key || group.client != place->second.client) return false;
+  return std::none_of(groups_.begin(), groups_.end(), [&](const Group& other) {
+    return other.priority > group.priority && LastTurn(other.client) <= LastTurn(group.client);
+  });
+}
+
+const TaskQueue::Group* TaskQueue::Best(int device) const {
+  const auto place = at_.find(device);
+  // Better is: the turn that goes on, then the client whose last turn is longest ago, then higher priority, then the
   // problem this device is at, then one that no other is at, then the oldest.
   const auto rank = [&](const Group& group) {
     const bool elsewhere = std::any_of(at_.begin(), at_.end(), [&](const auto& other) {
       return other.first != device && other.second.key == group.key;
     });
-    return std::tuple(-group.priority, !goes_on(group), last_turn(group), group.key != place.key, elsewhere);
+    const bool here = place != at_.end() && group.key == place->second.key;
+    return std::tuple(!GoesOn(device, group), LastTurn(group.client), -group.priority, !here, elsewhere);
   };
   const auto best = std::min_element(groups_.begin(), groups_.end(),
                                      [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
+  return best == groups_.end() ? nullptr : &*best;
+}
+
+const Task* TaskQueue::Next(int device) const {
+  const Group* best = Best(device);
+  return best == nullptr ? nullptr : &best->tasks.front();
+}
+
+std::optional<Task> TaskQueue::Pop(int device) {
+  const Group* found = Best(device);
+  if (found == nullptr) return std::nullopt;
+  const auto best = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) { return &group == found; });
   Task task = std::move(best->tasks.front());
   best->tasks.pop_front();
   --size_;
-  if (goes_on(*best)) {
-    --place.left;
+  if (GoesOn(device, *best)) {
+    --at_[device].left;
   } else {
-    place = {best->client, best->key, kTurn - 1};
+    at_[device] = {best->client, best->key, kTurn - 1};
     turns_[best->client] = ++turn_;
   }
   if (best->tasks.empty()) groups_.erase(best);
@@ -56,13 +76,6 @@ bool TaskQueue::Remove(int64_t id) {
     return true;
   }
   return false;
-}
-
-std::optional<int> TaskQueue::TopPriority() const {
-  if (groups_.empty()) return std::nullopt;
-  return std::max_element(groups_.begin(), groups_.end(),
-                          [](const Group& a, const Group& b) { return a.priority < b.priority; })
-      ->priority;
 }
 
 }  // namespace kb

@@ -1,6 +1,6 @@
-// Which evaluation comes next: the one of highest priority; among equals one of the client whose turn it is; and of his
-// one of the problem that a device holds already, for loading a problem and finding out what its answers may err takes
-// as long as many evaluations.
+// Which evaluation comes next: one of the client whose turn it is; of that client's the one of highest priority; and
+// among equals one of the problem that a device holds already, for loading a problem and finding out what its answers
+// may err takes as long as many evaluations.
 #ifndef JOBS_TASK_QUEUE_H_
 #define JOBS_TASK_QUEUE_H_
 
@@ -35,14 +35,15 @@ struct Task {
 class TaskQueue {
  public:
   void Push(Task task);
-  // `device` stays with the problem of its last task while that has tasks, nothing of higher priority waits, and nobody
-  // else's turn comes: clients of equal priority take turns of kTurn tasks, or fewer where the problem has no more.
-  // Otherwise it takes the oldest problem of whose turn it is, one that no other device is at if there is one.
+  // Clients take turns of kTurn tasks of one problem, or fewer where the problem has no more. A turn ends early where
+  // its client has something more urgent, or another one has whose last turn is longer ago. `device` stays with the
+  // problem of its last task while that has tasks and the client's turn lasts; otherwise it takes the client's oldest
+  // problem, one that no other device is at if there is one.
   std::optional<Task> Pop(int device);
   // Takes a task back. False if it is not here.
   bool Remove(int64_t id);
-  // Of the task that comes next, whichever device asks.
-  std::optional<int> TopPriority() const;
+  // The task that Pop() would give that device; null if there is none. Valid until the queue changes.
+  const Task* Next(int device) const;
   size_t size() const { return size_; }
 
   static constexpr int kTurn = 4;
@@ -59,6 +60,10 @@ class TaskQueue {
     std::string client, key;  // of its last task
     int left = 0;             // tasks of that client's turn
   };
+  const Group* Best(int device) const;
+  int64_t LastTurn(const std::string& client) const;
+  bool GoesOn(int device, const Group& group) const;
+
   std::deque<Group> groups_;  // in the order in which they began; none is empty
   std::map<int, Place> at_;
   std::map<std::string, int64_t> turns_;  // by client: which turn was its last

@@ -68,10 +68,34 @@ TEST(TaskQueue, ClientsTakeTurns) {
   for (int64_t id = 0; id < 9; ++id) queue.Push(OfClient("many", id, "a"));
   queue.Push(OfClient("few", 10, "b"));
   queue.Push(OfClient("few", 11, "c"));
-  queue.Push(OfClient("few", 12, "d", 1));
-  EXPECT_EQ(Ids(queue, {0, 0, 0}), (Ids_t{12, 0, 1})) << "priority, then whose turn is longest ago";
-  EXPECT_EQ(Ids(queue, {0, 0, 0, 0}), (Ids_t{2, 3, 10, 4})) << "four of one problem are a turn, or all that there are";
-  EXPECT_EQ(Ids(queue, {0, 0, 0, 0, 0, 0}), (Ids_t{5, 6, 7, 11, 8, -1}));
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0}), (Ids_t{0, 1, 2, 3})) << "four of one problem are a turn";
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0, 0}), (Ids_t{10, 4, 5, 6, 7})) << "or all that there are";
+  EXPECT_EQ(Ids(queue, {0, 0, 0}), (Ids_t{11, 8, -1}));
+}
+
+TEST(TaskQueue, WhatIsUrgentEndsATurnOfAClientThatHadOneSince) {
+  TaskQueue queue;
+  for (int64_t id = 0; id < 9; ++id) queue.Push(OfClient("many", id, "a"));
+  EXPECT_EQ(Ids(queue, {0, 0}), (Ids_t{0, 1}));
+  for (int64_t id = 10; id < 13; ++id) queue.Push(OfClient("few", id, "b", 1));
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0}), (Ids_t{10, 11, 12, 2}));
+}
+
+TEST(TaskQueue, AnUrgentClientDoesNotStarveAnother) {
+  TaskQueue queue;
+  for (int64_t id = 0; id < 5; ++id) queue.Push(OfClient("urgent", id, "a", 100));
+  for (int64_t id = 10; id < 15; ++id) queue.Push(OfClient("patient", id, "b"));
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0, 0, 0}), (Ids_t{0, 1, 2, 3, 10, 4}))
+      << "a turn each, and a patient one's lasts until an urgent one's last is longer ago";
+  EXPECT_EQ(Ids(queue, {0, 0, 0, 0, 0}), (Ids_t{11, 12, 13, 14, -1}));
+}
+
+TEST(TaskQueue, PrioritiesAreAClientsOwn) {
+  TaskQueue queue;
+  queue.Push(OfClient("a", 0, "p"));
+  queue.Push(OfClient("b", 1, "p", 5));
+  queue.Push(OfClient("a", 2, "q", 9));
+  EXPECT_EQ(Ids(queue, {0, 0, 0}), (Ids_t{2, 1, 0}));
 }
 
 TEST(TaskQueue, TwoDevicesServeTwoClients) {
@@ -85,13 +109,13 @@ TEST(TaskQueue, WhatWaitsCanBeTakenBack) {
   TaskQueue queue;
   queue.Push(MakeTask(1, "a"));
   queue.Push(MakeTask(2, "a", 3));
-  EXPECT_EQ(queue.TopPriority(), 3);
+  EXPECT_EQ(queue.Next(0)->id, 2);
   EXPECT_TRUE(queue.Remove(2));
   EXPECT_FALSE(queue.Remove(2));
-  EXPECT_EQ(queue.TopPriority(), 0);
+  EXPECT_EQ(queue.Next(0)->id, 1);
   EXPECT_EQ(queue.size(), 1u);
   EXPECT_EQ(Ids(queue, {0, 0}), (Ids_t{1, -1}));
-  EXPECT_FALSE(queue.TopPriority());
+  EXPECT_EQ(queue.Next(0), nullptr);
 }
 
 }  // namespace

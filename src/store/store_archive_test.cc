@@ -296,7 +296,8 @@ TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
 TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations) {
   WriteGood();
   const fs::path changed = Changed(
-      "DROP TABLE measurements; DROP INDEX jobs_changed; DROP INDEX jobs_owner; ALTER TABLE runs DROP COLUMN changes; "
+      "DROP TABLE submissions; DROP TABLE measurements; DROP INDEX jobs_changed; DROP INDEX jobs_owner; ALTER TABLE "
+      "runs DROP COLUMN changes; "
       "ALTER TABLE jobs DROP COLUMN changed; ALTER TABLE jobs DROP COLUMN lease_until; "
       "ALTER TABLE jobs DROP COLUMN priority; ALTER TABLE jobs DROP COLUMN client; "
       "ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
