@@ -81,8 +81,8 @@ def find_cupti():
 
 
 def find_libraries():
-    """What .cu candidates may be linked with, by name. PyTorch's own first, which the reference uses, else the toolkit's; CUTLASS, which
-    is headers alone, where KERNELBENCH_CUTLASS or CUTLASS_PATH says, or as a package."""
+    """What CUDA code of candidates may use, by name. PyTorch's own first, which the reference uses, else the toolkit's; what is headers
+    alone where a variable says (HeaderLibraries() in src/judge/devices/cuda/cuda_libraries.cc), CUTLASS also as a package."""
     major = (torch.version.cuda or "").split(".")[0]
     home = os.environ.get("CUDA_HOME", "/usr/local/cuda")
     roots = [root for place in sys.path for root in sorted(glob.glob(f"{place}/nvidia/*"), reverse=True)] + [home]
@@ -94,7 +94,11 @@ def find_libraries():
                        if all(os.path.exists(f"{root}/{lib}/{file}") for file in files)), None)
         if major and include and folder:
             found[name] = ops.BuildFacts.Library(include=include, files=[f"{folder}/{file}" for file in files])
-    named = [os.environ[key] for key in ("KERNELBENCH_CUTLASS", "CUTLASS_PATH") if os.environ.get(key)]
-    places = [f"{root}/include" for root in named + [f"{place}/cutlass_library/source" for place in sys.path]]
-    cutlass = next((place for place in places if os.path.exists(f"{place}/cutlass/cutlass.h")), None)
-    return {**found, **({"cutlass": ops.BuildFacts.Library(include=cutlass, files=[])} if cutlass else {})}
+    headers = {"cutlass": ("cutlass/cutlass.h", ("KERNELBENCH_CUTLASS", "CUTLASS_PATH"), [f"{place}/cutlass_library/source" for place in sys.path]),
+               "thunderkittens": ("kittens.cuh", ("KERNELBENCH_THUNDERKITTENS", "THUNDERKITTENS_ROOT", "THUNDERKITTENS_PATH"), [])}
+    for name, (header, variables, others) in headers.items():
+        named = [os.environ[key] for key in variables if os.environ.get(key)]
+        include = next((f"{root}/include" for root in named + others if os.path.exists(f"{root}/include/{header}")), None)
+        if include:
+            found[name] = ops.BuildFacts.Library(include=include, files=[])
+    return found

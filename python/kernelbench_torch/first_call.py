@@ -1,4 +1,4 @@
-"""What a module compiles at its first call (Triton, torch.compile): done once, before any runner, in a process that may start
+"""What a module compiles at its first call (Triton, TileLang, torch.compile): done once, before any runner, in a process that may start
 compilers and is confined as they are (main). What it leaves in their caches is an archive that runners unpack (adopt).
 
     python -m kernelbench_torch.first_call SPEC LIBRARY ARCHIVE BEGUN
@@ -34,7 +34,8 @@ def _directory():
 def _use_caches():
     directory = _directory()
     os.makedirs(directory, exist_ok=True)
-    os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor")
+    os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor",
+                      TILELANG_CACHE_DIR=f"{directory}/tilelang")
     return directory
 
 

@@ -53,7 +53,7 @@ struct BuildFacts {
   std::string standard;  // "c++20"
   std::string nvrtc;     // PyTorch's; may be empty
   std::vector<std::string> include_paths;
-  std::map<std::string, Library> libraries;  // "cublas", "cudnn", "cutlass": those that .cu candidates may call
+  std::map<std::string, Library> libraries;  // by name, those that CUDA code may use
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(BuildFacts, version, python_include, library_path, standard, nvrtc, include_paths,
                                  libraries)
 };

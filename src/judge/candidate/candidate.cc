@@ -15,14 +15,20 @@ namespace fs = std::filesystem;
 
 bool Contains(const std::string& text, std::string_view word) { return text.find(word) != std::string::npos; }
 
-// Which of upstream's backends a module uses, from the names it and its files mention. For display only.
+// Which of upstream's backends a module uses, from the names it and its files mention. Decides nothing but that hip
+// cannot be judged.
 std::string GuessBackend(const std::string& source, const FolderFiles& files) {
   constexpr std::pair<const char*, const char*> kSigns[] = {
-      {"import tilelang", "tilelang"}, {"import cutlass", "cute"}, {"import triton", "triton"},
-      {"from triton", "triton"},       {"cuda_sources", "cuda"},   {"load_inline", "cpp"},
+      {"import tilelang", "tilelang"},   {"from tilelang", "tilelang"},
+      {"import cutlass", "cute"},        {"from cutlass", "cute"},
+      {"import triton", "triton"},       {"from triton", "triton"},
+      {"kittens.cuh", "thunderkittens"}, {"#include <hip/", "hip"},
+      {"cuda_sources", "cuda"},          {"load_inline", "cpp"},
   };
+  // What compiles without HIP, too, is none of its own.
+  const bool hip_or_cuda = Contains(source, "__HIP") || Contains(source, "cuda_runtime");
   for (const auto& [sign, backend] : kSigns) {
-    if (Contains(source, sign)) return backend;
+    if (Contains(source, sign) && !(hip_or_cuda && backend == std::string_view("hip"))) return backend;
   }
   for (const char* extension : {".cu", ".cpp"}) {
     for (const auto& [path, text] : files) {

@@ -30,6 +30,13 @@ TEST_F(CandidateTest, KindAndBackendComeFromTheFile) {
       {"b.py", "from torch.utils.cpp_extension import load_inline\nclass ModelNew: pass", "cpp",
        CandidateKind::kModule},
       {"c.py", "import triton\nclass ModelNew: pass", "triton", CandidateKind::kModule},
+      {"f.py", "from tilelang import language\nclass ModelNew: pass", "tilelang", CandidateKind::kModule},
+      {"g.py", "from cutlass import cute\nclass ModelNew: pass", "cute", CandidateKind::kModule},
+      {"h.py", "cuda_sources='#include \"kittens.cuh\"'\nclass ModelNew: pass", "thunderkittens",
+       CandidateKind::kModule},
+      {"i.py", "cuda_sources='#include <hip/hip_runtime.h>'\nclass ModelNew: pass", "hip", CandidateKind::kModule},
+      {"j.py", "cuda_sources='#ifdef __HIP__ #include <hip/hip_runtime.h>'\nclass ModelNew: pass", "cuda",
+       CandidateKind::kModule},
       {"d.cpp", "KB_EXPORT int kb_forward(const kb_call*) { return 0; }", "native", CandidateKind::kNative},
       {"e.c", "int kb_forward();", "native", CandidateKind::kNative},
   };

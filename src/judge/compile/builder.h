@@ -37,6 +37,7 @@ struct TorchBuildFacts {
   std::string standard;    // "c++20"
   std::string capability;  // of the GPU that device code is built for: "9.0"
   const DeviceKind* device = nullptr;
+  std::map<std::string, ops::BuildFacts::Library> libraries;  // as BuildFacts
 };
 
 // What the part of an extension that runs on a device of its own is compiled with.
@@ -44,6 +45,9 @@ struct DevicePart {
   CompilerIdentity compiler;
   std::vector<std::string> flags, libraries;
   std::string source;  // of load_inline; empty: there is none, or files have it
+  // What it reads beside the compiler's files, and what tells whether that has changed.
+  std::vector<std::filesystem::path> read_only;
+  std::vector<std::string> states;
   // A shell script that does what `command` would do, which compiles `source` in file `name`.
   Result<std::string> (*script)(const Sandbox& sandbox, const std::string& name, const std::string& source,
                                 const std::vector<std::string>& command,

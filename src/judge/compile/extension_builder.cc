@@ -146,6 +146,7 @@ Result<CompileJob> Builder::ExtensionJob(const ExtensionParts& parts, const Torc
   }
   job.read_only = TorchPaths(torch, compiler_);
   job.read_only.insert(job.read_only.end(), parts.device.compiler.paths.begin(), parts.device.compiler.paths.end());
+  job.read_only.insert(job.read_only.end(), parts.device.read_only.begin(), parts.device.read_only.end());
   if (!lean.empty()) job.read_only.push_back(lean);
   std::vector<std::string> host = Joined({compiler_.command}, host_flags);
   if (precompiled) {
@@ -216,6 +217,7 @@ Result<BuildResult> Builder::BuildExtension(const ExtensionRequest& request, con
   if (has_device_part)
     contents.insert(contents.end(),
                     {parts.device.compiler.command, parts.device.compiler.version, parts.device.source});
+  contents = Joined(std::move(contents), parts.device.states);
   const std::string key = BuildKey(compiler_, Joined(parts.host_flags, parts.device.flags), contents);
   const std::string& compiler = has_device_part ? parts.device.compiler.version : compiler_.version;
   if (auto found = cache_.Find(key)) return *found;

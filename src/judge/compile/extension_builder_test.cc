@@ -7,6 +7,7 @@
 #include "base/subprocess.h"
 #include "base/temp_dir.h"
 #include "judge/compile/lean_headers.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/devices/cuda/nvcc.h"
 
 namespace kb {
@@ -51,8 +52,8 @@ class CudaExtensionTest : public testing::Test {
                          {"ldflags", json::array()}, {"include_paths", json::array()},
                          {"error_handling", true},   {"implicit_headers", true},
                          {"files", json::object()}};
-    const TorchBuildFacts torch{"2.9", {root().string()},   root().string(), root().string(), "c++17",
-                                "9.0", KindOfDevice("cuda")};
+    const TorchBuildFacts torch{"2.9", {root().string()},    root().string(), root().string(), "c++17",
+                                "9.0", KindOfDevice("cuda"), libraries_};
     return builder->BuildExtension({"key", wanted}, torch, {});
   }
 
@@ -62,6 +63,7 @@ __global__ void fill(float* x, int n) { int i = blockIdx.x * blockDim.x + thread
 extern "C" int twice(int n) { if (n < 0) fill<<<1, 32>>>(nullptr, n); return n * torch::version(); }
 )";
   TempDir directory_ = *TempDir::Create("cuda-extension-test");
+  CudaLibraries libraries_;
 };
 
 TEST_F(CudaExtensionTest, HostAndDevicePartsAreLinked) {
@@ -97,6 +99,19 @@ TEST_F(CudaExtensionTest, WhatNeedsAllOfTorchsHeadersGetsThem) {
   const auto refused = Build(kernel + "int use_it_again() { return torch::whole(); }\n");
   EXPECT_FALSE(refused->ok);
   EXPECT_THAT(refused->log, HasSubstr("all of it")) << "the last word is that of a build with all headers";
+}
+
+TEST_F(CudaExtensionTest, HeadersOfALibraryAreFoundAndTheirChangesSeen) {
+  WriteHeader("kittens/kittens.cuh", "#include \"ops/scale.cuh\"\n");
+  WriteHeader("kittens/ops/scale.cuh", "namespace kittens { constexpr int kScale = 2; }\n");
+  const std::string kernel = "#include \"kittens.cuh\"\n" + std::string(kKernel) + "int scale = kittens::kScale;\n";
+  EXPECT_FALSE(Build(kernel)->ok);
+  libraries_ = {{"thunderkittens", {(root() / "kittens").string(), {}}}};
+  const auto built = Build(kernel);
+  ASSERT_TRUE(built->ok) << built->log;
+  EXPECT_TRUE(Build(kernel)->cached);
+  WriteHeader("kittens/ops/scale.cuh", "namespace kittens { constexpr int kScale = 31; }\n");
+  EXPECT_FALSE(Build(kernel)->cached);
 }
 
 TEST(MayDoWithLess, GoesByWhatIsNamed) {

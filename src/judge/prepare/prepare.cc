@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "judge/backends.h"
 #include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/static/candidate_check.h"
 
@@ -38,7 +39,8 @@ bool ImportsCompile(std::string_view source) {
 // these words and compiles nothing has made three calls more.
 bool CompilesWhenCalled(const Candidate& candidate) {
   const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
-  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") || says("triton");
+  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") ||
+         says("triton") || says("tilelang");
 }
 
 // A native candidate for a GPU is built for the one that there is, so the device process must have said which.
@@ -55,7 +57,8 @@ TorchBuildFacts TorchFactsOf(const ops::DeviceFacts& device, const DeviceKind* k
           build.library_path,
           build.standard,
           device.compute_capability,
-          kind};
+          kind,
+          build.libraries};
 }
 
 // What a library does is not a candidate's own, and some protocols count nothing else. Empty: nothing to object to.
@@ -89,6 +92,7 @@ Result<Prepared> Preparer::Prepare(const Request& request) const {
   Prepared prepared{.request = request, .rejection = request.candidate.rejection};
   if (prepared.rejection.empty()) CheckText(&prepared);
   if (!prepared.rejection.empty()) return prepared;
+  KB_RETURN_IF_ERROR(CheckNeeds(request));
   const int64_t start = NowNs();
   prepared.limits.left_ms = std::make_shared<std::atomic<int64_t>>(Seconds(request.protocol.build_timeout_s).count());
   prepared.limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
@@ -109,6 +113,16 @@ void Preparer::CheckText(Prepared* prepared) const {
   if (const StaticFinding* error = FirstError(findings)) {
     prepared->rejection = StaticSentence(*error);
   }
+}
+
+// Before anything is built. Only who needs a package asks which Python there is.
+Status Preparer::CheckNeeds(const Request& request) const {
+  const Candidate& candidate = request.candidate;
+  if (request.module() && (candidate.backend == "hip" || request.protocol.backend == "hip")) return NoHip();
+  const std::vector<Package> packages = PackagesNeededBy(candidate);
+  if (packages.empty()) return {};
+  KB_ASSIGN_OR_RETURN(const PythonIdentity python, services_->FoundPython());
+  return CheckPackages("the candidate", packages, python);
 }
 
 // The verdict is the same where a build was found in the cache.
@@ -143,6 +157,7 @@ Status Preparer::BuildNative(Prepared* prepared) const {
     ops::DeviceFacts facts;
     if (BuiltForItsDevice(request.candidate)) {
       KB_ASSIGN_OR_RETURN(facts, services_->Facts());
+      KB_RETURN_IF_ERROR(CheckLibraries(request.candidate.source, facts.build.libraries));
     }
     KB_ASSIGN_OR_RETURN(result, builder_.BuildNative(request.candidate, facts, prepared->limits));
   }
@@ -184,6 +199,11 @@ Status Preparer::BuildExtensions(Prepared* prepared) const {
 Status Preparer::BuildExtension(const ExtensionRequest& extension, Prepared* prepared) const {
   const std::string name = extension.description.at("name");
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
+  if (extension.description.at("include_paths").empty()) {
+    for (const std::string& source : StringsOf(extension.description.at("cuda"))) {
+      KB_RETURN_IF_ERROR(CheckHeaderLibraries(source, facts.build.libraries));
+    }
+  }
   setup_->Say(fmt::format("{}: building extension {}", prepared->request.candidate.path.filename().string(), name));
   KB_ASSIGN_OR_RETURN(BuildResult result,
                       builder_.BuildExtension(extension, TorchFactsOf(facts, setup_->device.kind), prepared->limits));
@@ -254,7 +274,8 @@ Result<BuildResult> Preparer::FirstCall(const SpecFile& told, Files files, const
   CompileJob job;
   job.sources = std::move(files);
   job.sources.emplace_back("spec.json", Dump(json(told)));
-  const std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name, job.sources.back().second};
+  std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name, job.sources.back().second};
+  for (const auto& [module, version] : python.versions) identity.push_back(module + " " + version);
   job.argv = {python.executable, "-m", "kernelbench_torch.first_call", "spec.json",
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;

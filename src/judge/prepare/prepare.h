@@ -74,6 +74,7 @@ class Preparer {
   Preparer(const Setup* setup, Services* services, Builder builder)
       : setup_(setup), services_(services), builder_(std::move(builder)) {}
   void CheckText(Prepared* prepared) const;
+  Status CheckNeeds(const Request& request) const;
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request) const;
   Status BuildNative(Prepared* prepared) const;
   Status BuildExtensions(Prepared* prepared) const;

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "judge/devices/cuda/cuda_libraries.h"
+
 namespace kb {
 namespace {
 
@@ -20,10 +22,18 @@ if found is None or not found.submodule_search_locations:
 text = importlib.metadata.version("torch")
 if tuple(int(part) for part in text.split("+")[0].split(".")[:2]) < (2, 9):
     sys.exit(f"torch {text} is older than 2.9")
+versions = {"torch": text}
+packages = {"triton": ["triton", "pytorch-triton"], "tilelang": ["tilelang"], "cutlass": ["nvidia-cutlass-dsl"]}
+for module, names in packages.items():
+    for name in names:
+        try:
+            versions.setdefault(module, importlib.metadata.version(name))
+        except importlib.metadata.PackageNotFoundError:
+            pass
 torch = os.path.dirname(found.submodule_search_locations[0])
 paths = {sys.prefix, sys.base_prefix, sysconfig.get_path("stdlib"), torch}
 paths |= {os.path.realpath(path) for path in paths}
-print(json.dumps({"paths": sorted(paths), "executable": sys.executable}))
+print(json.dumps({"paths": sorted(paths), "executable": sys.executable, "versions": versions}))
 )";
 
 std::string Inherited(const char* name, const char* otherwise) {
@@ -46,6 +56,7 @@ Result<PythonIdentity> Probe(const std::string& executable) {
   PythonIdentity identity;
   identity.executable = told["executable"];
   for (const auto& path : told["paths"]) identity.paths.emplace_back(path.get<std::string>());
+  identity.versions = told.value("versions", identity.versions);
   return identity;
 }
 
@@ -117,12 +128,16 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   options.environment.push_back(Inherited("PATH", "/usr/bin:/bin"));
   options.environment.push_back(Inherited("HOME", "/tmp"));
   // Where libraries lie that candidates may use (find_libraries() and find_cupti() in device_facts.py).
-  for (const char* name : {"CUDA_HOME", "KERNELBENCH_CUTLASS", "CUTLASS_PATH"}) {
-    if (const char* set = std::getenv(name); set && *set)
-      options.environment.push_back(fmt::format("{}={}", name, set));
+  // Absolute, as below, for it starts in another directory.
+  std::vector<std::string> names = {"CUDA_HOME"};
+  for (const HeaderLibrary& library : HeaderLibraries()) {
+    names.insert(names.end(), library.variables.begin(), library.variables.end());
   }
-  // Where it keeps machine code of its own, and compiled baselines theirs. Absolute, for it starts in another
-  // directory.
+  for (const std::string& name : names) {
+    if (const char* set = std::getenv(name.c_str()); set && *set)
+      options.environment.push_back(fmt::format("{}={}", name, fs::absolute(set).string()));
+  }
+  // Where it keeps machine code of its own, and compiled baselines theirs.
   const fs::path cache = fs::absolute(CacheDirectory());
   options.environment.push_back("KERNELBENCH_CACHE=" + cache.string());
   options.environment.push_back("TORCHINDUCTOR_CACHE_DIR=" + (cache / "inductor").string());

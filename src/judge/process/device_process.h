@@ -3,6 +3,7 @@
 #define JUDGE_PROCESS_DEVICE_PROCESS_H_
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -23,6 +24,8 @@ namespace kb {
 struct PythonIdentity {
   std::string executable;
   std::vector<std::filesystem::path> paths;  // prefixes and torch, for the sandbox
+  // Versions of torch and of those of Packages() (candidate/packages.h) that it has, by the module's name.
+  std::map<std::string, std::string> versions;
 };
 
 // KERNELBENCH_PYTHON, else the virtual environment of the source tree, else python3; the first that imports torch

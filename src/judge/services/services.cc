@@ -61,6 +61,12 @@ Status Services::Ensure(bool needs_zygote) {
   return ready;
 }
 
+Result<PythonIdentity> Services::FoundPython() {
+  const std::lock_guard lock(starting_);
+  KB_RETURN_IF_ERROR(FindThePython());
+  return *python_;
+}
+
 Result<ops::DeviceFacts> Services::Facts() {
   const std::lock_guard lock(starting_);
   if (!facts_) return Fail(ErrorCode::kEngine, "the device process has not started");

@@ -26,8 +26,8 @@ namespace kb {
 // What an operation of the device process may take where the protocol does not say.
 inline constexpr std::chrono::seconds kStepTime(60);
 
-// One thread judges and uses all of it: processes die with the thread that started them. Any thread may call Facts()
-// and SharedZygote().
+// One thread judges and uses all of it: processes die with the thread that started them. Any thread may call
+// FoundPython(), Facts() and SharedZygote().
 class Services {
  public:
   explicit Services(const Setup* setup) : setup_(setup) {}
@@ -36,6 +36,8 @@ class Services {
 
   // Starts what does not run, and waits for the device process: for modules the zygote, too.
   Status Ensure(bool needs_zygote);
+  // Which Python its processes run in; looks for it the first time.
+  Result<PythonIdentity> FoundPython();
   // What the device process says of itself, once Ensure() was called.
   Result<ops::DeviceFacts> Facts();
   // Its floors, once Ensure() was called; kUsage names a file that holds none.

@@ -22,7 +22,7 @@ std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibrari
     }
     const CudaLibrary& library = found->second;
     flags.insert(flags.end(), {"-isystem", library.include});
-    if (name == "cutlass") flags.emplace_back("--expt-relaxed-constexpr");
+    if (library.files.empty()) flags.emplace_back("--expt-relaxed-constexpr");
     states->push_back(StateOf(name, library));
     read_only->push_back(library.include);
     for (const std::filesystem::path file : library.files) {

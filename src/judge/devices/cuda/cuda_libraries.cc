@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <system_error>
@@ -11,9 +12,11 @@
 namespace kb {
 namespace {
 
+constexpr const char* kKittens = "thunderkittens";
+
 // How names of headers begin, by the library that they belong to.
 constexpr std::pair<std::string_view, const char*> kHeaders[] = {
-    {"cublas", "cublas"}, {"cudnn", "cudnn"}, {"cutlass/", "cutlass"}, {"cute/", "cutlass"}};
+    {"cublas", "cublas"}, {"cudnn", "cudnn"}, {"cutlass/", "cutlass"}, {"cute/", "cutlass"}, {"kittens.cuh", kKittens}};
 
 // What "#include <name>" or "#include "name"" includes; empty: the line is none.
 std::string_view IncludedBy(std::string_view line) {
@@ -45,7 +48,62 @@ void AddStates(const std::filesystem::path& path, std::set<std::string>* lines) 
   }
 }
 
+bool AsksForHeaders(std::string_view source) { return source.find("__has_include") != std::string_view::npos; }
+
 }  // namespace
+
+const std::vector<HeaderLibrary>& HeaderLibraries() {
+  static const std::vector<HeaderLibrary> kLibraries = {
+      {"cutlass", "CUTLASS", "cutlass/cutlass.h", {"KERNELBENCH_CUTLASS", "CUTLASS_PATH"}},
+      {kKittens,
+       "ThunderKittens",
+       "kittens.cuh",
+       {"KERNELBENCH_THUNDERKITTENS", "THUNDERKITTENS_ROOT", "THUNDERKITTENS_PATH"}}};
+  return kLibraries;
+}
+
+std::string FindHeaders(const HeaderLibrary& library) {
+  std::error_code ignored;
+  for (const std::string& variable : library.variables) {
+    const char* set = std::getenv(variable.c_str());
+    if (set == nullptr || *set == '\0') continue;
+    const std::string include = std::string(set) + "/include";
+    if (std::filesystem::exists(std::filesystem::path(include) / library.header, ignored)) return include;
+  }
+  return "";
+}
+
+std::string HowToHave(const HeaderLibrary& library) {
+  return fmt::format("set {} to the folder whose include/ has {}{}", library.variables.front(), library.header,
+                     library.name == "cutlass" ? ", or install the Python package nvidia-cutlass" : "");
+}
+
+Status CheckHeaderLibraries(std::string_view source, const CudaLibraries& libraries) {
+  if (AsksForHeaders(source)) return {};
+  const std::vector<std::string> included = LibrariesIncludedBy(source);
+  for (const HeaderLibrary& library : HeaderLibraries()) {
+    const bool wanted = std::find(included.begin(), included.end(), library.name) != included.end();
+    if (!wanted || libraries.contains(library.name)) continue;
+    return Fail(ErrorCode::kUnavailable,
+                fmt::format("the candidate needs the headers of {}, which were not found on this machine; {}",
+                            library.title, HowToHave(library)));
+  }
+  return {};
+}
+
+Status CheckLibraries(std::string_view source, const CudaLibraries& libraries) {
+  KB_RETURN_IF_ERROR(CheckHeaderLibraries(source, libraries));
+  if (AsksForHeaders(source)) return {};
+  for (const std::string& name : LibrariesIncludedBy(source)) {
+    if (libraries.contains(name)) continue;
+    return Fail(
+        ErrorCode::kUnavailable,
+        fmt::format("the candidate needs {}, which neither this PyTorch nor the CUDA toolkit has; install it, or "
+                    "set CUDA_HOME to a toolkit that has it",
+                    name));
+  }
+  return {};
+}
 
 std::vector<std::string> FoldersOf(const CudaLibraries& libraries) {
   std::set<std::string> folders;
@@ -71,6 +129,7 @@ std::vector<std::string> LibrariesIncludedBy(std::string_view source) {
 std::string StateOf(const std::string& name, const CudaLibrary& library) {
   std::set<std::string> lines;
   std::error_code ignored;
+  if (name == kKittens) AddStates(library.include, &lines);  // its header includes all that lies beside it
   for (std::filesystem::directory_iterator entry(library.include, ignored), end; entry != end;
        entry.increment(ignored)) {
     const std::string file = entry->path().filename().string() + (entry->is_directory(ignored) ? "/" : "");

@@ -116,5 +116,27 @@ TEST_F(CudaLibrariesTest, WhatAMachineDoesNotHaveIsSaid) {
   EXPECT_THAT(built.log, HasSubstr("no cublas for .cu candidates was found"));
 }
 
+TEST(CudaLibraries, WhatATextCannotDoWithoutIsSaidBefore) {
+  const CudaLibraries none, kittens = {{"thunderkittens", {"/a/include", {}}}};
+  const std::string uses_kittens = "#include \"kittens.cuh\"\n", uses_both = uses_kittens + "#include <cudnn.h>\n";
+  EXPECT_THAT(CheckLibraries(uses_kittens, none).error().message,
+              AllOf(HasSubstr("headers of ThunderKittens"), HasSubstr("set KERNELBENCH_THUNDERKITTENS")));
+  EXPECT_EQ(CheckLibraries(uses_kittens, none).error().code, ErrorCode::kUnavailable);
+  EXPECT_TRUE(CheckLibraries(uses_kittens, kittens));
+  EXPECT_THAT(CheckLibraries(uses_both, kittens).error().message, HasSubstr("cudnn"));
+  EXPECT_TRUE(CheckHeaderLibraries(uses_both, kittens)) << "PyTorch finds the others";
+  EXPECT_TRUE(CheckLibraries("#if __has_include(<cudnn.h>)\n#include <cudnn.h>\n#endif", none));
+  EXPECT_TRUE(CheckLibraries("// #include <cutlass/cutlass.h>\n#include <cuda_runtime.h>", none));
+}
+
+TEST(CudaLibraries, AStateOfThunderKittensIsOfAllItsHeaders) {
+  const TempDir place = *TempDir::Create("libraries-test");
+  fs::create_directories(place.path() / "ops");
+  ASSERT_TRUE(WriteFileAtomic(place.path() / "kittens.cuh", "1"));
+  ASSERT_TRUE(WriteFileAtomic(place.path() / "ops" / "ops.cuh", "1"));
+  EXPECT_THAT(StateOf("thunderkittens", {.include = place.path(), .files = {}}),
+              AllOf(HasSubstr("kittens.cuh 1 "), HasSubstr("ops/ops.cuh 1 ")));
+}
+
 }  // namespace
 }  // namespace kb

@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/subprocess.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/devices/cuda/nvcc_passes.h"
 
 namespace kb {
@@ -168,7 +169,17 @@ Result<DevicePart> CudaExtensionPart(const json& wanted, const TorchBuildFacts& 
   KB_ASSIGN_OR_RETURN(part.compiler, FindCudaCompiler());
   part.flags = DeviceFlags(wanted, torch, host);
   part.libraries = {"-lc10_cuda", "-ltorch_cuda", "-L" + part.compiler.toolkit.string() + "/lib64", "-lcudart"};
-  if (!IsOfFiles(wanted)) part.source = DeviceSource(wanted);
+  if (IsOfFiles(wanted)) return part;
+  part.source = DeviceSource(wanted);
+  const std::vector<std::string> included = LibrariesIncludedBy(part.source);
+  for (const HeaderLibrary& library : HeaderLibraries()) {
+    const auto found = torch.libraries.find(library.name);
+    if (found == torch.libraries.end() || std::find(included.begin(), included.end(), library.name) == included.end())
+      continue;
+    part.flags.insert(part.flags.end(), {"-isystem", found->second.include});
+    part.read_only.emplace_back(found->second.include);
+    part.states.push_back(StateOf(library.name, found->second));
+  }
   return part;
 }
 
