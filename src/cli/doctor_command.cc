@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -29,6 +30,17 @@ void PrintChecks(const Diagnosis& diagnosis) {
       group = check.group;
       fmt::print("  {:<8} {}: {}\n", check.state, check.name, check.detail);
       if (!check.remedy.empty()) fmt::print("           -> {}\n", check.remedy);
+    }
+  }
+}
+
+void PrintBackends(const Diagnosis& diagnosis) {
+  fmt::print("backends\n");
+  for (const BackendHere& each : diagnosis.backends) {
+    if (each.lacks.empty()) {
+      fmt::print("  {:<8} {}: {}\n", "ok", each.name, each.with);
+    } else {
+      fmt::print("  {:<8} {}: it lacks {}\n", "not here", each.name, fmt::join(each.lacks, "; "));
     }
   }
 }
@@ -103,6 +115,7 @@ int Doctor(const DoctorFlags& flags) {
     return diagnosis->Healthy() ? kAllCorrect : kEngineFailure;
   }
   PrintChecks(*diagnosis);
+  PrintBackends(*diagnosis);
   PrintProbes(*diagnosis, flags.verbose);
   if (diagnosis->Healthy()) {
     fmt::print("\nEvaluations run here with --isolation={}.\n", diagnosis->isolation);

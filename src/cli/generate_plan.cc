@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "jobs/devices.h"
 #include "jobs/generation_judge.h"
+#include "judge/backends.h"
 #include "judge/devices/cuda/kernel_profile.h"
 #include "judge/static/candidate_check.h"
 #include "prompt/extract.h"
@@ -201,8 +202,10 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
+  KB_ASSIGN_OR_RETURN(plan.target,
+                      MakeTarget(plan.backend, flags.devices.substr(0, flags.devices.find_first_of(",:"))));
+  if (open && flags.judged) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
   KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
-  KB_ASSIGN_OR_RETURN(plan.target, MakeTarget(plan.backend, plan.devices.front()));
   KB_RETURN_IF_ERROR(PlanModels(flags, installation, open, &plan));
   KB_RETURN_IF_ERROR(PlanProblems(flags, installation, &plan));
   plan.settings = SettingsOf(flags, plan);

@@ -143,6 +143,7 @@ void CheckKernel(Diagnosis* diagnosis) {
 void CheckPython(const Installation& installation, const Sandbox& sandbox, const worker::Probe& probe,
                  Diagnosis* diagnosis) {
   const auto python = FindPython(installation);
+  diagnosis->backends = BackendsHere(python);
   if (!python) {
     diagnosis->checks.push_back({"tools", "PyTorch", "missing", python.error().message, "run ./quickstart"});
     return;
@@ -200,7 +201,12 @@ json Diagnosis::ToJson() const {
                      {"holds", probe.holds},
                      {"detail", probe.detail}});
   }
-  return {{"schema", 1},          {"healthy", Healthy()}, {"isolation", isolation},
+  json judged = json::array();
+  for (const BackendHere& each : backends) {
+    judged.push_back(
+        {{"backend", each.name}, {"judged", each.lacks.empty()}, {"with", each.with}, {"lacks", each.lacks}});
+  }
+  return {{"schema", 1},          {"healthy", Healthy()}, {"isolation", isolation}, {"backends", judged},
           {"barriers", barriers}, {"checks", listed},     {"probes", tried}};
 }
 

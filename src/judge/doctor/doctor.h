@@ -8,6 +8,7 @@
 
 #include "base/barriers.h"
 #include "base/file.h"
+#include "judge/backends.h"
 #include "judge/sandbox/sandbox.h"
 
 namespace kb {
@@ -32,6 +33,7 @@ struct Diagnosis {
   std::vector<std::string> barriers;
   std::vector<Check> checks;
   std::vector<Probe> probes;
+  std::vector<BackendHere> backends;
 
   // No check is "missing", every probe was stopped.
   bool Healthy() const;
