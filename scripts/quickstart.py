@@ -34,6 +34,7 @@ class Row:
         self.candidate, self.problem, self.size = line["candidate"], line["problem"], line["size"]
         self.allowed = line["verdict"] if isinstance(line["verdict"], list) else [line["verdict"]]
         self.teaches, self.faster = line["teaches"], line["faster"]
+        self.backend = line.get("backend", "")  # one that not every machine with a GPU can judge
         self.sample = 0  # which candidate of its problem and size
         self.evaluation = None
 
@@ -78,6 +79,17 @@ def choose_device():
         return "cuda"
     print(f"An NVIDIA GPU is left alone: {obstacle}", flush=True)
     return "cpu"
+
+
+def without_what_lacks(binary, rows):
+    """The rows that this machine can judge; says which backends the others need."""
+    if not any(row.backend for row in rows):
+        return rows
+    told = subprocess.run([binary, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    lacks = {each["backend"]: each["lacks"] for each in json.loads(told.stdout)["backends"]}
+    for backend in sorted({row.backend for row in rows if row.backend and lacks[row.backend]}):
+        print(f"Examples in {backend} are left out; this machine lacks {'; '.join(lacks[backend])}", flush=True)
+    return [row for row in rows if not row.backend or not lacks[row.backend]]
 
 
 def write_list(rows, folder):
@@ -202,6 +214,9 @@ def main():
     if not rows:
         print(f"no example's path matches {arguments.only.pattern}; {shown(EXAMPLES)} holds them", file=sys.stderr)
         return WRONG_ARGUMENTS
+    rows = without_what_lacks(binary, rows)
+    if not rows:
+        return FAILED
 
     print(f"Judging {len(rows)} examples on the {'CPU' if device == 'cpu' else 'GPU'}", flush=True)
     start, failures, by_size = time.monotonic(), [], {}

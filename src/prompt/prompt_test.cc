@@ -95,7 +95,7 @@ TEST(Prompt, ShotsAreTakenInOrderAndTooFewAreSaid) {
   const Prompt prompt = Build(request);
   EXPECT_EQ(prompt.examples.size(), 2U);
   EXPECT_THAT(prompt.notes, ElementsAre(HasSubstr("2 examples for cpp where 5 were asked for")));
-  EXPECT_THAT(Build(Ask("1/19", "cute")).notes, ElementsAre(HasSubstr("0 examples for cute")));
+  EXPECT_THAT(Build(Ask("1/19", "hip")).notes, testing::Contains(HasSubstr("0 examples for hip")));
   EXPECT_THAT(Build(Ask("1/19", "hip")).notes, testing::Contains(HasSubstr("cannot be judged here yet")));
 }
 

@@ -31,9 +31,9 @@ TEST_F(PromptCommandTest, JsonHasPartsExamplesAndNotes) {
 }
 
 TEST_F(PromptCommandTest, TooFewExamplesAreSaidOnStderr) {
-  const Ended ended = Run({"prompt", "1/36", "--backend", "tilelang"});
+  const Ended ended = Run({"prompt", "1/36", "--backend", "hip"});
   EXPECT_EQ(ended.code, 0) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("note: 0 examples for tilelang"));
+  EXPECT_THAT(ended.err, HasSubstr("note: 0 examples for hip"));
 }
 
 TEST_F(PromptCommandTest, MeasuresTheDeviceThatIsHere) {
