@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Holds the sources against two rules: who may include whom (the trusted side never sees the runner, and the other way
-# round), and the format.
+# round; Boost stays in one place), and the format.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -15,6 +15,7 @@ runner  jobs judge device store score report interop server cli
 interop jobs runner report server cli
 store   jobs interop generate runner server cli
 jobs    runner server cli
+server  runner cli
 generate jobs runner server cli
 model   wire cuda device judge jobs runner store score report interop generate server cli
 '
@@ -27,6 +28,11 @@ while read -r part forbidden; do
     status=1
   fi
 done < <(awk NF <<<"$RULES")
+# Boost takes long to compile and is an affair of the HTTP layer.
+if grep -rnE '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]boost/' src | grep -vE '^src/server/http_[a-z]+\.cc:'; then
+  echo "only src/server/http_*.cc may include Boost" >&2
+  status=1
+fi
 if ((status == 0)); then printf '  %-16s %s\n' includes "none crosses a border"; fi
 
 # Versions of clang-format disagree; this one's word counts.

@@ -32,6 +32,8 @@ libsqlite3-dev      <sqlite3.h>
 libzstd-dev         <zstd.h>
 # Calls of models. Only its headers are compiled in; the library itself is loaded by who calls one.
 libcurl4-openssl-dev <curl/curl.h>
+# The HTTP server: headers alone.
+libboost1.81-dev    <boost/beast/http/parser.hpp>
 # Hashes and the sandbox.
 libssl-dev          <openssl/evp.h>
 libseccomp-dev      <seccomp.h>

@@ -1,0 +1,467 @@
+// One coroutine is the story of a connection. It waits at a single place, Changed(): for whatever happens, or for a
+// deadline. Input arrives and output leaves beside it, in plain callbacks, so a client's departure is seen at once,
+// also while its answer is awaited or sent.
+#include "server/http_connection.h"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <cctype>
+#include <cerrno>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+namespace kb::server {
+namespace {
+
+namespace net = boost::asio;
+namespace beast = boost::beast;
+using boost::system::error_code;
+using Clock = std::chrono::steady_clock;
+using std::chrono::seconds;
+using RequestParser = beast::http::request_parser<beast::http::string_body>;
+using Socket = net::generic::stream_protocol::socket;
+using Refusal = std::optional<HttpAnswer>;
+
+constexpr size_t kPiece = size_t{64} << 10;     // read at a time
+constexpr size_t kBodyRate = size_t{16} << 10;  // bytes that earn a body another second
+constexpr seconds kAfterGone{2};                // for an answer to a client that has closed its sending side
+constexpr seconds kLinger{2};  // for a client to read the last answer, while what it still sends is dropped
+constexpr seconds kLook{1};    // between looks at a client whose pipelined requests fill the buffer
+
+void SetTcpOptions(int fd) {
+  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, 128 << 10);  // or a slow reader shows progress only each few megabytes
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);                // a client whose machine has gone
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+}
+
+HttpAnswer ProblemOf(const error_code& error) {
+  using Fault = beast::http::error;
+  if (error == Fault::header_limit) return Problem(431, "request line and headers are longer than this server reads");
+  if (error == Fault::body_limit) return Problem(413, "the body is longer than this path takes");
+  if (error == Fault::bad_version) return Problem(505, "the request line does not end in HTTP/1.1 or HTTP/1.0");
+  return Problem(400, fmt::format("this is no HTTP request: {}", error.message()));
+}
+
+Refusal ReadFields(const RequestParser::value_type& message, HttpHead* head) {
+  head->method = std::string(message.method_string());
+  head->target = std::string(message.target());
+  for (const auto& field : message) {
+    std::string name(field.name_string());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+    const auto [found, added] = head->headers.try_emplace(name, std::string(field.value()));
+    if (!added && name == "host") return Problem(400, "there is more than one Host header");
+    if (!added) found->second.append(", ").append(std::string(field.value()));
+  }
+  if (message.version() >= 11 && head->headers.count("host") == 0) return Problem(400, "the Host header is missing");
+  const auto coding = head->headers.find("transfer-encoding");
+  if (coding != head->headers.end() && !beast::iequals(coding->second, "chunked")) {
+    return Problem(501, "the only transfer encoding that this server reads is chunked");
+  }
+  const auto expected = head->headers.find("expect");
+  if (expected != head->headers.end() && !beast::iequals(expected->second, "100-continue")) {
+    return Problem(417, "the only expectation that this server meets is 100-continue");
+  }
+  if (const Status read = ReadTarget(head); !read) return Problem(400, read.error().message);
+  return std::nullopt;
+}
+
+class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(net::io_context& context, std::string peer, bool local, const HttpSite& site)
+      : site_(site), peer_(std::move(peer)), local_(local), socket_(context), wake_(context) {}
+  ~Connection() override {
+    if (reply_) reply_->Disowned();
+  }
+
+  void Open(Fd socket) {
+    if (!local_) SetTcpOptions(socket.get());
+    socket_.assign(net::generic::stream_protocol(local_ ? AF_UNIX : AF_INET, 0), socket.get());
+    (void)socket.Release();
+    socket_.non_blocking(true);
+  }
+  net::awaitable<void> Run();
+  void End() override {
+    stopping_ = true;
+    Wake();
+  }
+  void TellGone();
+  void Wake() { wake_.cancel(); }
+  void Break();
+
+ private:
+  // Of the request that is being answered.
+  struct Asked {
+    bool head = false, chunks = false, keep_alive = false;
+  };
+
+  net::awaitable<void> Changed(Clock::time_point deadline);
+  void Read();
+  void OnReadable(error_code error);
+  void Write();
+  net::awaitable<bool> Put(std::string bytes);
+
+  net::awaitable<bool> ServeOne();
+  net::awaitable<bool> Idle();
+  net::awaitable<Refusal> More(Clock::time_point deadline, const char* what);
+  error_code Feed(RequestParser* parser);
+  net::awaitable<Refusal> ReadHead(RequestParser* parser);
+  net::awaitable<Refusal> ReadBody(RequestParser* parser, const HttpHead& head, size_t allowed);
+  std::variant<size_t, HttpAnswer> Accept(const HttpHead& head);
+  void Handle(HttpRequest request);
+  net::awaitable<bool> Respond();
+  net::awaitable<bool> SendAnswer(HttpAnswer answer);
+  net::awaitable<bool> SendEvents(HttpReply::Taken taken);
+  Clock::time_point NextLook(Clock::time_point latest);
+  net::awaitable<void> Linger();
+
+  const HttpSite& site_;
+  const std::string peer_;
+  const bool local_;
+  Socket socket_;
+  net::steady_timer wake_;
+  std::string in_, out_;
+  size_t written_ = 0;                // of out_
+  Clock::time_point last_written_{};  // when that grew
+  bool reading_ = false, writing_ = false;
+  bool input_ended_ = false;  // the client sends no more
+  bool broken_ = false;       // nothing more can be sent
+  bool stopping_ = false;
+  Asked asked_;
+  std::shared_ptr<HttpReply> reply_;  // of the request that is being answered
+};
+
+// ---- Bytes --------------------------------------------------------------------------------------------------------
+
+// Returns when something has happened, or at the deadline; also for no reason.
+net::awaitable<void> Connection::Changed(Clock::time_point deadline) {
+  error_code ignored;
+  wake_.expires_at(deadline);
+  co_await wake_.async_wait(net::redirect_error(net::use_awaitable, ignored));
+}
+
+void Connection::Break() {
+  broken_ = input_ended_ = true;
+  error_code ignored;
+  socket_.close(ignored);
+  Wake();
+}
+
+void Connection::Read() {
+  if (reading_ || input_ended_ || in_.size() >= site_.limits.header_bytes + kPiece) return;
+  reading_ = true;
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) { self->OnReadable(error); });
+}
+
+void Connection::OnReadable(error_code error) {
+  reading_ = false;
+  if (broken_) return;
+  if (error) return Break();
+  char piece[kPiece];
+  const ssize_t got = recv(socket_.native_handle(), piece, sizeof piece, 0);
+  if (got > 0) in_.append(piece, static_cast<size_t>(got));
+  if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
+    Read();
+  } else if (got == 0) {
+    input_ended_ = true;
+  } else {
+    Break();
+  }
+  Wake();
+}
+
+void Connection::Write() {
+  writing_ = true;
+  const auto rest = net::buffer(out_.data() + written_, out_.size() - written_);
+  socket_.async_write_some(rest, [self = shared_from_this()](error_code error, size_t written) {
+    self->writing_ = false;
+    if (self->broken_) return;
+    if (error) return self->Break();
+    self->written_ += written;
+    self->last_written_ = Clock::now();
+    if (self->written_ < self->out_.size())
+      self->Write();
+    else
+      self->Wake();
+  });
+}
+
+// Sends these bytes. False: the client takes no more.
+net::awaitable<bool> Connection::Put(std::string bytes) {
+  if (broken_) co_return false;
+  out_ = std::move(bytes);
+  written_ = 0;
+  last_written_ = Clock::now();
+  if (!out_.empty()) Write();
+  while (!broken_ && written_ < out_.size()) {
+    const auto deadline = last_written_ + seconds(site_.limits.send_s);
+    if (Clock::now() >= deadline || (reply_ && reply_->cut())) {
+      Break();
+    } else {
+      co_await Changed(deadline);
+    }
+  }
+  out_ = {};
+  co_return !broken_;
+}
+
+// ---- Requests -----------------------------------------------------------------------------------------------------
+
+void Connection::TellGone() {
+  if (reply_ && !stopping_) std::exchange(reply_, nullptr)->Gone();
+}
+
+net::awaitable<void> Connection::Run() {
+  for (bool more = true; more && !stopping_;) more = co_await ServeOne();
+  TellGone();
+  co_await Linger();
+}
+
+// One request and its answer. False: the connection ends.
+net::awaitable<bool> Connection::ServeOne() {
+  const bool begun = co_await Idle();
+  if (!begun) co_return false;
+  asked_ = {};
+  RequestParser parser;
+  HttpHead head;
+  head.peer = peer_;
+  head.local = local_;
+  Refusal refusal = co_await ReadHead(&parser);
+  if (!refusal) refusal = ReadFields(parser.get(), &head);
+  if (!refusal) {
+    asked_ = {head.method == "HEAD", parser.get().version() >= 11, false};
+    auto allowed = Accept(head);
+    if (auto* const answer = std::get_if<HttpAnswer>(&allowed)) {
+      asked_.keep_alive = parser.is_done() && parser.keep_alive();
+      const bool sent = co_await SendAnswer(std::move(*answer));
+      co_return sent&& asked_.keep_alive;
+    }
+    refusal = co_await ReadBody(&parser, head, std::get<size_t>(allowed));
+  }
+  if (refusal) {
+    if (!stopping_) (void)co_await SendAnswer(std::move(*refusal));
+    co_return false;
+  }
+  asked_.keep_alive = parser.keep_alive();
+  Handle({std::move(head), std::move(parser.get().body())});
+  const bool whole = co_await Respond();
+  if (!whole) co_return false;
+  std::exchange(reply_, nullptr)->Whole();
+  co_return asked_.keep_alive;
+}
+
+// Waits for the first byte of a request. False: none comes.
+net::awaitable<bool> Connection::Idle() {
+  const auto deadline = Clock::now() + seconds(site_.limits.idle_s);
+  for (;;) {
+    // Some clients send an empty line after a body.
+    in_.erase(0, std::min(in_.find_first_not_of("\r\n"), in_.size()));
+    if (!in_.empty()) co_return true;
+    if (input_ended_ || stopping_ || Clock::now() >= deadline) co_return false;
+    in_.shrink_to_fit();  // most connections are idle
+    Read();
+    co_await Changed(deadline);
+  }
+}
+
+// Waits for more input.
+net::awaitable<Refusal> Connection::More(Clock::time_point deadline, const char* what) {
+  const size_t had = in_.size();
+  for (;;) {
+    Read();
+    if (in_.size() > had) co_return std::nullopt;
+    if (input_ended_) co_return Problem(400, fmt::format("the request ended in the middle of its {}", what));
+    if (stopping_) co_return Problem(503, "the server stops");
+    if (!reading_) co_return Problem(431, "the headers, or those of a chunk, are longer than this server reads");
+    if (Clock::now() >= deadline) co_return Problem(408, fmt::format("the {} took too long to arrive", what));
+    co_await Changed(deadline);
+  }
+}
+
+// Gives the parser what has arrived.
+error_code Connection::Feed(RequestParser* parser) {
+  error_code error;
+  if (in_.empty()) return error;
+  in_.erase(0, parser->put(net::buffer(in_), error));
+  if (error == beast::http::error::need_more) error = {};
+  Read();
+  return error;
+}
+
+net::awaitable<Refusal> Connection::ReadHead(RequestParser* parser) {
+  const auto deadline = Clock::now() + seconds(site_.limits.head_s);
+  parser->header_limit(static_cast<std::uint32_t>(site_.limits.header_bytes));
+  parser->body_limit(boost::none);  // Accept() says it
+  for (;;) {
+    if (const error_code error = Feed(parser)) co_return ProblemOf(error);
+    if (parser->is_header_done()) co_return std::nullopt;
+    Refusal refusal = co_await More(deadline, "headers");
+    if (refusal) co_return refusal;
+  }
+}
+
+net::awaitable<Refusal> Connection::ReadBody(RequestParser* parser, const HttpHead& head, size_t allowed) {
+  if (parser->content_length().value_or(0) > allowed) {
+    co_return Problem(413,
+                      fmt::format("the body has {} bytes, and this path takes {}", *parser->content_length(), allowed));
+  }
+  if (parser->is_done()) co_return std::nullopt;
+  if (asked_.chunks && in_.empty() && head.headers.count("expect") != 0) {
+    (void)co_await Put("HTTP/1.1 100 Continue\r\n\r\n");
+  }
+  const auto start = Clock::now();
+  parser->eager(true);
+  parser->body_limit(allowed);
+  for (;;) {
+    if (const error_code error = Feed(parser)) co_return ProblemOf(error);
+    if (parser->is_done()) co_return std::nullopt;
+    const auto earned = seconds(parser->get().body().size() / kBodyRate);
+    const auto deadline = start + seconds(site_.limits.body_s) + earned;
+    if (Clock::now() >= deadline) co_return Problem(408, "the body took too long to arrive");
+    Refusal refusal = co_await More(deadline, "body");
+    if (refusal) co_return refusal;
+  }
+}
+
+std::variant<size_t, HttpAnswer> Connection::Accept(const HttpHead& head) {
+  try {
+    return site_.handler->Accept(head);
+  } catch (const std::exception& error) {
+    return Problem(500, error.what());
+  }
+}
+
+void Connection::Handle(HttpRequest request) {
+  auto changed = [post = site_.post, weak = weak_from_this()] {
+    post([weak] {
+      if (const auto connection = weak.lock()) connection->Wake();
+    });
+  };
+  reply_ = std::make_shared<HttpReply>(std::move(changed), site_.post);
+  const auto reply = reply_;
+  try {
+    site_.handler->Handle(std::move(request), std::make_shared<HttpResponder>(reply));
+  } catch (const std::exception& error) {
+    reply->Answer(Problem(500, error.what()));
+  }
+}
+
+// ---- Answers ------------------------------------------------------------------------------------------------------
+
+// Input that is not read hides the end of a connection: it is looked for now and then.
+Clock::time_point Connection::NextLook(Clock::time_point latest) {
+  if (reading_ || input_ended_) return latest;
+  pollfd end{socket_.native_handle(), POLLRDHUP, 0};
+  if (poll(&end, 1, 0) > 0) input_ended_ = true;
+  return std::min(latest, Clock::now() + kLook);
+}
+
+// Waits for the answer and sends it. False: the client has not got all of it.
+net::awaitable<bool> Connection::Respond() {
+  auto give_up = Clock::time_point::max();
+  for (;;) {
+    Read();
+    HttpReply::Taken taken = reply_->Take();
+    if (taken.answer) co_return co_await SendAnswer(std::move(*taken.answer));
+    if (taken.begun) co_return co_await SendEvents(std::move(taken));
+    const auto next = NextLook(give_up);
+    if (input_ended_) {
+      reply_->Gone();
+      give_up = std::min(give_up, Clock::now() + kAfterGone);
+    }
+    if (broken_ || stopping_ || Clock::now() >= give_up) co_return false;
+    co_await Changed(std::min(next, give_up));
+  }
+}
+
+// False: the client has not got all of it.
+net::awaitable<bool> Connection::SendAnswer(HttpAnswer answer) {
+  const bool none = answer.status == 204 || answer.status == 304 || answer.status < 200;
+  const auto framing = none ? HttpFraming::kNoBody : HttpFraming::kLength;
+  asked_.keep_alive = asked_.keep_alive && !stopping_;
+  std::string bytes = AnswerHead(answer, framing, answer.body.size(), asked_.keep_alive);
+  if (!none && !asked_.head) bytes += answer.body;
+  answer.body = {};
+  co_return co_await Put(std::move(bytes));
+}
+
+// A stream of events until its end, with comments where it is silent. False: the client has not got all of it.
+net::awaitable<bool> Connection::SendEvents(HttpReply::Taken taken) {
+  const HttpAnswer answer{200, "text/event-stream", "", {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}};
+  asked_.keep_alive = asked_.keep_alive && asked_.chunks && !stopping_;
+  const auto framing = asked_.chunks ? HttpFraming::kChunked : HttpFraming::kUntilClose;
+  const auto framed = [this](std::string_view text) { return asked_.chunks ? ChunkText(text) : std::string(text); };
+  std::string bytes = AnswerHead(answer, framing, 0, asked_.keep_alive);
+  if (asked_.head) co_return co_await Put(std::move(bytes));
+  const auto pause = seconds(site_.limits.comment_s);
+  for (auto comment_at = Clock::now() + pause;; taken = reply_->Take()) {
+    Read();
+    if (taken.cut || broken_ || input_ended_ || (stopping_ && !taken.ended)) co_return false;
+    if (!taken.events.empty()) {
+      bytes += framed(taken.events);
+    } else if (Clock::now() >= comment_at) {
+      bytes += framed(":\n\n");
+    }
+    if (taken.ended && asked_.chunks) bytes += "0\r\n\r\n";
+    if (bytes.empty() && !taken.ended) {
+      co_await Changed(NextLook(comment_at));
+      continue;
+    }
+    // More may have come when this has been sent.
+    const bool sent = co_await Put(std::exchange(bytes, {}));
+    if (!sent || taken.ended) co_return sent;
+    reply_->Sent();
+    comment_at = Clock::now() + pause;
+  }
+}
+
+// ---- The end ------------------------------------------------------------------------------------------------------
+
+// A socket that is closed with unread input resets the connection, and the client may lose the answer that it has not
+// read yet.
+net::awaitable<void> Connection::Linger() {
+  error_code ignored;
+  if (!broken_) socket_.shutdown(Socket::shutdown_send, ignored);
+  const auto deadline = Clock::now() + kLinger;
+  while (!input_ended_ && !stopping_ && Clock::now() < deadline) {
+    in_.clear();
+    Read();
+    co_await Changed(deadline);
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<HttpConnection> ServeConnection(net::io_context& context, Fd socket, std::string peer, bool local,
+                                                const HttpSite& site, std::function<void()> closed) {
+  auto connection = std::make_shared<Connection>(context, std::move(peer), local, site);
+  connection->Open(std::move(socket));
+  // A handler for the end: without one an exception of the coroutine would end the program, or nobody would know.
+  net::co_spawn(context, connection->Run(), [connection, closed = std::move(closed)](const std::exception_ptr&) {
+    connection->Break();
+    closed();
+    connection->TellGone();
+  });
+  return connection;
+}
+
+}  // namespace kb::server
