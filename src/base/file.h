@@ -43,6 +43,7 @@ struct Installation {
   std::filesystem::path models;    // holds prices.toml
   std::filesystem::path calibrations;
   std::filesystem::path published;  // what others published
+  std::filesystem::path rewards;
 };
 Result<Installation> FindInstallation();
 

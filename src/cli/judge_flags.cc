@@ -57,17 +57,21 @@ void AddBuildFlags(CLI::App* command, BuildFlags* flags) {
   AddCacheFlag(command, &flags->cache_gb);
 }
 
+void AddMachineFlags(CLI::App* command, JudgeFlags* flags) {
+  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
+      ->check(CLI::IsMember({"namespaces", "process"}))
+      ->capture_default_str();
+  AddResourceFlags(command, flags);
+  command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
+  AddBuildFlags(command, &flags->builds);
+}
+
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
   if (!run) AddEvalFlags(command, flags.get());
   command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
   command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
       ->capture_default_str();
-  command->add_option("--isolation", flags->isolation, "namespaces, or process where the machine refuses those")
-      ->check(CLI::IsMember({"namespaces", "process"}))
-      ->capture_default_str();
-  AddResourceFlags(command, flags.get());
-  command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
-  AddBuildFlags(command, &flags->builds);
+  AddMachineFlags(command, flags.get());
   for (const Protocol::Key& key : Protocol::Keys()) {
     const std::string name = key.name;
     command

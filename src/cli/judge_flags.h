@@ -40,6 +40,8 @@ void AddResourceFlags(CLI::App* command, DeviceFlags* flags);
 void AddCacheFlag(CLI::App* command, double* cache_gb);
 // --build-memory-gb and --cache-gb.
 void AddBuildFlags(CLI::App* command, BuildFlags* flags);
+// How a machine judges, whatever is judged: --isolation, --threads, --device-memory, --jobs and those of builds.
+void AddMachineFlags(CLI::App* command, JudgeFlags* flags);
 // `run`: a command that takes several devices and stores what it judges, and so has neither --device nor --without.
 // `flags` outlives the parser.
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run = false);

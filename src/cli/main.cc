@@ -73,6 +73,8 @@ int main(int argc, char** argv) {
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
+  kb::cli::AddServe(&app, &exit_code);
+  kb::cli::AddToken(&app, &exit_code);
   kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddTrajectory(&app, &exit_code);
   kb::cli::AddMatrix(&app, &exit_code);

@@ -110,7 +110,6 @@ Result<std::unique_ptr<JobLoop>> StartLoop(const RunFlags& flags, const std::str
   options.make_judge = EvaluatorJudges(OptionsOf(*flags.judge));
   options.devices = devices;
   options.compilations = flags.judge->jobs;
-  options.run = run;
   options.queue = queue;
   options.tell = [tell = TellJobs{run, flags.json, flags.quiet, progress}](const JobEnd& end) -> Status {
     tell(end);

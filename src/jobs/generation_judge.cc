@@ -41,7 +41,6 @@ Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudge
   wanted.make_judge = judge->options_.make_judge;
   wanted.devices = judge->options_.devices;
   wanted.compilations = judge->options_.compilations;
-  wanted.run = judge->options_.run;
   wanted.queue = judge->queue_.get();
   wanted.tell = [own = judge.get()](const JobEnd& end) { return own->End(end); };
   wanted.span = judge->options_.span;

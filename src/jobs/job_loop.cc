@@ -20,12 +20,7 @@ Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
   wanted.end = [own](TaskEnd end) { own->End(std::move(end)); };
   wanted.span = own->options_.span;
   if (own->options_.judging) {
-    wanted.judging = [own](const Task& task) {
-      std::unique_lock lock(own->mutex_);
-      const Job job = own->jobs_.at(task.id);
-      lock.unlock();
-      own->options_.judging(job);
-    };
+    wanted.judging = [own](const Task& task) { own->options_.judging(own->JobOf(task.id)); };
   }
   KB_ASSIGN_OR_RETURN(own->scheduler_, Scheduler::Create(std::move(wanted)));
   own->renewing_ = std::thread([own] { own->RenewLeases(); });
@@ -85,12 +80,20 @@ Job JobLoop::Take(int64_t id) {
   return std::move(jobs_.extract(id).mapped());
 }
 
+Job JobLoop::JobOf(int64_t id) const {
+  const std::lock_guard lock(mutex_);
+  return jobs_.at(id);
+}
+
 // A task's turn has come.
 bool JobLoop::Begin(int64_t id) {
   Result<bool> claimed = false;
   const bool ended = !status();
   if (!ended) claimed = options_.queue->Claim(id);
-  if (claimed.value_or(false)) return true;
+  if (claimed.value_or(false)) {
+    if (options_.begun) options_.begun(JobOf(id));
+    return true;
+  }
   if (!claimed) EndBy(claimed.error());
   Tell({.job = Take(id), .elsewhere = claimed && !ended});
   return false;
@@ -100,8 +103,8 @@ void JobLoop::End(TaskEnd task) {
   JobEnd end{.job = Take(task.id), .device = task.device};
   if (task.evaluation) {
     end.evaluation = task.evaluation->ToJson();
-    if (!options_.run.empty()) {
-      end.evaluation->update({{"run", options_.run}, {"model", end.job.model}, {"sample", end.job.sample}});
+    if (const std::string run = options_.queue->RunOf(end.job.id); !run.empty()) {
+      end.evaluation->update({{"run", run}, {"model", end.job.model}, {"sample", end.job.sample}});
     }
   } else {
     end.evaluation = tl::make_unexpected(task.evaluation.error());

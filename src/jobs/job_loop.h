@@ -32,11 +32,11 @@ struct JobLoopOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
   int compilations = 0;    // as SchedulerOptions
-  std::string run;         // evaluations say it, with their job's model and sample; empty: they say none of these
   Queue* queue = nullptr;  // outlives the loop
   // Called once for each job whose turn came, one call at a time, on any thread; an interrupt keeps turns from coming.
   // An error ends the loop: nothing more begins.
   std::function<Status(const JobEnd& end)> tell;
+  std::function<void(const Job& job)> begun;    // its turn has come: it is prepared; on any thread; may be empty
   std::function<void(const Job& job)> judging;  // it is now; may be empty
   std::function<void(const Span& span)> span;   // one call at a time; may be empty
 };
@@ -67,6 +67,7 @@ class JobLoop {
  private:
   explicit JobLoop(JobLoopOptions options) : options_(std::move(options)) {}
   Job Take(int64_t id);  // it has ended
+  Job JobOf(int64_t id) const;
   bool Begin(int64_t id);
   void End(TaskEnd end);
   // False: the job is another one's.

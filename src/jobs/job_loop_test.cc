@@ -50,7 +50,6 @@ class JobLoopTest : public ::testing::Test {
       return std::make_shared<FakeJudge>(&script_);
     };
     options.devices = {"cuda"};
-    options.run = "r";
     options.queue = queue;
     options.tell = [this](const JobEnd& end) -> Status {
       const std::string said = end.elsewhere ? "elsewhere" : end.evaluation ? "judged" : end.evaluation.error().message;

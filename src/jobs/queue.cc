@@ -17,6 +17,7 @@ class StoreQueue : public Queue {
   StoreQueue(Store* store, std::string run)
       : store_(store), run_(std::move(run)), owner_(OwnerName(fmt::format("{:016x}", RandomBits()))) {}
 
+  std::string RunOf(int64_t) const override { return run_; }
   Result<Job> Add(const Job& job) override { return store_->AddJob(run_, job); }
   Result<bool> Claim(int64_t id) override { return store_->ClaimJob(id, owner_, UtcSeconds() + kLease); }
   Status Renew() override { return store_->RenewJobs(owner_, UtcSeconds() + kLease); }
@@ -38,6 +39,7 @@ class StoreQueue : public Queue {
 
 class MemoryQueue : public Queue {
  public:
+  std::string RunOf(int64_t) const override { return ""; }
   Result<Job> Add(const Job& job) override {
     const std::lock_guard lock(mutex_);
     Job added = job;

@@ -18,6 +18,8 @@ namespace kb {
 class Queue {
  public:
   virtual ~Queue() = default;
+  // Of a job that this object claimed: evaluations say it, with their job's model and sample; empty: they say none.
+  virtual std::string RunOf(int64_t id) const = 0;
   // The job as it is then: queued if it is new, or as it was.
   virtual Result<Job> Add(const Job& job) = 0;
   // Takes a queued job. False: it is not queued any more.

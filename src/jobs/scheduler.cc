@@ -190,7 +190,7 @@ void Scheduler::Prepare(Device* device, Task task) {
     return;
   }
   Begun begun{std::move(task), {}, {}, {}, false};
-  begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol};
+  begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol, begun.task.watch};
   begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
   PrepareBegun(device, std::move(begun));
 }

@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "judge/candidate/candidate.h"
-#include "judge/problem/problem_catalog.h"
 #include "judge/protocol/protocol.h"
+#include "judge/request.h"
 
 namespace kb {
 
@@ -27,8 +26,9 @@ struct Task {
   std::string size = "standard";
   std::shared_ptr<const Protocol> protocol;
   std::function<Result<Candidate>()> read;  // the candidate, once its turn has come
-  int priority = 0;                         // higher ones first
-  std::string client;                       // who wants it; "": whoever started this process
+  RoundWatch watch = {};
+  int priority = 0;    // higher ones first
+  std::string client;  // who wants it; "": whoever started this process
 };
 
 // Not thread-safe.

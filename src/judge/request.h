@@ -2,6 +2,7 @@
 #ifndef JUDGE_REQUEST_H_
 #define JUDGE_REQUEST_H_
 
+#include <functional>
 #include <string>
 
 #include "judge/candidate/candidate.h"
@@ -10,11 +11,16 @@
 
 namespace kb {
 
+// Told after each round of a trial: how many have been right, and whether the last one was wrong, or ended the trial
+// in another way.
+using RoundWatch = std::function<void(int right, bool ended)>;
+
 struct Request {
   ProblemFile problem;
   std::string size = "standard";
   Candidate candidate;
   Protocol protocol;
+  RoundWatch watch = {};  // called on the device's thread; may be empty
 
   bool module() const { return candidate.kind == CandidateKind::kModule; }
 };

@@ -138,6 +138,7 @@ Status Measurer::MeasureRound(const RoundPlan& plan) {
   } else {
     measured_.rounds.push_back(std::get<Round>(std::move(outcome)));
   }
+  if (watch_) watch_(static_cast<int>(measured_.rounds.size()), measured_.ending.has_value());
   return {};
 }
 

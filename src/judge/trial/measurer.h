@@ -2,6 +2,8 @@
 #ifndef JUDGE_TRIAL_MEASURER_H_
 #define JUDGE_TRIAL_MEASURER_H_
 
+#include <utility>
+
 #include "judge/evaluation.h"
 #include "judge/request.h"
 #include "judge/round/round.h"
@@ -18,8 +20,12 @@ Result<TrialSetting> TimedSettingOf(Services* services, const Request& request, 
 class Measurer {
  public:
   // `rounds` and `evaluation`, whose measurements it fills, outlive it.
-  Measurer(Services* services, Rounds* rounds, Evaluation* evaluation)
-      : services_(services), rounds_(rounds), evaluation_(evaluation), measured_(evaluation->measured) {}
+  Measurer(Services* services, Rounds* rounds, Evaluation* evaluation, RoundWatch watch = {})
+      : services_(services),
+        rounds_(rounds),
+        evaluation_(evaluation),
+        measured_(evaluation->measured),
+        watch_(std::move(watch)) {}
 
   // Makes all calls that the rule wants of a stage.
   Status Measure(Stage stage);
@@ -38,6 +44,7 @@ class Measurer {
   Rounds* rounds_;
   Evaluation* evaluation_;
   Measurements& measured_;
+  const RoundWatch watch_;
 };
 
 }  // namespace kb

@@ -99,7 +99,7 @@ Trial::Trial(Services* services, const Preparer& preparer, Prepared* prepared, c
       before_us_(prepared->us),
       evaluation_(BeginEvaluation(setup_, request_)),
       rounds_(&services->device(), request_.protocol, &evaluation_.engine_us, attempt.spent_s),
-      measurer_(services, &rounds_, &evaluation_) {
+      measurer_(services, &rounds_, &evaluation_, request_.watch) {
   for (const std::string& note : prepared->notes) measured().AddNote(note);
   if (!prepared->static_findings.is_null()) evaluation_.evidence["static_findings"] = prepared->static_findings;
 }

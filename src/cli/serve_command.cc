@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+
+#include <atomic>
+#include <filesystem>
+#include <thread>
+
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cli/commands.h"
+#include "cli/judge_flags.h"
+#include "cli/selection_flags.h"
+#include "jobs/devices.h"
+#include "judge/devices/device_kind.h"
+#include "server/api.h"
+#include "server/http_server.h"
+#include "store/store.h"
+
+namespace kb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ServeFlags {
+  std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
+  std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
+  std::vector<std::string> hosts;
+  bool no_auth = false, allow_problems = false, quiet = false;
+};
+
+// 127.0.0.1:80, [::1]:80, localhost:80.
+bool IsLoopback(const std::string& address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:");
+}
+
+Status CheckFlags(const ServeFlags& flags) {
+  if (flags.no_auth && flags.listen.empty()) return Fail(ErrorCode::kUsage, "--no-auth is for --listen");
+  if (flags.no_auth && !IsLoopback(flags.listen)) {
+    return Fail(ErrorCode::kUsage,
+                "--no-auth is for a loopback address alone: others need tokens (kernelbench token add)");
+  }
+  if (flags.allow_problems && !flags.no_auth) {
+    return Fail(ErrorCode::kUsage, "--allow-problems is for --no-auth: a token has the right or not");
+  }
+  return {};
+}
+
+std::atomic<int> asked_to_end = 0;
+
+// The first signal ends the service when what is judged has ended, the second at once.
+void OnSignal(int) {
+  if (++asked_to_end > 1) Interrupt();
+}
+
+void WaitForSignal() {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+  while (asked_to_end == 0 && !Interrupted()) std::this_thread::sleep_for(kInterruptSlice);
+}
+
+Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installation& installation,
+                                        const std::vector<std::string>& devices) {
+  server::ApiOptions options{.version = KB_VERSION, .devices = devices, .access = {}, .rewards = {}};
+  options.access = {
+      .tokens = flags.tokens, .no_auth = flags.no_auth, .allow_problems = flags.allow_problems, .hosts = flags.hosts};
+  KB_ASSIGN_OR_RETURN(options.rewards, server::ReadRewards(installation.rewards));
+  return options;
+}
+
+Status Serve(ServeFlags flags) {
+  KB_RETURN_IF_ERROR(CheckFlags(flags));
+  if (flags.socket.empty()) flags.socket = fs::path(flags.store).replace_extension(".sock");
+  if (flags.tokens.empty()) flags.tokens = fs::path(flags.store).parent_path() / "tokens.json";
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(const fs::path problems, ProblemDirectory(flags.problems));
+  KB_ASSIGN_OR_RETURN(const std::vector<std::string> devices, FindDevices(flags.devices));
+  KB_ASSIGN_OR_RETURN(Store store, Store::Open(flags.store));
+  const auto reader =
+      std::make_shared<const server::OrderReader>(problems, installation.protocols, KindOf(devices.front()));
+  server::DeskOptions desk_options{.make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
+                                   .devices = devices,
+                                   .compilations = flags.judge->jobs,
+                                   .reader = reader};
+  KB_ASSIGN_OR_RETURN(server::ApiOptions api_options, ApiOptionsOf(flags, installation, devices));
+  KB_ASSIGN_OR_RETURN(const auto desk, server::Desk::Open(std::move(desk_options), &store));
+  server::Api api(std::move(api_options), reader, desk.get(), &store);
+  KB_ASSIGN_OR_RETURN(const auto http, server::HttpServer::Start({flags.socket, flags.listen}, {}, &api));
+  if (!flags.quiet) {
+    fmt::print(stderr, "kernelbench: judging on {}; listening on {}{}\n", fmt::join(devices, ", "), flags.socket,
+               flags.listen.empty() ? "" : fmt::format(" and http://{}", http->address()));
+  }
+  WaitForSignal();
+  if (!flags.quiet) fmt::print(stderr, "kernelbench: ending when what is judged has ended; once more: at once\n");
+  http->StopAccepting();
+  desk->Stop();
+  api.Stop();
+  http->Stop();
+  return {};
+}
+
+}  // namespace
+
+void AddServe(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* command = app->add_subcommand("serve", "judge what clients send over HTTP (docs/guide/service.md)");
+  command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
+  command->add_option("--socket", flags->socket, "the Unix socket, for this user alone; default: beside the store");
+  command->add_option("--listen", flags->listen, "also over TCP: 127.0.0.1:8080, or :0 for any port");
+  command->add_option("--tokens", flags->tokens, "the file of tokens; default: tokens.json beside the store");
+  command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
+  command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
+  command->add_flag("--allow-problems", flags->allow_problems, "with --no-auth: clients may bring problems");
+  AddProblemsFlag(command, &flags->problems);
+  AddMachineFlags(command, flags->judge.get());
+  command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
+  command->add_flag("--quiet", flags->quiet, "say nothing");
+  command->callback([flags, exit_code] {
+    const Status served = Serve(*flags);
+    *exit_code = served ? int{kAllCorrect} : PrintError(served.error());
+  });
+}
+
+}  // namespace kb::cli

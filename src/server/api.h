@@ -1,0 +1,103 @@
+// The HTTP API (docs/reference/api.md): who may ask what, and what a desk says to it. One table describes every route;
+// requests are checked by it, and /openapi.json is made of it.
+#ifndef SERVER_API_H_
+#define SERVER_API_H_
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "server/access.h"
+#include "server/desk.h"
+#include "server/fields.h"
+#include "server/http_server.h"
+#include "server/reward.h"
+#include "server/workers.h"
+
+namespace kb::server {
+
+class Api;
+
+// One request, found to be for a route, from a client who may.
+struct Call {
+  Client client;
+  HttpHead head;
+  std::map<std::string, std::string> path;  // by name: {id}
+  nlohmann::json query, body;               // checked
+  std::shared_ptr<HttpResponder> responder;
+};
+
+struct Route {
+  const char* method;
+  const char* path;  // "/v1/evaluations/{id}"; {name...} takes what has slashes, too
+  const char* operation;
+  const char* summary;
+  const char* right;  // that a client needs; nullptr: anyone may, without a token
+  std::vector<Field> query;
+  const Table* body;          // nullptr: none
+  const Table* answer;        // nullptr: not JSON
+  std::vector<int> statuses;  // besides 200, and those that every route may answer
+  void (Api::*handle)(Call call);
+};
+
+struct ApiOptions {
+  std::string version;
+  std::vector<std::string> devices;
+  AccessOptions access;
+  std::vector<Reward> rewards;
+};
+
+class Api : public HttpServer::Handler {
+ public:
+  // `desk` and `store` outlive it.
+  Api(ApiOptions options, std::shared_ptr<const OrderReader> reader, Desk* desk, Store* store);
+
+  std::variant<size_t, HttpAnswer> Accept(const HttpHead& head) override;
+  void Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) override;
+  // Answers nothing more, and waits for what is being answered.
+  void Stop() { workers_.Stop(); }
+
+  static const std::vector<Route>& Routes();
+
+ private:
+  void Dispatch(HttpRequest request, std::shared_ptr<HttpResponder> responder);
+
+  void GetHealth(Call call);
+  void GetMetrics(Call call);
+  void GetOpenApi(Call call);
+  void PostEvaluation(Call call);
+  void GetEvaluation(Call call);
+  void GetEvents(Call call);
+  void DeleteEvaluation(Call call);
+  void PostBatch(Call call);
+  void GetBatch(Call call);
+  void DeleteBatch(Call call);
+  void GetRewards(Call call);
+  void PostRewards(Call call);
+  void GetProblems(Call call);
+  void GetProblem(Call call);
+  void GetProtocols(Call call);
+  void GetRuns(Call call);
+
+  Result<Order> ReadOrder(const nlohmann::json& request);
+  // The ids of what was accepted, or nothing, and the refusal is sent.
+  std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
+                                               const std::string& batch);
+  bool WithinQuota(const Call& call, size_t more);
+  void Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone);
+
+  const ApiOptions options_;
+  const std::shared_ptr<const OrderReader> reader_;
+  Desk* const desk_;
+  Store* const store_;
+  Access access_;
+  Workers workers_;
+};
+
+// The OpenAPI 3.1 document of the routes.
+nlohmann::json OpenApi(const std::vector<Route>& routes, const std::string& version);
+
+}  // namespace kb::server
+
+#endif  // SERVER_API_H_

@@ -1,0 +1,105 @@
+// Takes what clients ask for, has it judged by one job loop, and tells them how far it is. What is kept lies in the
+// store before it is accepted: a service that was killed finds it there and judges it.
+#ifndef SERVER_DESK_H_
+#define SERVER_DESK_H_
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "jobs/job_loop.h"
+#include "server/order.h"
+#include "server/refusal.h"
+#include "server/timers.h"
+#include "store/store.h"
+
+namespace kb::server {
+
+// Something that happened to an evaluation. The names are part of the API.
+struct Event {
+  std::string name;  // queued, preparing, judging, round, wrong, done, failed, cancelled
+  nlohmann::json data;
+  bool last = false;
+};
+
+struct DeskOptions {
+  JudgeMaker make_judge;
+  std::vector<std::string> devices = {"cpu"};
+  int compilations = 0;  // as JobLoopOptions
+  std::shared_ptr<const OrderReader> reader;
+};
+
+class Desk {
+ public:
+  // `store` outlives it. Queues what an earlier service left there.
+  static Result<std::unique_ptr<Desk>> Open(DeskOptions options, Store* store);
+  Desk(const Desk&) = delete;  // threads refer to it
+  Desk& operator=(const Desk&) = delete;
+  ~Desk();
+
+  // Accepts all or none; their ids, in the order of the orders. kUsage as Store::AddSubmissions(). All are kept or
+  // none.
+  Result<std::vector<std::string>> Take(const std::string& client, std::vector<Order> orders,
+                                        const std::string& batch = "");
+  // kUsage: this client has none of that id. `whole`: with all that was measured.
+  Result<nlohmann::json> Find(const std::string& client, const std::string& id, bool whole);
+  Result<std::vector<nlohmann::json>> FindBatch(const std::string& client, const std::string& batch);
+  // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then.
+  void Await(const std::string& client, const std::string& id, double seconds, bool whole,
+             std::function<void(Result<nlohmann::json>)> told);
+  // `take` is given every event from number `from` on, in order, until the last or until it returns false. It must not
+  // block and not call the desk.
+  Status Watch(const std::string& client, const std::string& id, size_t from,
+               std::function<bool(size_t, const Event&)> take);
+  // What has not begun. As it is then: what has begun is judged.
+  Result<nlohmann::json> Cancel(const std::string& client, const std::string& id, const std::string& why);
+
+  struct Counts {
+    std::map<std::string, int64_t> open;   // by state
+    std::map<std::string, int64_t> ended;  // since the start, by verdict, or failed, or cancelled
+    double judging_s = 0;
+  };
+  Counts counts() const;
+  size_t OpenOf(const std::string& client) const;
+  // Ends what is being judged as soon as that is possible, and tells all that wait. What is kept stays queued.
+  void Stop();
+
+ private:
+  class DeskQueue;
+  struct Entry;
+  using EntryPtr = std::shared_ptr<Entry>;
+
+  Desk(DeskOptions options, Store* store);
+  Status Resume();
+  Result<std::vector<EntryPtr>> File(const std::string& client, std::vector<Order>* orders, const std::string& batch);
+  EntryPtr Stored(const Submission& submission) const;
+  Status Begin(const EntryPtr& entry, const Order& order);
+  Result<EntryPtr> Known(const std::string& client, const std::string& id) const;
+  Result<nlohmann::json> FromStore(const std::string& client, const std::string& id, bool whole) const;
+  void Tell(const EntryPtr& entry, Event event);
+  EntryPtr OfJob(int64_t job) const;
+  void Step(int64_t job, const std::string& state, nlohmann::json data);
+  Status End(const JobEnd& end);
+  void Finish(const EntryPtr& entry, std::string state, const nlohmann::json* evaluation, const Error* error);
+
+  const DeskOptions options_;
+  Store* const store_;
+  const std::unique_ptr<DeskQueue> queue_;
+  mutable std::mutex mutex_;  // of all below, and of entries
+  std::map<std::string, EntryPtr> entries_;
+  std::map<int64_t, EntryPtr> by_job_;  // of those that have not ended
+  std::deque<std::string> ended_;       // still in entries_, oldest first
+  Counts counts_;
+  bool stopped_ = false;
+  Timers timers_;
+  std::unique_ptr<JobLoop> loop_;  // last: its threads use the others
+};
+
+}  // namespace kb::server
+
+#endif  // SERVER_DESK_H_

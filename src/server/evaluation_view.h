@@ -1,0 +1,31 @@
+// An evaluation as clients see it.
+#ifndef SERVER_EVALUATION_VIEW_H_
+#define SERVER_EVALUATION_VIEW_H_
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "server/fields.h"
+#include "store/submission.h"
+
+namespace kb::server {
+
+extern const Table kCandidate, kEvaluation;
+
+struct EvaluationState {
+  std::string state;                           // queued, preparing, judging, done, failed, cancelled
+  const nlohmann::json* evaluation = nullptr;  // of a done one
+  std::optional<Error> error;                  // of a failed or cancelled one
+};
+
+// `whole`: with the evaluation itself (docs/evaluation.md).
+nlohmann::json ViewOf(const Submission& submission, const EvaluationState& state, bool whole);
+
+// Whose fault it is that there is no speedup: candidate, machine, or null.
+nlohmann::json FaultOf(const nlohmann::json& evaluation);
+
+}  // namespace kb::server
+
+#endif  // SERVER_EVALUATION_VIEW_H_

@@ -1,0 +1,186 @@
+#include "server/order.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "judge/devices/device_kind.h"
+#include "judge/problem/metadata.h"
+
+namespace kb::server {
+
+using nlohmann::json;
+using Type = Field::Type;
+
+const Table kEvaluationRequest = {
+    "EvaluationRequest",
+    "A candidate to be judged for a problem. Exactly one of source, files and sha256 gives its text.",
+    {
+        {.name = "problem",
+         .type = Type::kText,
+         .help = "its name: 1/19, v3:4/1, modern:3",
+         .required = true,
+         .least = 1,
+         .most = 200},
+        {.name = "source", .type = Type::kText, .help = "the candidate's text", .most = kMaxCandidateBytes},
+        {.name = "files",
+         .type = Type::kMap,
+         .help = "of a candidate of several files: each one's text by its path; model_new.py defines ModelNew",
+         .least = 1,
+         .most = kMaxFolderFiles},
+        {.name = "sha256",
+         .type = Type::kText,
+         .help = "of a text that the store has already",
+         .least = 64,
+         .most = 64},
+        {.name = "name",
+         .type = Type::kText,
+         .help = "the candidate's file name, whose ending says its language: .py, .cpp or .cu; candidate.py without it",
+         .least = 1,
+         .most = 200},
+        {.name = "size", .type = Type::kText, .help = "of the problem: standard without it", .least = 1, .most = 50},
+        {.name = "device",
+         .type = Type::kText,
+         .help = "cpu or cuda; without it what is served",
+         .choices = {"cpu", "cuda"}},
+        {.name = "protocol",
+         .type = Type::kText,
+         .help = "rules of judgement: strict without it",
+         .least = 1,
+         .most = 100},
+        {.name = "keys",
+         .type = Type::kMap,
+         .help = "keys of the protocol that have other values",
+         .most = 50,
+         .items = Type::kAny},
+        {.name = "baseline",
+         .type = Type::kText,
+         .help = "what it is timed against: the key baseline of the protocol",
+         .least = 1,
+         .most = 50},
+        {.name = "priority",
+         .type = Type::kInteger,
+         .help = "among the client's own; higher ones first",
+         .least = -100,
+         .most = 100},
+        {.name = "deadline_s",
+         .type = Type::kNumber,
+         .help = "seconds after which it is cancelled unless its turn has come",
+         .least = 0.001,
+         .most = 604800},
+        {.name = "idempotency_key",
+         .type = Type::kText,
+         .help = "the client's own; the same request under the same key is the same evaluation",
+         .least = 1,
+         .most = 200},
+        {.name = "run",
+         .type = Type::kText,
+         .help = "the run that it is part of; without it one that has the client's name",
+         .least = 1,
+         .most = 200},
+        {.name = "model", .type = Type::kText, .help = "which model wrote it", .most = 200},
+        {.name = "sample",
+         .type = Type::kInteger,
+         .help = "its number in the run; the next one without it",
+         .least = 0,
+         .most = 1e9},
+        {.name = "keep",
+         .type = Type::kFlag,
+         .help = "false: nothing of it is stored, and it is cancelled when the client goes away"},
+    }};
+
+namespace {
+
+tl::unexpected<Error> Wrong(const char* field, const std::string& why) {
+  return Fail(ErrorCode::kUsage, fmt::format("/{}: {}", field, why));
+}
+
+Result<std::string> SourceOf(const json& request, const std::optional<std::string>& given) {
+  const int texts = static_cast<int>(request.contains("source")) + static_cast<int>(request.contains("files")) +
+                    static_cast<int>(request.contains("sha256"));
+  if (texts == 0 && given) return *given;
+  if (texts != 1) return Wrong("source", "give exactly one of source, files and sha256");
+  if (request.contains("source")) {
+    std::string source = request["source"].get<std::string>();
+    if (IsPacked(source)) return Wrong("source", "a folder's files go into files");
+    return source;
+  }
+  if (!request.contains("files")) {
+    if (!given) return Wrong("sha256", "the store has no such text: send source or files");
+    return *given;
+  }
+  auto packed = Pack(request["files"].get<FolderFiles>());
+  if (!packed) return Wrong("files", packed.error().message);
+  return packed;
+}
+
+Result<Protocol> ProtocolOf(const json& request, const std::filesystem::path& directory, std::string* rules) {
+  const std::string name = request.value("protocol", "strict");
+  *rules = name;
+  if (name.find_first_of("/.") != std::string::npos) return Wrong("protocol", "it is a name, not a file");
+  auto protocol = Protocol::Load(directory, name);
+  if (!protocol) return Wrong("protocol", protocol.error().message);
+  json keys = request.value("keys", json::object());
+  if (request.contains("baseline")) keys["baseline"] = request["baseline"];
+  for (const auto& [key, value] : keys.items()) {
+    const std::string text = value.is_string() ? value.get<std::string>() : Dump(value);
+    if (const Status set = protocol->Set(key, text); !set) return Wrong("keys", set.error().message);
+    *rules += fmt::format(", {}={}", key, text);
+  }
+  protocol->ApplyPrecision();
+  if (const Status valid = protocol->Validate(); !valid) return Wrong("keys", valid.error().message);
+  return protocol;
+}
+
+}  // namespace
+
+OrderReader::OrderReader(std::filesystem::path problems, std::filesystem::path protocols, std::string device)
+    : protocols_(std::move(protocols)), device_(std::move(device)), problems_(ListProblems(problems)) {
+  for (size_t i = 0; i < problems_.size(); ++i) by_name_[problems_[i].name] = i;
+}
+
+// By its name alone: a client must not have files of this machine read.
+Result<ProblemFile> OrderReader::Problem(const std::string& name) const {
+  const auto found = by_name_.find(name);
+  if (found != by_name_.end()) return problems_[found->second];
+  return Wrong("problem", fmt::format("there is no problem {}; GET /v1/problems lists them", name));
+}
+
+Result<Order> OrderReader::Read(const json& request, const std::optional<std::string>& source) const {
+  KB_RETURN_IF_ERROR(Check(kEvaluationRequest, request));
+  Order order;
+  KB_ASSIGN_OR_RETURN(order.problem, Problem(request["problem"].get<std::string>()));
+  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(order.problem.path));
+  order.problem_sha256 = Sha256(text);
+  order.size = request.value("size", "standard");
+  const std::vector<std::string> sizes = ReadMetadata(text).sizes;
+  if (std::find(sizes.begin(), sizes.end(), order.size) == sizes.end()) {
+    return Wrong("size", fmt::format("{} has the sizes {}", order.problem.name, fmt::join(sizes, ", ")));
+  }
+  if (const std::string device = request.value("device", device_); device != device_) {
+    return Wrong("device", fmt::format("this service judges on {}", device_));
+  }
+  KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(request, protocols_, &order.rules));
+  order.protocol = std::make_shared<const Protocol>(std::move(protocol));
+  KB_ASSIGN_OR_RETURN(order.source, SourceOf(request, source));
+  order.name = request.value("name", IsPacked(order.source) ? "candidate" : "candidate.py");
+  if (auto candidate = MakeCandidate(order.name, order.source, device_); !candidate) {
+    return Wrong("name", candidate.error().message);
+  }
+  order.priority = request.value("priority", 0);
+  order.deadline_s = request.value("deadline_s", 0.0);
+  order.idempotency_key = request.value("idempotency_key", "");
+  order.run = request.value("run", "");
+  order.model = request.value("model", "");
+  order.sample = request.value("sample", -1);
+  order.keep = request.value("keep", true);
+  order.request = request;
+  for (const char* key : {"source", "files", "sha256", "idempotency_key"}) order.request.erase(key);
+  return order;
+}
+
+}  // namespace kb::server

@@ -1,0 +1,63 @@
+// What a client asks to have judged: its JSON, checked and found.
+#ifndef SERVER_ORDER_H_
+#define SERVER_ORDER_H_
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "judge/candidate/candidate.h"
+#include "judge/problem/problem_catalog.h"
+#include "judge/protocol/protocol.h"
+#include "server/fields.h"
+
+namespace kb::server {
+
+extern const Table kEvaluationRequest;
+
+struct Order {
+  ProblemFile problem;
+  std::string problem_sha256, size;
+  std::shared_ptr<const Protocol> protocol;
+  std::string rules;       // the protocol and every key that the request changed
+  std::string name;        // of the candidate's file or folder
+  std::string source;      // its text, of a folder the packed form
+  nlohmann::json request;  // without that text
+  int priority = 0;
+  double deadline_s = 0;  // 0: none
+  std::string idempotency_key, run, model;
+  int sample = -1;   // the run's next one
+  bool keep = true;  // in the store; else it is gone with the request that asks for it
+};
+
+// Thread-safe.
+class OrderReader {
+ public:
+  // `device`: the kind that is served.
+  OrderReader(std::filesystem::path problems, std::filesystem::path protocols, std::string device);
+
+  // kUsage says which field is wrong, as Check() does. `source`: of a candidate that is named by its digest, or that
+  // was accepted before.
+  Result<Order> Read(const nlohmann::json& request, const std::optional<std::string>& source = std::nullopt) const;
+  // All problems, in their order.
+  const std::vector<ProblemFile>& problems() const { return problems_; }
+  Result<ProblemFile> Problem(const std::string& name) const;
+  const std::filesystem::path& protocols() const { return protocols_; }
+  const std::string& device() const { return device_; }
+
+ private:
+  const std::filesystem::path protocols_;
+  const std::string device_;
+  std::vector<ProblemFile> problems_;
+  std::map<std::string, size_t> by_name_;
+};
+
+}  // namespace kb::server
+
+#endif  // SERVER_ORDER_H_

@@ -1,0 +1,36 @@
+#include "server/refusal.h"
+
+#include "base/json.h"
+
+namespace kb::server {
+
+Refusal RefusalOf(const Error& error, int usage_status) {
+  switch (error.code) {
+    case ErrorCode::kUsage:
+      return CallersFault(usage_status, error.message);
+    case ErrorCode::kUnavailable:
+      return {503, error.message, "machine", true, 60};
+    case ErrorCode::kInterrupted:
+      return {503, "the service is stopping: send the request again", "engine", true, 5};
+    case ErrorCode::kStore:
+    case ErrorCode::kEngine:
+      break;
+  }
+  return {500, error.message, "engine", true, 0};
+}
+
+Refusal CallersFault(int status, std::string detail) { return {status, std::move(detail), "caller", false, 0}; }
+
+nlohmann::json ToJson(const Refusal& refusal) {
+  return {{"type", "about:blank"},    {"title", ReasonOf(refusal.status)},
+          {"status", refusal.status}, {"detail", refusal.detail},
+          {"fault", refusal.fault},   {"retryable", refusal.retryable}};
+}
+
+HttpAnswer AnswerOf(const Refusal& refusal) {
+  HttpAnswer answer{refusal.status, "application/problem+json", Dump(ToJson(refusal)), {}};
+  if (refusal.retry_after_s > 0) answer.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
+  return answer;
+}
+
+}  // namespace kb::server

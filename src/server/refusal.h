@@ -1,0 +1,31 @@
+// Why a request is not served, as clients are told: application/problem+json (RFC 9457) with whose fault it is, whether
+// to try again, and what to do.
+#ifndef SERVER_REFUSAL_H_
+#define SERVER_REFUSAL_H_
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "server/http_message.h"
+
+namespace kb::server {
+
+struct Refusal {
+  int status = 500;
+  std::string detail;  // what is wrong and what to do
+  // Whose it is: caller, engine or machine; of a verdict candidate. Retryable: the same request may succeed later.
+  std::string fault = "engine";
+  bool retryable = false;
+  int retry_after_s = 0;
+};
+
+// kUsage is the caller's fault, kUnavailable the machine's, all else the engine's.
+Refusal RefusalOf(const Error& error, int usage_status = 400);
+Refusal CallersFault(int status, std::string detail);
+nlohmann::json ToJson(const Refusal& refusal);
+HttpAnswer AnswerOf(const Refusal& refusal);
+
+}  // namespace kb::server
+
+#endif  // SERVER_REFUSAL_H_

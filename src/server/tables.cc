@@ -1,0 +1,152 @@
+#include "server/tables.h"
+
+#include "server/evaluation_view.h"
+#include "server/order.h"
+
+namespace kb::server {
+
+using Type = Field::Type;
+
+// A GPU and its compilers are kept busy by some hundred; a trainer's step has 128.
+constexpr double kMostOfABatch = 1000;
+
+const Table kProblemDetails = {
+    "ProblemDetails",
+    "Why a request is not served (RFC 9457).",
+    {{.name = "type", .type = Type::kText, .help = "about:blank", .required = true},
+     {.name = "title", .type = Type::kText, .help = "of the status", .required = true},
+     {.name = "status", .type = Type::kInteger, .help = "of the answer", .required = true},
+     {.name = "detail", .type = Type::kText, .help = "what is wrong, and what to do", .required = true},
+     {.name = "fault", .type = Type::kText, .help = "whose it is: caller, engine or machine"},
+     {.name = "retryable", .type = Type::kFlag, .help = "the same request may be served later"}}};
+
+const Table kHealth = {
+    "Health",
+    "Whether the service judges, and what with.",
+    {{.name = "status", .type = Type::kText, .help = "healthy", .required = true, .choices = {"healthy"}},
+     {.name = "version", .type = Type::kText, .help = "of kernelbench", .required = true},
+     {.name = "device", .type = Type::kText, .help = "cpu or cuda", .required = true},
+     {.name = "devices", .type = Type::kList, .help = "all that judge", .required = true}}};
+
+const Table kBatchRequest = {"BatchRequest",
+                             "Candidates that are accepted together, or not at all.",
+                             {{.name = "evaluations",
+                               .type = Type::kList,
+                               .help = "each as by itself",
+                               .required = true,
+                               .least = 1,
+                               .most = kMostOfABatch,
+                               .table = &kEvaluationRequest}}};
+
+const Table kBatch = {"Batch",
+                      "Evaluations that were accepted together.",
+                      {{.name = "id", .type = Type::kText, .help = "32 hexadecimal digits", .required = true},
+                       {.name = "open", .type = Type::kInteger, .help = "how many have not ended", .required = true},
+                       {.name = "evaluations",
+                        .type = Type::kList,
+                        .help = "in the order of the request",
+                        .required = true,
+                        .table = &kEvaluation}}};
+
+const Table kRewardRequest = {"RewardRequest",
+                              "Candidates whose rewards are wanted, in one answer.",
+                              {{.name = "reward",
+                                .type = Type::kText,
+                                .help = "its name: GET /v1/rewards lists them",
+                                .required = true,
+                                .least = 1,
+                                .most = 100},
+                               {.name = "evaluations",
+                                .type = Type::kList,
+                                .help = "each as by itself",
+                                .required = true,
+                                .least = 1,
+                                .most = kMostOfABatch,
+                                .table = &kEvaluationRequest},
+                               {.name = "best",
+                                .type = Type::kList,
+                                .help = "of a reward of increments: the largest so far of each, or null",
+                                .most = kMostOfABatch,
+                                .items = Type::kAny},
+                               {.name = "timeout_s",
+                                .type = Type::kNumber,
+                                .help = "seconds after which what has not ended has no reward: 600 without it",
+                                .least = 0,
+                                .most = 86400}}};
+
+static const Table kRewarded = {
+    "Rewarded",
+    "The reward of one candidate.",
+    {{.name = "reward",
+      .type = Type::kNumber,
+      .help = "null: there is none, for reasons that are not the candidate's",
+      .required = true,
+      .nullable = true},
+     {.name = "evaluation", .type = Type::kObject, .help = "what it is for", .required = true, .table = &kEvaluation}}};
+
+const Table kRewards = {"Rewards",
+                        "Rewards, in the order of the request.",
+                        {{.name = "rewards",
+                          .type = Type::kList,
+                          .help = "one for each candidate",
+                          .required = true,
+                          .table = &kRewarded}}};
+
+static const Table kRewardInfo = {
+    "RewardInfo",
+    "How a reward is made of an evaluation (rewards/*.toml).",
+    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
+     {.name = "description", .type = Type::kText, .help = "what it pays for", .required = true},
+     {.name = "source", .type = Type::kText, .help = "who uses it", .required = true}}};
+
+const Table kRewardList = {
+    "RewardList",
+    "All rewards.",
+    {{.name = "rewards", .type = Type::kList, .help = "by name", .required = true, .table = &kRewardInfo}}};
+
+static const Table kProblemLine = {
+    "ProblemLine",
+    "A problem, in short.",
+    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
+     {.name = "title", .type = Type::kText, .help = "what it computes", .required = true},
+     {.name = "deck", .type = Type::kText, .help = "that it is part of", .required = true},
+     {.name = "level", .type = Type::kInteger, .help = "0: the deck has none", .required = true}}};
+
+const Table kProblemList = {
+    "ProblemList",
+    "All problems.",
+    {{.name = "problems", .type = Type::kList, .help = "in their order", .required = true, .table = &kProblemLine}}};
+
+const Table kProblemInfo = {
+    "ProblemInfo",
+    "A problem, with its text.",
+    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
+     {.name = "title", .type = Type::kText, .help = "what it computes", .required = true},
+     {.name = "deck", .type = Type::kText, .help = "that it is part of", .required = true},
+     {.name = "level", .type = Type::kInteger, .help = "0: the deck has none", .required = true},
+     {.name = "sizes", .type = Type::kList, .help = "that it can be judged at", .required = true},
+     {.name = "precisions", .type = Type::kList, .help = "likewise", .required = true},
+     {.name = "unscored",
+      .type = Type::kText,
+      .help = "why it counts for no score",
+      .required = true,
+      .nullable = true},
+     {.name = "source", .type = Type::kText, .help = "the reference, in PyTorch", .required = true}}};
+
+static const Table kProtocolInfo = {
+    "ProtocolInfo",
+    "Rules of judgement.",
+    {{.name = "name", .type = Type::kText, .help = "by which they are asked for", .required = true},
+     {.name = "description", .type = Type::kText, .help = "what they are for", .required = true},
+     {.name = "keys", .type = Type::kMap, .help = "each key's value", .required = true, .items = Type::kAny}}};
+
+const Table kProtocolList = {
+    "ProtocolList",
+    "All protocols.",
+    {{.name = "protocols", .type = Type::kList, .help = "by name", .required = true, .table = &kProtocolInfo}}};
+
+const Table kRunList = {"RunList",
+                        "Runs in the store.",
+                        {{.name = "runs", .type = Type::kList, .help = "names, oldest first", .required = true}}};
+
+}  // namespace kb::server
