@@ -415,7 +415,7 @@ net::awaitable<bool> Connection::SendEvents(HttpReply::Taken taken) {
   const auto pause = seconds(site_.limits.comment_s);
   for (auto comment_at = Clock::now() + pause;; taken = reply_->Take()) {
     Read();
-    if (taken.cut || broken_ || input_ended_ || (stopping_ && !taken.ended)) co_return false;
+    if (taken.cut || broken_ || ((stopping_ || input_ended_) && !taken.ended)) co_return false;
     if (!taken.events.empty()) {
       bytes += framed(taken.events);
     } else if (Clock::now() >= comment_at) {

@@ -125,7 +125,7 @@ Status HttpServer::Impl::Listen(const HttpListen& listen) {
   RaiseOpenFiles();
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
-  // Half of the files are left to the rest of the process.
+  // Two ways in: half of the files are left to the rest of the process.
   limit_ = static_cast<int>(
       std::min<rlim_t>(static_cast<rlim_t>(std::max(site_.limits.connections, 1)), files.rlim_cur / 4));
   if (!listen.unix_socket.empty()) {

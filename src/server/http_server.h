@@ -21,12 +21,13 @@ namespace kb::server {
 
 struct HttpLimits {
   size_t header_bytes = 16384;  // request line and headers
-  int connections = 4096;  // over TCP, and as many over the Unix socket; the newest is refused. Fewer if files are few
-  int head_s = 10;         // from a request's first byte to the end of its headers
-  int body_s = 60;         // for a body, and longer if it keeps coming: a second for each 16 KiB
-  int idle_s = 75;         // between requests, and before the first
-  int send_s = 30;         // without taking a byte
-  int comment_s = 15;      // without an event: a comment goes out, so that proxies keep the stream
+  int connections = 4096;       // over TCP, and as many over the Unix socket; the newest is refused. At
+                                // most a quarter of the files that this process may open
+  int head_s = 10;              // from a request's first byte to the end of its headers
+  int body_s = 60;              // for a body, and longer if it keeps coming: a second for each 16 KiB
+  int idle_s = 75;              // between requests, and before the first
+  int send_s = 30;              // without taking a byte
+  int comment_s = 15;           // without an event: a comment goes out, so that proxies keep the stream
 };
 
 struct HttpListen {
