@@ -25,7 +25,7 @@ TEST_F(HttpTest, ClientAsksAgainOverOneConnection) {
                      request.body + "|" + request.head.headers.at("x"),
                      {{"Y", "z"}}});
   };
-  Start({.idle_s = 1}, "127.0.0.1:0");
+  const auto running = Start({.idle_s = 1}, "127.0.0.1:0");
   auto client = HttpClient::ConnectTcp(server_->address());
   ASSERT_TRUE(client) << client.error().message;
   const std::string body(3 << 20, 'b');
@@ -49,7 +49,7 @@ TEST_F(HttpTest, ClientReadsEvents) {
     for (int i = 0; i < 3; ++i) responder->SendEvent("e", "line\n" + std::to_string(i), "id");
     responder->EndEvents();
   };
-  Start();
+  const auto running = Start();
   auto client = HttpClient::ConnectUnix(path_);
   ASSERT_TRUE(client) << client.error().message;
   std::vector<std::string> got;
@@ -79,7 +79,7 @@ TEST_F(HttpTest, ClientCanBeInterruptedAndLosesPatience) {
     kept.push_back(responder);
     interrupted = !events || kept.size() == 2;
   };
-  Start();
+  const auto running = Start();
   const WorksUnder flag(interrupted);
   auto client = HttpClient::ConnectUnix(path_);
   ASSERT_TRUE(client);
@@ -100,7 +100,7 @@ TEST_F(HttpTest, ClientSaysWhyNobodyAnswers) {
   EXPECT_THAT(nobody.error().message, HasSubstr("start it with kernelbench serve"));
   EXPECT_EQ(HttpClient::ConnectUnix(std::string(200, 'x')).error().code, ErrorCode::kUsage);
   handler_.handle = [](const HttpRequest&, const auto& responder) { responder->BeginEvents(); };
-  Start();
+  const auto running = Start();
   auto client = HttpClient::ConnectUnix(path_);
   ASSERT_TRUE(client);
   server_->Stop();

@@ -26,7 +26,7 @@ TEST_F(HttpTest, ADepartedClientIsNoticed) {
     if (request.head.path == "/events") responder->BeginEvents();
     kept.emplace(request.head.path, responder);
   };
-  Start();
+  const auto running = Start();
   RawClient waiting = Client(), pipelining = Client(), flooding = Client(), events = Client();
   waiting.Write(kGet);
   pipelining.Write(std::string(kGet) + kGet);
@@ -60,12 +60,21 @@ TEST_F(HttpTest, AClientThatOnlySendsNoMoreGetsAQuickAnswer) {
       gone = true;
     });
   };
-  Start();
+  const auto running = Start();
   RawClient client = Client();
   client.Write(kGet);
   client.CloseSending();
   EXPECT_THAT(client.ReadTo(""), EndsWith("quick"));
   EXPECT_TRUE(gone);
+  handler_.handle = [](const HttpRequest&, const auto& responder) {
+    responder->BeginEvents();
+    responder->SendEvent("", "quick");
+    responder->EndEvents();
+  };
+  RawClient events = Client();
+  events.Write(kGet);
+  events.CloseSending();
+  EXPECT_THAT(events.ReadTo(""), EndsWith("data: quick\n\n\r\n0\r\n\r\n"));
 }
 
 TEST_F(HttpTest, WritingToTheDepartedRaisesNoSignal) {
@@ -75,7 +84,7 @@ TEST_F(HttpTest, WritingToTheDepartedRaisesNoSignal) {
     responder->BeginEvents();
     kept = responder;
   };
-  Start();
+  const auto running = Start();
   for (int i = 0; i < 20; ++i) {
     const int before = handler_.handled;
     RawClient client = Client();
@@ -97,7 +106,7 @@ TEST_F(HttpTest, AReaderThatIsTooSlowIsCutOff) {
     responder->BeginEvents();
     kept = responder;
   };
-  Start({.send_s = 1, .comment_s = 3600});
+  const auto running = Start({.send_s = 1, .comment_s = 3600});
   RawClient events = Client();
   events.Write(kGet);
   events.ReadTo("\r\n\r\n");
@@ -114,9 +123,9 @@ TEST_F(HttpTest, AReaderThatIsTooSlowIsCutOff) {
 
 // It takes longer than send_s in all, and never so long for one byte.
 TEST_F(HttpTest, AReaderThatIsSlowGetsItAll) {
-  const std::string body(3 << 20, 'x');
+  const std::string body(6 << 20, 'x');
   handler_.handle = [&](const HttpRequest&, const auto& responder) { responder->Send({200, "text/plain", body, {}}); };
-  Start({.send_s = 1});
+  const auto running = Start({.send_s = 2});
   RawClient client = Client();
   client.Write("GET / HTTP/1.0\r\n\r\n");
   size_t got = 0;
@@ -128,7 +137,7 @@ TEST_F(HttpTest, AReaderThatIsSlowGetsItAll) {
 }
 
 TEST_F(HttpTest, ASlowSenderIsNotWaitedFor) {
-  Start({.head_s = 1, .body_s = 1, .idle_s = 1});
+  const auto running = Start({.head_s = 1, .body_s = 1, .idle_s = 3});
   RawClient idle = Client(), head = Client(), body = Client(), other = Client();
   head.Write("GET /a HTTP/1.1\r\n");
   body.Write("POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n");
@@ -154,7 +163,7 @@ TEST_F(HttpTest, IdleConnectionsHarmNobody) {
   rlimit files{};
   getrlimit(RLIMIT_NOFILE, &files);
   if (files.rlim_cur < 8192) GTEST_SKIP() << "this machine allows too few open files";
-  Start();
+  const auto running = Start();
   std::vector<Fd> idle;
   for (int i = 0; i < 2000; ++i) {
     idle.push_back(ConnectRaw(path_));
@@ -169,7 +178,7 @@ TEST_F(HttpTest, IdleConnectionsHarmNobody) {
 }
 
 TEST_F(HttpTest, ConnectionsThatAreTooManyAreRefused) {
-  Start({.connections = 2});
+  const auto running = Start({.connections = 2});
   RawClient one = Client();
   std::optional<RawClient> two(path_);
   for (RawClient* each : {&one, &*two}) {
@@ -193,7 +202,7 @@ double CpuSeconds() {
 }
 
 TEST_F(HttpTest, WithoutFilesItWaitsForSome) {
-  Start();
+  const auto running = Start();
   RawClient before = Client();
   before.Write(kGet);
   EXPECT_THAT(before.ReadAnswer(), StartsWith("HTTP/1.1 200 "));
@@ -226,7 +235,7 @@ TEST_F(HttpTest, AnswersFromManyThreads) {
     const std::lock_guard lock(mutex);
     waiting.push_back(responder);
   };
-  Start({.comment_s = 3600});  // or a comment would hide that an event was forgotten
+  const auto running = Start({.comment_s = 3600});  // or a comment would hide that an event was forgotten
   std::atomic<bool> over = false;
   std::vector<std::thread> answerers, clients;
   for (int i = 0; i < 3; ++i) {

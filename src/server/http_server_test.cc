@@ -22,7 +22,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST_F(HttpTest, WhatIsNoRequestIsRefused) {
-  Start();
+  const auto running = Start();
   const std::string host = "Host: x\r\n";
   const struct {
     std::string bytes, status;
@@ -65,7 +65,7 @@ TEST_F(HttpTest, WhatIsNoRequestIsRefused) {
 }
 
 TEST_F(HttpTest, HeadersAreBounded) {
-  Start({.header_bytes = 1000});
+  const auto running = Start({.header_bytes = 1000});
   const std::string begin = "GET /a HTTP/1.1\r\nHost: x\r\n";
   const std::string fits = begin + "A: " + std::string(1000 - begin.size() - 7, 'x') + "\r\n\r\n";
   RawClient client = Client();
@@ -88,7 +88,7 @@ TEST_F(HttpTest, BodiesAreBounded) {
   handler_.handle = [](const HttpRequest& request, const auto& responder) {
     responder->Send({200, "text/plain", std::to_string(request.body.size()), {}});
   };
-  Start();
+  const auto running = Start();
   const std::string post = "POST / HTTP/1.1\r\nHost: x\r\n", chunked = post + "Transfer-Encoding: chunked\r\n\r\n";
   EXPECT_THAT(Exchange(post + "Connection: close\r\nContent-Length: 10\r\n\r\n0123456789"), EndsWith("\r\n\r\n10"));
   // Not a byte of it has been sent.
@@ -111,7 +111,7 @@ TEST_F(HttpTest, BodiesAreBounded) {
 }
 
 TEST_F(HttpTest, ABodyThatEndsEarlyIsNotHandled) {
-  Start();
+  const auto running = Start();
   for (const std::string head : {"Content-Length: 5\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n5\r\nabc"}) {
     RawClient client = Client();
     client.Write("POST / HTTP/1.1\r\nHost: x\r\n" + head);
@@ -131,7 +131,7 @@ TEST_F(HttpTest, TheHeadIsJudgedBeforeTheBody) {
       return HttpAnswer{401, "text/plain", "who?", {{"WWW-Authenticate", "Bearer"}}};
     return size_t{10};
   };
-  Start();
+  const auto running = Start();
   EXPECT_THAT(
       Exchange("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n\r\n"),
       AllOf(StartsWith("HTTP/1.1 401 "), HasSubstr("WWW-Authenticate: Bearer\r\n"), Not(HasSubstr("100 Continue"))));
@@ -145,7 +145,7 @@ TEST_F(HttpTest, TheHeadIsJudgedBeforeTheBody) {
 }
 
 TEST_F(HttpTest, ConnectionsAreKeptAsTheClientWants) {
-  Start();
+  const auto running = Start();
   RawClient one = Client();  // 1.1 by default
   for (int i = 0; i < 3; ++i) {
     one.Write(kGet);
@@ -169,7 +169,7 @@ TEST_F(HttpTest, PipelinedRequestsAreAnsweredInOrder) {
       responder->Send({200, "text/plain", body, {}});
     });
   };
-  Start();
+  const auto running = Start();
   constexpr int kRequests = 300;
   RawClient client = Client();
   std::string bytes;
@@ -185,7 +185,7 @@ TEST_F(HttpTest, PipelinedRequestsAreAnsweredInOrder) {
 }
 
 TEST_F(HttpTest, BytesOneByOne) {
-  Start();
+  const auto running = Start();
   RawClient client = Client();
   for (const char c :
        std::string("POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n")) {
@@ -195,7 +195,7 @@ TEST_F(HttpTest, BytesOneByOne) {
 }
 
 TEST_F(HttpTest, MangledRequestsHarmNobody) {
-  Start();
+  const auto running = Start();
   const std::string kWhole[] = {
       "POST /a?b=c%20d HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello",
       "POST /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n3;a=\"b\"\r\nabc\r\n2\r\nde\r\n0\r\nT: "
@@ -225,7 +225,7 @@ TEST_F(HttpTest, MangledRequestsHarmNobody) {
 }
 
 TEST_F(HttpTest, HeadHasNoBodyAndOtherMethodsPass) {
-  Start();
+  const auto running = Start();
   RawClient client = Client();
   client.Write("HEAD /a HTTP/1.1\r\nHost: x\r\n\r\nBREW /pot HTTP/1.1\r\nHost: x\r\n\r\n");
   EXPECT_THAT(client.ReadTo("\r\n\r\n"), HasSubstr("Content-Length: 8\r\n"));
@@ -240,7 +240,7 @@ TEST_F(HttpTest, WhatTheHandlerSees) {
     seen = request.head;
     responder->Send({204, "", "", {{"X-Own", "yes"}}});
   };
-  Start({}, "127.0.0.1:0");
+  const auto running = Start({}, "127.0.0.1:0");
   RawClient client = Client();
   client.Write("GET /a%20b?c=d HTTP/1.1\r\nHOST: x\r\nAccept: a\r\naccept: b\r\n\r\n");
   EXPECT_THAT(client.ReadTo("\r\n\r\n"), AllOf(StartsWith("HTTP/1.1 204 "), HasSubstr("X-Own: yes"),
@@ -266,7 +266,7 @@ TEST_F(HttpTest, EventsInAllVersions) {
     responder->EndEvents();
     EXPECT_FALSE(responder->SendEvent("", "late"));
   };
-  Start();
+  const auto running = Start();
   RawClient client = Client();
   for (int i = 0; i < 2; ++i) {  // the connection goes on after a stream
     client.Write(kGet);
@@ -288,7 +288,7 @@ TEST_F(HttpTest, ASilentStreamHasComments) {
     responder->BeginEvents();
     kept = responder;
   };
-  Start({.comment_s = 1});
+  const auto running = Start({.comment_s = 1});
   RawClient client = Client();
   client.Write(kGet);
   client.ReadTo("\r\n\r\n");
@@ -307,7 +307,7 @@ TEST_F(HttpTest, ExceptionsOfTheHandlerAreAnswered) {
     if (request.head.path == "/number") throw 7;
     if (request.head.path == "/gone") responder->WhenGone([] { throw std::runtime_error("in gone"); });
   };
-  Start();
+  const auto running = Start();
   for (const char* path : {"accept", "handle", "nothing"}) {
     EXPECT_THAT(Exchange(std::string("GET /") + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"),
                 StartsWith("HTTP/1.1 500 "));
@@ -325,10 +325,16 @@ TEST_F(HttpTest, ExceptionsOfTheHandlerAreAnswered) {
 TEST_F(HttpTest, StopAcceptingLetsAnotherServerStart) {
   std::shared_ptr<HttpResponder> kept;
   handler_.handle = [&](const HttpRequest&, const auto& responder) { kept = responder; };
-  Start({}, "127.0.0.1:0");
+  const auto running = Start({}, "127.0.0.1:0");
   const auto second = HttpServer::Start({path_, ""}, {}, &handler_);
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr("another server listens on"));
+  const std::filesystem::path other_path = dir_.path() / "other";
+  const auto half = HttpServer::Start({other_path, server_->address()}, {}, &handler_);
+  ASSERT_FALSE(half);
+  EXPECT_THAT(half.error().message, HasSubstr("another program uses this port"));
+  EXPECT_FALSE(std::filesystem::exists(other_path));
+  EXPECT_FALSE(HttpServer::Start({}, {}, &handler_));
   RawClient client = Client();
   client.Write(kGet);
   ASSERT_TRUE(Soon([&] { return handler_.handled == 1; }));
@@ -354,7 +360,7 @@ TEST_F(HttpTest, StopSendsWhatWasGivenAndNothingElse) {
     if (request.head.path == "/last") responder->Send({200, "text/plain", std::string(100'000, 'x'), {}});
     kept[request.head.path] = responder;
   };
-  Start();
+  const auto running = Start();
   RawClient idle = Client(), partial = Client(), pending = Client(), events = Client(), last = Client();
   partial.Write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nabc");
   pending.Write(kGet);
@@ -380,14 +386,18 @@ TEST_F(HttpTest, StopSendsWhatWasGivenAndNothingElse) {
 }
 
 TEST_F(HttpTest, TasksRunInOrderOnOneThread) {
-  Start();
   std::vector<int> order;
   std::promise<void> done;
+  const auto running = Start();
   for (int i = 0; i < 100; ++i) server_->Post([&order, i] { order.push_back(i); });
-  server_->Post([&] { done.set_value(); });
+  server_->Post([&] {
+    server_->StopAccepting();
+    done.set_value();
+  });
   done.get_future().wait();
   ASSERT_EQ(order.size(), 100u);
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
 }  // namespace

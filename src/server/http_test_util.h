@@ -117,10 +117,21 @@ class RawClient {
 
 class HttpTest : public testing::Test {
  protected:
-  void Start(const HttpLimits& limits = {}, const std::string& address = "") {
+  // Stops the server at the end of a test's scope: before what its handler refers to goes, if that was made earlier.
+  struct Running {
+    explicit Running(HttpTest* of) : test(of) {}
+    Running(const Running&) = delete;  // one end
+    Running& operator=(const Running&) = delete;
+    ~Running() {
+      if (test->server_) test->server_->Stop();
+    }
+    HttpTest* const test;
+  };
+  [[nodiscard]] Running Start(const HttpLimits& limits = {}, const std::string& address = "") {
     auto started = HttpServer::Start({path_, address}, limits, &handler_);
-    ASSERT_TRUE(started) << started.error().message;
-    server_ = std::move(*started);
+    EXPECT_TRUE(started) << started.error().message;
+    server_ = std::move(started).value();
+    return Running(this);
   }
   RawClient Client() const { return RawClient(path_); }
   // The answer to these bytes, after which the connection ends.
