@@ -61,18 +61,18 @@ void Print(const json& audit, bool as_json) {
   std::fflush(stdout);
 }
 
-struct Counts {
+struct AuditCounts {
   int passed = 0, failed = 0, known = 0;
   std::vector<std::string> undeclared;  // fail, and their files do not say so
 };
 
-void Count(const json& audit, const ProblemMetadata& metadata, Counts* counts) {
+void Count(const json& audit, const ProblemMetadata& metadata, AuditCounts* counts) {
   const bool passes = audit.at("passes").get<bool>();
   ++(passes ? counts->passed : counts->failed);
   if (!passes && metadata.unscored.empty()) counts->undeclared.push_back(audit.at("problem").get<std::string>());
 }
 
-int Summarise(const Counts& counts, size_t broken, bool as_json) {
+int Summarise(const AuditCounts& counts, size_t broken, bool as_json) {
   if (!as_json) {
     fmt::print("{} pass, {} fail, {} could not be audited; {} of them were known\n", counts.passed, counts.failed,
                broken, counts.known);
@@ -93,7 +93,7 @@ std::map<AuditKey, json> Known(const Store& store) {
 }
 
 // What one command holds while it works through its problems.
-struct Audits {
+struct Auditor {
   Evaluator* evaluator;
   Store* store;
   Protocol protocol;
@@ -102,7 +102,7 @@ struct Audits {
 };
 
 // The audit of one problem, from the store or new and stored; and whether it was known.
-Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std::string& size, Audits* audits) {
+Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std::string& size, Auditor* audits) {
   KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
   const auto found = audits->known.find({problem.file.name, Sha256(source), size, audits->device, audits->torch});
   if (found != audits->known.end()) return std::pair(found->second, true);
@@ -112,9 +112,9 @@ Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std
   return std::pair(std::move(audit), false);
 }
 
-int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Audits* audits) {
+int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Auditor* audits) {
   Steps steps(flags.quiet || flags.json, problems.size());
-  Counts counts;
+  AuditCounts counts;
   if (!flags.json) PrintHeading();
   for (const SelectedProblem& problem : problems) {
     const auto audit =
@@ -139,7 +139,7 @@ int Audit(const AuditFlags& flags) {
   if (!protocol) return PrintError(protocol.error());
   const auto info = (*evaluator)->DeviceInfo();
   if (!info) return PrintError(info.error());
-  Audits audits{evaluator->get(), &*store, *protocol, info->at("name"), info->at("torch"), {}};
+  Auditor audits{evaluator->get(), &*store, *protocol, info->at("name"), info->at("torch"), {}};
   if (!flags.again) audits.known = Known(*store);
   return AuditAll(*problems, flags, &audits);
 }
