@@ -31,7 +31,7 @@ def _directory():
     return os.path.join(os.environ["TMPDIR"], "compiled")
 
 
-def _use_caches():
+def use_caches():
     directory = _directory()
     os.makedirs(directory, exist_ok=True)
     os.environ.update(TRITON_CACHE_DIR=f"{directory}/triton", TORCHINDUCTOR_CACHE_DIR=f"{directory}/inductor",
@@ -125,7 +125,7 @@ def main():
     with open(sys.argv[4], "w") as file:
         file.write("begun")
     extensions.serve_finished(spec, [os.open(path, os.O_RDONLY) for path in told.extensions])
-    directory, answers = _use_caches(), {}
+    directory, answers = use_caches(), {}
     _record_answers(answers)
     try:
         _call(spec)
@@ -141,7 +141,7 @@ def main():
 
 def adopt(fd):
     """In a confined runner: what main() left, where the compilers look for it."""
-    directory = _use_caches()
+    directory = use_caches()
     with open(fd, "rb") as file, tarfile.open(fileobj=io.BytesIO(file.read())) as archive:
         archive.extractall(directory, filter="data")
     with open(os.path.join(directory, _ANSWERS)) as file:

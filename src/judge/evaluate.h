@@ -19,6 +19,13 @@
 
 namespace kb {
 
+// What Inductor makes of a problem's reference, as a candidate.
+struct InductorText {
+  std::string why;  // there is none; empty: there is
+  std::string entry_point, python, candidate, original;
+  std::string triton;  // its version
+};
+
 // One device. One thread judges; Prepare() may be called on any.
 class Evaluator {
  public:
@@ -66,6 +73,8 @@ class Evaluator {
   // What the protocol's baseline takes by itself, timed as an evaluation times it but without a runner beside it
   // (docs/baselines.md).
   Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // The reference, compiled by Inductor into a candidate that launches its Triton kernels. Needs a GPU.
+  Result<InductorText> CompileToTriton(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
   // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);

@@ -16,6 +16,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr char kFirstCall[] = "first_call";
 constexpr size_t kMostCompiledBytes = size_t{256} << 20;
 
 // Only a module that names the machinery can use it: importing it a second time is not free.
@@ -244,7 +245,7 @@ Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) c
     files.emplace_back(told.extensions.back(), std::move(contents));
   }
   setup_->Say(fmt::format("{}: first call, which may compile", request.candidate.path.filename().string()));
-  KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall(told, std::move(files), prepared->limits));
+  KB_ASSIGN_OR_RETURN(const BuildResult result, FirstCall({kFirstCall}, told, std::move(files), prepared->limits));
   prepared->first_call = result.artifact;  // none: the runner will meet what went wrong, and say it
   prepared->called = true;
   if (!result.ok) prepared->call_log += result.log;
@@ -254,29 +255,44 @@ Status Preparer::AddFirstCall(const ops::Problem& problem, Prepared* prepared) c
   return {};
 }
 
-Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec) const {
+CompileLimits Preparer::BaselineLimits() const {
   constexpr int64_t kLimitMs = 600'000;  // it may try many kernels
   CompileLimits limits;
   limits.seat = setup_->options.seating->Elsewhere();
   *limits.left_ms = kLimitMs;
   limits.memory_bytes = Gigabytes(setup_->options.build_memory_gb);
+  return limits;
+}
+
+Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec) const {
   setup_->Say("compiling the baseline");
-  return FirstCall({.spec = spec}, {}, limits);
+  return FirstCall({kFirstCall}, SpecFile{.spec = spec}, {}, BaselineLimits());
+}
+
+Result<BuildResult> Preparer::CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
+                                              const std::string& size) const {
+  setup_->Say("compiling the reference");
+  return FirstCall({"inductor_capture", "inductor_text"}, {{"spec", spec}, {"path", problem.string()}, {"size", size}},
+                   {}, BaselineLimits());
 }
 
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py). The device waits for
 // it.
-Result<BuildResult> Preparer::FirstCall(const SpecFile& told, Files files, const CompileLimits& limits) const {
+Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules, const json& told, Files files,
+                                        const CompileLimits& limits) const {
   const Installation& installation = setup_->installation;
   const PythonIdentity& python = services_->python();
-  KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / "first_call.py"));
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
   CompileJob job;
   job.sources = std::move(files);
-  job.sources.emplace_back("spec.json", Dump(json(told)));
-  std::vector<std::string> identity = {std::move(maker), facts.torch, facts.name, job.sources.back().second};
+  job.sources.emplace_back("spec.json", Dump(told));
+  std::vector<std::string> identity = {facts.torch, facts.name, job.sources.back().second};
+  for (const std::string& module : modules) {
+    KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / (module + ".py")));
+    identity.push_back(std::move(maker));
+  }
   for (const auto& [module, version] : python.versions) identity.push_back(module + " " + version);
-  job.argv = {python.executable, "-m", "kernelbench_torch.first_call", "spec.json",
+  job.argv = {python.executable, "-m", "kernelbench_torch." + modules.front(), "spec.json",
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;
   job.environment = TensorEnvironment(installation, setup_->device.environment, setup_->options.threads);

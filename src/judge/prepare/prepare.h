@@ -67,6 +67,9 @@ class Preparer {
 
   // The same of a baseline. An artifact is there whatever its first call did: its process meets that again.
   Result<BuildResult> CompileBaseline(const RunnerSpec& spec) const;
+  // What Inductor makes of the problem that is the spec's source, as JSON (kernelbench_torch/inductor_capture.py).
+  Result<BuildResult> CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
+                                      const std::string& size) const;
 
   const Builder& builder() const { return builder_; }
 
@@ -80,7 +83,10 @@ class Preparer {
   Status BuildExtensions(Prepared* prepared) const;
   // `files`: beside what `told` says.
   using Files = std::vector<std::pair<std::string, std::string>>;
-  Result<BuildResult> FirstCall(const SpecFile& told, Files files, const CompileLimits& limits) const;
+  // `modules` of kernelbench_torch, of which the first is run, and told `told`.
+  Result<BuildResult> FirstCall(const std::vector<std::string>& modules, const nlohmann::json& told, Files files,
+                                const CompileLimits& limits) const;
+  CompileLimits BaselineLimits() const;
   // The result as it counts: in the time that all builds have.
   BuildResult Add(BuildResult result, Prepared* prepared) const;
   Status BuildExtension(const ExtensionRequest& extension, Prepared* prepared) const;
