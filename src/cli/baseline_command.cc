@@ -11,6 +11,7 @@
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
+#include "cli/keep_triton.h"
 #include "cli/number_checks.h"
 #include "cli/selection_flags.h"
 #include "cli/steps.h"
@@ -26,7 +27,7 @@ using nlohmann::json;
 struct BaselineFlags {
   SelectionFlags selection;
   DeviceFlags on;
-  std::string size, precision, protocol = "quick", store = DefaultStore();
+  std::string size, precision, protocol = "quick", store = DefaultStore(), keep_triton;
   std::vector<std::string> kinds = {"eager"};
   int check = 0;
   bool json = false, again = false, quiet = false;
@@ -205,8 +206,15 @@ int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, 
 }
 
 int Baseline(const BaselineFlags& flags) {
+  if (!flags.keep_triton.empty()) {
+    if (const Status can = CanKeepTriton(flags.on.device); !can) return PrintError(can.error());
+  }
   const auto problems = SelectProblems(flags.selection);
   if (!problems) return PrintError(problems.error());
+  if (!flags.keep_triton.empty()) {
+    return KeepTriton(
+        *problems, {flags.keep_triton, flags.size, flags.precision, flags.protocol, flags.on, flags.json, flags.quiet});
+  }
   auto store = Store::Open(flags.store);
   if (!store) return PrintError(store.error());
   auto evaluator = Evaluator::Create(OptionsOf(flags.on));
@@ -225,23 +233,32 @@ void AddBaseline(CLI::App* app, int* exit_code) {
   AddSelectionFlags(command, &flags->selection);
   AddSizeFlag(command, &flags->size);
   AddDeviceFlag(command, &flags->on.device);
-  command
-      ->add_option("--kind", flags->kinds,
-                   "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune; several, "
-                   "separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
+  CLI::Option* kind =
+      command
+          ->add_option("--kind", flags->kinds,
+                       "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune; several, "
+                       "separated by commas")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->capture_default_str();
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16; default: the protocol's");
   command->add_option("--protocol", flags->protocol, "how many calls, how narrow an interval")->capture_default_str();
   AddResourceFlags(command, &flags->on);
   command->add_option("--store", flags->store, "where baselines are kept")->capture_default_str();
   CLI::Option* again = command->add_flag("--again", flags->again, "also what was measured before");
+  CLI::Option* check =
+      command
+          ->add_option("--check", flags->check,
+                       "measure so many stored ones again, drawn by --seed, keep nothing, and say which changed")
+          ->check(AtLeast(1))
+          ->excludes(again);
   command
-      ->add_option("--check", flags->check,
-                   "measure so many stored ones again, drawn by --seed, keep nothing, and say which changed")
-      ->check(AtLeast(1))
-      ->excludes(again);
+      ->add_option("--keep-triton", flags->keep_triton,
+                   "measure nothing, but write problems and the Triton that torch.compile makes of them to this file, "
+                   "JSON Lines with KernelBook's fields, each pair judged correct before; needs --device cuda. Resumes")
+      ->excludes(kind)
+      ->excludes(again)
+      ->excludes(check);
   command->add_flag("--json", flags->json, "one line of JSON for each (docs/baselines.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->require_subcommand(0, 1);

@@ -125,6 +125,22 @@ TEST_F(BaselineTest, WhatWasMeasuredBeforeCtrlCIsKept) {
   ExpectNoProcessLeft();
 }
 
+TEST_F(BaselineTest, PairsWithTritonNeedAGpu) {
+  const std::string relu = Write("relu.py", kReluProblem), pairs = (root() / "pairs.jsonl").string();
+  const Ended refused = Baseline({relu, "--keep-triton", pairs});
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_THAT(refused.err, HasSubstr("add --device cuda"));
+  EXPECT_FALSE(std::filesystem::exists(pairs));
+  for (const Arguments& more : {Arguments{"--kind", "eager"}, Arguments{"--again"}, Arguments{"--check", "1"}}) {
+    Arguments arguments = {relu, "--device", "cuda", "--keep-triton", pairs};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Ended both = Baseline(arguments);
+    EXPECT_EQ(both.code, 2) << both;
+    EXPECT_THAT(both.err, HasSubstr(more.front()));
+  }
+  EXPECT_FALSE(std::filesystem::exists(store()));
+}
+
 TEST_F(BaselineTest, ACheckSaysWhatChanged) {
   const std::string relu = Write("relu.py", kReluProblem), more = Problem("more.py");
   const Ended none = Baseline({relu, "--check", "1"});
