@@ -27,6 +27,8 @@ struct Event {
   bool last = false;
 };
 
+class DeskQueue;
+
 struct DeskOptions {
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
@@ -70,7 +72,6 @@ class Desk {
   void Stop();
 
  private:
-  class DeskQueue;
   struct Entry;
   using EntryPtr = std::shared_ptr<Entry>;
 

@@ -1,10 +1,12 @@
 #include "server/reward.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <cmath>
-#include <toml++/toml.h>
+
+#include "base/file.h"
 
 namespace kb::server {
 namespace {
@@ -57,18 +59,27 @@ Status ReadKey(const std::string& key, const toml::node& node, const fs::path& f
   return Wrong(file, fmt::format("there is no key {}", key));
 }
 
-Result<Reward> ReadReward(const fs::path& file) {
-  Reward reward;
-  reward.name = file.stem();
-  const toml::parse_result read = toml::parse_file(file.string());
-  if (!read) return Wrong(file, std::string(read.error().description()));
-  for (const auto& [key, node] : read.table()) KB_RETURN_IF_ERROR(ReadKey(std::string(key.str()), node, file, &reward));
+Status Validate(const Reward& reward, const fs::path& file) {
   const std::string& f = reward.function;
   if (f != "speedup" && f != "gain" && f != "log2" && f != "steps") {
     return Wrong(file, "function must be speedup, gain, log2 or steps");
   }
   if (f == "log2" && !reward.least) return Wrong(file, "log2 needs least: the low end of an interval may be 0");
   if ((f == "steps") == reward.steps.empty()) return Wrong(file, "steps belong to function = \"steps\"");
+  return {};
+}
+
+Result<Reward> ReadReward(const fs::path& file) {
+  Reward reward;
+  reward.name = file.stem();
+  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(file));
+  try {
+    const toml::table table = toml::parse(text);
+    for (const auto& [key, node] : table) KB_RETURN_IF_ERROR(ReadKey(std::string(key.str()), node, file, &reward));
+  } catch (const toml::parse_error& error) {
+    return Wrong(file, std::string(error.description()));
+  }
+  KB_RETURN_IF_ERROR(Validate(reward, file));
   return reward;
 }
 

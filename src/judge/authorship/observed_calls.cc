@@ -20,7 +20,7 @@ constexpr int64_t kEnoughNearABound = 600;
 constexpr double kNear = 0.05;
 constexpr int64_t kEnoughStops = 30;  // threads seen at one stop are mostly in the same place
 constexpr int64_t kLeastSamples = 30;
-constexpr double kPatience = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
+constexpr double kBusyFactor = 10;  // times profile_ms, where even that many are not there yet: on a busy machine
 
 // How often a call is stopped: a few times if it is short, seldom enough that stopping is not all it does.
 double IntervalUs(const std::vector<Round>& rounds) {
@@ -83,7 +83,7 @@ Result<std::string> Trial::ObserveCalls() {
     why = answer.refused;
     if (!why.empty()) break;
     const int64_t samples = authorship.at("samples");
-    const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kPatience : 1);
+    const double spent_ms = static_cast<double>(NowNs() - start) / 1e6 / (samples < kLeastSamples ? kBusyFactor : 1);
     if (spent_ms >= request_.protocol.profile_ms || (samples >= EnoughSamples(authorship) && stops >= kEnoughStops))
       break;
   }
