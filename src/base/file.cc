@@ -48,7 +48,7 @@ void RaiseOpenFiles() {
   (void)setrlimit(RLIMIT_NOFILE, &limit);  // a build may still do with what there is
 }
 
-Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
+Status WriteFileAtomic(const fs::path& path, std::string_view contents, unsigned mode) {
   std::string temporary = path.string() + ".XXXXXX";
   Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));
   const auto fail = [&](const char* what) {
@@ -63,7 +63,7 @@ Status WriteFileAtomic(const fs::path& path, std::string_view contents) {
     if (put < 0) return fail("write");
     done += static_cast<size_t>(put);
   }
-  if (::fchmod(fd.get(), 0644) != 0) return fail("set the mode of");
+  if (::fchmod(fd.get(), mode) != 0) return fail("set the mode of");
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("put in place");
   return {};
 }

@@ -15,7 +15,7 @@ namespace kb {
 Result<std::string> ReadFile(const std::filesystem::path& path, size_t limit = size_t{256} << 20);
 
 // Writes beside `path`, then renames: readers see the old contents or the new, never a part.
-Status WriteFileAtomic(const std::filesystem::path& path, std::string_view contents);
+Status WriteFileAtomic(const std::filesystem::path& path, std::string_view contents, unsigned mode = 0644);
 
 // As many files may be open as the system allows, within reason: a build holds a descriptor for each of its sources.
 void RaiseOpenFiles();

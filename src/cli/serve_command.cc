@@ -1,11 +1,16 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <signal.h>
+#include <sys/file.h>
 
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <thread>
 
+#include "base/fd.h"
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
@@ -69,6 +74,16 @@ Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installat
   return options;
 }
 
+// One service has a store: another would judge what is this one's. Held as long as it lives.
+Result<Fd> LockStore(const std::string& store) {
+  const std::string path = store + ".serve.lock";
+  Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return Fail(ErrorCode::kStore, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return Fail(ErrorCode::kUsage,
+              fmt::format("another service has the store {}: stop it, or choose another store", store));
+}
+
 Status Serve(ServeFlags flags) {
   KB_RETURN_IF_ERROR(CheckFlags(flags));
   if (flags.socket.empty()) flags.socket = fs::path(flags.store).replace_extension(".sock");
@@ -77,6 +92,7 @@ Status Serve(ServeFlags flags) {
   KB_ASSIGN_OR_RETURN(const fs::path problems, ProblemDirectory(flags.problems));
   KB_ASSIGN_OR_RETURN(const std::vector<std::string> devices, FindDevices(flags.devices));
   KB_ASSIGN_OR_RETURN(Store store, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const Fd lock, LockStore(flags.store));
   const auto reader =
       std::make_shared<const server::OrderReader>(problems, installation.protocols, KindOf(devices.front()));
   server::DeskOptions desk_options{.make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),

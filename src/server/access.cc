@@ -99,10 +99,7 @@ Status TokenFile::Change(const std::function<Status(std::vector<Token>*)>& chang
   KB_RETURN_IF_ERROR(change(&tokens));
   json file = {{"tokens", json::array()}};
   for (const Token& token : tokens) file["tokens"].push_back(ToJson(token));
-  const mode_t mask = ::umask(077);
-  const Status written = WriteFileAtomic(path_, Dump(file) + "\n");
-  ::umask(mask);
-  return written;
+  return WriteFileAtomic(path_, Dump(file) + "\n", 0600);
 }
 
 Result<std::string> TokenFile::Add(const Client& client) const {

@@ -69,7 +69,7 @@ const Table kEvaluation = {
          .required = true,
          .nullable = true},
         {.name = "isolation", .type = Type::kText, .help = "under which it ran", .required = true, .nullable = true},
-        {.name = "barriers", .type = Type::kList, .help = "that held", .required = true, .nullable = true},
+        {.name = "isolation_info", .type = Type::kList, .help = "that held", .required = true, .nullable = true},
         {.name = "seat",
          .type = Type::kAny,
          .help = "cores on which it was timed; null: none of its own",
@@ -166,7 +166,7 @@ json ViewOf(const Submission& submission, const EvaluationState& state, bool who
                {"authorship", AuthorshipOf(evaluation)},
                {"candidate", {{"name", job.path}, {"sha256", job.sha256}}}};
   for (const char* key : {"verdict", "reason", "speedup", "speedup_interval", "no_speedup", "baseline_us",
-                          "candidate_us", "isolation", "barriers", "engine_us"}) {
+                          "candidate_us", "isolation", "isolation_info", "engine_us"}) {
     view[key] = Member(evaluation, key);
   }
   view["evaluation_id"] = Member(evaluation, "id");

@@ -9,12 +9,13 @@
 namespace kb {
 namespace {
 
-// When process `pid` started, in ticks since the machine did; "" if there is none. Field 22 of proc(5)'s stat: what
-// stands before the last parenthesis is a name that may hold anything.
+// When process `pid` started, in ticks since the machine did; "" if there is none, or only what nobody has waited for
+// yet. Fields 22 and 3 of proc(5)'s stat: what stands before the last parenthesis is a name that may hold anything.
 std::string StartOf(long pid) {
   const auto stat = ReadFile(fmt::format("/proc/{}/stat", pid));
   if (!stat) return "";
   size_t at = stat->rfind(')');
+  if (at == std::string::npos || stat->compare(at, 4, ") Z ") == 0 || stat->compare(at, 4, ") X ") == 0) return "";
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
   if (at == std::string::npos) return "";
   return stat->substr(at + 1, stat->find(' ', at + 1) - at - 1);

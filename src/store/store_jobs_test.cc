@@ -147,13 +147,15 @@ TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
     const std::string name = OwnerName();
     _exit(write(pipe_ends[1], name.data(), name.size()) == static_cast<ssize_t>(name.size()) ? 0 : 1);
   }
-  int status = 0;
-  ASSERT_EQ(waitpid(child, &status, 0), child);
+  siginfo_t ended;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
   char name[512];
   const ssize_t size = read(pipe_ends[0], name, sizeof name);
   ASSERT_GT(size, 0);
   const std::string dead(name, static_cast<size_t>(size));
   EXPECT_TRUE(OwnerLives(OwnerName()));
+  EXPECT_FALSE(OwnerLives(dead)) << "nobody has waited for it yet";
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
   EXPECT_FALSE(OwnerLives(dead));
   EXPECT_TRUE(OwnerLives("another-machine x 1 1")) << "cannot be known";
   ASSERT_TRUE(store.ClaimJob(jobs[0].id, dead).value());
