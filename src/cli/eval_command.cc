@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/sanitize.h"
 #include "cli/selection_flags.h"
+#include "cli/warm_service.h"
 #include "jobs/job_loop.h"
 #include "judge/devices/cuda/sanitizer_output.h"
 #include "report/terminal.h"
@@ -22,7 +23,7 @@ struct EvalFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   std::string problem, problems, store = DefaultStore();
   std::vector<std::string> candidates;
-  bool json = false, no_store = false, quiet = false, verbose = false;
+  bool json = false, no_store = false, no_service = false, quiet = false, verbose = false;
   std::string sanitize;  // the tool, or empty: judge
 };
 
@@ -118,6 +119,9 @@ Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Pr
   evaluator.progress = [&](const std::string& line) { progress->Say(line); };
   const auto queue = QueueInMemory();
   JobLoopOptions options;
+  if (!flags.no_service) {
+    options.executor = WarmService(flags.store, {flags.judge->device}, *flags.judge, flags.quiet || flags.json);
+  }
   options.make_judge = EvaluatorJudges(evaluator);
   options.devices = {flags.judge->device};
   options.compilations = flags.judge->jobs;
@@ -136,6 +140,7 @@ Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Pr
     Job wanted;
     wanted.sample = static_cast<int>(i);
     wanted.size = request.size;
+    wanted.priority = 1;  // somebody waits for it
     KB_ASSIGN_OR_RETURN(const Job job, queue->Add(wanted));
     Task task;
     task.problem = request.problem;
@@ -186,6 +191,7 @@ void AddEval(CLI::App* app, int* exit_code) {
       ->check(CLI::IsMember(SanitizerTools()));
   command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/evaluation.md)");
   command->add_flag("--no-store", flags->no_store, "keep nothing");
+  AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->add_flag("--verbose", flags->verbose, "each evaluation in full");
   command->callback([flags, exit_code] { *exit_code = Eval(*flags); });

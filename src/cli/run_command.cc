@@ -10,6 +10,7 @@
 #include "cli/number_checks.h"
 #include "cli/selection_flags.h"
 #include "cli/told_jobs.h"
+#include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "jobs/run_plan.h"
 #include "report/terminal.h"
@@ -26,7 +27,7 @@ struct RunFlags {
   std::string source, name, model, devices = "cpu", store = DefaultStore(), timeline;
   std::vector<int> samples;
   int limit = 0;
-  bool again = false, json = false, quiet = false;
+  bool again = false, json = false, no_service = false, quiet = false;
 };
 
 Result<std::set<std::string>> Selected(const RunFlags& flags) {
@@ -107,6 +108,10 @@ Result<std::unique_ptr<JobLoop>> StartLoop(const RunFlags& flags, const std::str
                                            const std::vector<std::string>& devices, Queue* queue,
                                            RunProgress* progress) {
   JobLoopOptions options;
+  // What a service's devices did when is not known here.
+  if (!flags.no_service && flags.timeline.empty()) {
+    options.executor = WarmService(flags.store, devices, *flags.judge, flags.quiet);
+  }
   options.make_judge = EvaluatorJudges(OptionsOf(*flags.judge));
   options.devices = devices;
   options.compilations = flags.judge->jobs;
@@ -206,6 +211,7 @@ void AddRun(CLI::App* app, int* exit_code) {
                       "write what each core and device did when, as trace events for Perfetto");
   command->add_flag("--json", flags->json,
                     "one line of JSON for each evaluation, and a last one about the run (docs/evaluation.md)");
+  AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });
 }

@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
 #include "cli/selection_flags.h"
+#include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "judge/devices/device_kind.h"
 #include "server/api.h"
@@ -70,6 +71,7 @@ Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installat
   server::ApiOptions options{.version = KB_VERSION, .devices = devices, .access = {}, .rewards = {}};
   options.access = {
       .tokens = flags.tokens, .no_auth = flags.no_auth, .allow_problems = flags.allow_problems, .hosts = flags.hosts};
+  options.identity = server::IdentityOf(OptionsOf(*flags.judge), devices, flags.judge->jobs);
   KB_ASSIGN_OR_RETURN(options.rewards, server::ReadRewards(installation.rewards));
   return options;
 }
@@ -86,7 +88,7 @@ Result<Fd> LockStore(const std::string& store) {
 
 Status Serve(ServeFlags flags) {
   KB_RETURN_IF_ERROR(CheckFlags(flags));
-  if (flags.socket.empty()) flags.socket = fs::path(flags.store).replace_extension(".sock");
+  if (flags.socket.empty()) flags.socket = ServiceSocket(flags.store);
   if (flags.tokens.empty()) flags.tokens = fs::path(flags.store).parent_path() / "tokens.json";
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(const fs::path problems, ProblemDirectory(flags.problems));

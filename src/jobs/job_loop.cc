@@ -11,24 +11,29 @@ Result<std::unique_ptr<JobLoop>> JobLoop::Create(JobLoopOptions options) {
   KB_CHECK(options.queue && options.tell);
   std::unique_ptr<JobLoop> loop(new JobLoop(std::move(options)));
   JobLoop* const own = loop.get();
-  SchedulerOptions wanted;
-  wanted.make_judge = own->options_.make_judge;
-  wanted.devices = own->options_.devices;
-  wanted.on_host = OnHost(wanted.devices);
-  wanted.compilations = own->options_.compilations;
-  wanted.begin = [own](int64_t id) { return own->Begin(id); };
-  wanted.end = [own](TaskEnd end) { own->End(std::move(end)); };
-  wanted.span = own->options_.span;
+  ExecutorCalls calls;
+  calls.begin = [own](int64_t id) { return own->Begin(id); };
+  calls.end = [own](ExecutorEnd end) { own->End(std::move(end)); };
+  calls.span = own->options_.span;
   if (own->options_.judging) {
-    wanted.judging = [own](const Task& task) { own->options_.judging(own->JobOf(task.id)); };
+    calls.judging = [own](const Task& task) { own->options_.judging(own->JobOf(task.id)); };
   }
-  KB_ASSIGN_OR_RETURN(own->scheduler_, Scheduler::Create(std::move(wanted)));
+  if (own->options_.executor) {
+    KB_ASSIGN_OR_RETURN(own->executor_, own->options_.executor(std::move(calls)));
+  } else {
+    SchedulerOptions wanted;
+    wanted.make_judge = own->options_.make_judge;
+    wanted.devices = own->options_.devices;
+    wanted.on_host = OnHost(wanted.devices);
+    wanted.compilations = own->options_.compilations;
+    KB_ASSIGN_OR_RETURN(own->executor_, MakeLocalExecutor(std::move(wanted), std::move(calls)));
+  }
   own->renewing_ = std::thread([own] { own->RenewLeases(); });
   return loop;
 }
 
 JobLoop::~JobLoop() {
-  if (scheduler_) (void)Stop();
+  if (executor_) (void)Stop();
 }
 
 void JobLoop::Submit(const Job& job, Task task) {
@@ -40,12 +45,12 @@ void JobLoop::Submit(const Job& job, Task task) {
   task.size = job.size;
   task.client = job.client;
   task.priority = job.priority;
-  scheduler_->Submit(std::move(task));
+  executor_->Submit(std::move(task));
 }
 
 Result<bool> JobLoop::Cancel(int64_t id) {
   KB_ASSIGN_OR_RETURN(const bool cancelled, options_.queue->Cancel(id));
-  if (cancelled && scheduler_->Cancel(id)) {
+  if (cancelled && executor_->Cancel(id)) {
     const std::lock_guard lock(mutex_);
     jobs_.erase(id);
   }
@@ -54,13 +59,13 @@ Result<bool> JobLoop::Cancel(int64_t id) {
 
 Status JobLoop::status() const {
   const std::lock_guard lock(mutex_);
-  if (status_ && scheduler_->interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (status_ && executor_->interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
   return status_;
 }
 
 // Leases hold until all that was claimed has ended.
 Status JobLoop::Stop() {
-  scheduler_->Stop();
+  executor_->Stop();
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -99,10 +104,10 @@ bool JobLoop::Begin(int64_t id) {
   return false;
 }
 
-void JobLoop::End(TaskEnd task) {
+void JobLoop::End(ExecutorEnd task) {
   JobEnd end{.job = Take(task.id), .device = task.device};
   if (task.evaluation) {
-    end.evaluation = task.evaluation->ToJson();
+    end.evaluation = std::move(task.evaluation);
     if (const std::string run = options_.queue->RunOf(end.job.id); !run.empty()) {
       end.evaluation->update({{"run", run}, {"model", end.job.model}, {"sample", end.job.sample}});
     }

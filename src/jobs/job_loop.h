@@ -13,8 +13,8 @@
 #include <thread>
 #include <vector>
 
+#include "jobs/executor.h"
 #include "jobs/queue.h"
-#include "jobs/scheduler.h"
 
 namespace kb {
 
@@ -29,6 +29,7 @@ struct JobEnd {
 };
 
 struct JobLoopOptions {
+  ExecutorMaker executor;  // who judges; empty: a scheduler of this process does, with the next three
   JudgeMaker make_judge;
   std::vector<std::string> devices = {"cpu"};
   int compilations = 0;    // as SchedulerOptions
@@ -55,21 +56,21 @@ class JobLoop {
   // What ended this loop: the first error of the queue or of `tell`, or an interrupt.
   Status status() const;
   // Waits until all that was submitted has ended, or an interrupt.
-  void Drain() { scheduler_->Drain(); }
+  void Drain() { executor_->Drain(); }
   // As Ctrl-C: what is being judged is queued again.
-  void Interrupt() { scheduler_->Interrupt(); }
+  void Interrupt() { executor_->Interrupt(); }
   // Begins nothing more, ends what is prepared as an interrupt does, and waits for what is being judged. The first
   // error of the queue or of `tell`; kInterrupted after an interrupt.
   Status Stop();
   // After Stop().
-  std::vector<DeviceTime> Times() const { return scheduler_->Times(); }
+  std::vector<DeviceTime> Times() const { return executor_->Times(); }
 
  private:
   explicit JobLoop(JobLoopOptions options) : options_(std::move(options)) {}
   Job Take(int64_t id);  // it has ended
   Job JobOf(int64_t id) const;
   bool Begin(int64_t id);
-  void End(TaskEnd end);
+  void End(ExecutorEnd end);
   // False: the job is another one's.
   Result<bool> Keep(const JobEnd& end);
   void Tell(const JobEnd& end);
@@ -84,7 +85,7 @@ class JobLoop {
   bool stopping_ = false;
   std::mutex telling_;  // held while the caller's function is called
   std::thread renewing_;
-  std::unique_ptr<Scheduler> scheduler_;  // the last: its threads use the others
+  std::unique_ptr<Executor> executor_;  // the last: its threads use the others
 };
 
 }  // namespace kb

@@ -18,6 +18,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "server/order.h"
 
 namespace kb::server {
 namespace {
@@ -126,7 +127,7 @@ Result<bool> TokenFile::Revoke(const std::string& name) const {
 }
 
 tl::expected<Client, Refusal> Access::ClientOf(const HttpHead& head) {
-  if (head.local) return Client{"local", {kRights.begin(), kRights.end()}, 1'000'000};
+  if (head.local) return Client{kLocalClient, {kRights.begin(), kRights.end()}, 1'000'000};
   const std::string host = HostOf(Header(head, "host"));
   if (!IsAddress(host) && std::find(options_.hosts.begin(), options_.hosts.end(), host) == options_.hosts.end()) {
     return tl::make_unexpected(

@@ -1,6 +1,7 @@
 #include "server/api.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -226,6 +227,16 @@ const std::vector<Route>& Api::Routes() {
        &kProtocolList,
        {},
        &Api::GetProtocols},
+      {"GET",
+       "/v1/service",
+       "service",
+       "The process, and what it judges with",
+       "admin",
+       {},
+       nullptr,
+       &kServiceInfo,
+       {},
+       &Api::GetService},
       {"GET", "/v1/runs", "runs", "Runs in the store", "admin", {}, nullptr, &kRunList, {}, &Api::GetRuns},
   };
   return routes;
@@ -319,12 +330,12 @@ void Api::GetMetrics(Call call) {
 void Api::GetOpenApi(Call call) { call.responder->Send(Json(OpenApi(Routes(), options_.version))); }
 
 // A text that is named by its digest is in the store, or it is refused.
-Result<Order> Api::ReadOrder(const json& request) {
+Result<Order> Api::ReadOrder(const Call& call, const json& request) {
   std::optional<std::string> source;
   if (request.contains("sha256")) {
     if (auto found = store_->Source(request["sha256"].get<std::string>())) source = std::move(*found);
   }
-  return reader_->Read(request, source);
+  return reader_->Read(request, call.head.local, source);
 }
 
 bool Api::WithinQuota(const Call& call, size_t more) {
@@ -338,7 +349,7 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
   if (!WithinQuota(call, requests.size())) return std::nullopt;
   std::vector<Order> orders;
   for (const json& request : requests) {
-    auto order = ReadOrder(request);
+    auto order = ReadOrder(call, request);
     if (!order) {
       Error error = order.error();
       if (requests.size() > 1) error.message = fmt::format("/evaluations/{}{}", orders.size(), error.message);
@@ -531,6 +542,10 @@ void Api::GetProtocols(Call call) {
     protocols.push_back({{"name", name}, {"description", protocol->description}, {"keys", protocol->ToJson()}});
   }
   call.responder->Send(Json({{"protocols", std::move(protocols)}}));
+}
+
+void Api::GetService(Call call) {
+  call.responder->Send(Json({{"pid", ::getpid()}, {"identity", options_.identity}, {"open", desk_->counts().Open()}}));
 }
 
 void Api::GetRuns(Call call) {

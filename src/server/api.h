@@ -12,6 +12,7 @@
 #include "server/desk.h"
 #include "server/fields.h"
 #include "server/http_server.h"
+#include "server/identity.h"
 #include "server/reward.h"
 #include "server/workers.h"
 
@@ -46,6 +47,7 @@ struct ApiOptions {
   std::vector<std::string> devices;
   AccessOptions access;
   std::vector<Reward> rewards;
+  Identity identity;
 };
 
 class Api : public HttpServer::Handler {
@@ -79,8 +81,9 @@ class Api : public HttpServer::Handler {
   void GetProblem(Call call);
   void GetProtocols(Call call);
   void GetRuns(Call call);
+  void GetService(Call call);
 
-  Result<Order> ReadOrder(const nlohmann::json& request);
+  Result<Order> ReadOrder(const Call& call, const nlohmann::json& request);
   // The ids of what was accepted, or nothing, and the refusal is sent.
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
                                                const std::string& batch);

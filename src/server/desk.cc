@@ -84,7 +84,7 @@ Status Desk::Resume() {
     KB_ASSIGN_OR_RETURN(const std::string source, store_->Source(submission.job.sha256));
     const auto entry = std::make_shared<Entry>();
     entry->submission = submission;
-    const auto order = options_.reader->Read(submission.request, source);
+    const auto order = options_.reader->Read(submission.request, submission.client == kLocalClient, source);
     KB_RETURN_IF_ERROR(order ? Begin(entry, *order) : [&]() -> Status {
       KB_ASSIGN_OR_RETURN(const bool mine, store_->ClaimJob(submission.job.id, OwnerName()));
       if (!mine) return {};
@@ -168,11 +168,15 @@ Status Desk::Begin(const EntryPtr& entry, const Order& order) {
   task.problem = order.problem;
   task.protocol = order.protocol;
   task.watch = [this, id = job.id](int right, bool ended) { Step(id, ended ? "wrong" : "round", {{"rounds", right}}); };
-  task.read = [this, entry, device = options_.reader->device()]() -> Result<Candidate> {
+  task.read = [this, entry, rejection = order.rejection]() -> Result<Candidate> {
     const Job& read = entry->submission.job;
-    if (!entry->kept) return MakeCandidate(read.path, entry->source, device);
-    KB_ASSIGN_OR_RETURN(std::string source, store_->Source(read.sha256));
-    return MakeCandidate(read.path, std::move(source), device);
+    std::string source = entry->source;
+    if (entry->kept) {
+      KB_ASSIGN_OR_RETURN(source, store_->Source(read.sha256));
+    }
+    KB_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(read.path, std::move(source), options_.reader->device()));
+    if (!rejection.empty()) candidate.rejection = rejection;
+    return candidate;
   };
   if (order.deadline_s > 0) {
     timers_.After(order.deadline_s, [this, client = job.client, id = entry->submission.id] {

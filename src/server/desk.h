@@ -65,6 +65,11 @@ class Desk {
     std::map<std::string, int64_t> open;   // by state
     std::map<std::string, int64_t> ended;  // since the start, by verdict, or failed, or cancelled
     double judging_s = 0;
+    int64_t Open() const {
+      int64_t all = 0;
+      for (const auto& [state, count] : open) all += count;
+      return all;
+    }
   };
   Counts counts() const;
   size_t OpenOf(const std::string& client) const;

@@ -25,7 +25,7 @@ const Table kEvaluationRequest = {
          .help = "its name: 1/19, v3:4/1, modern:3",
          .required = true,
          .least = 1,
-         .most = 200},
+         .most = 4096},
         {.name = "source", .type = Type::kText, .help = "the candidate's text", .most = kMaxCandidateBytes},
         {.name = "files",
          .type = Type::kMap,
@@ -41,7 +41,7 @@ const Table kEvaluationRequest = {
          .type = Type::kText,
          .help = "the candidate's file name, whose ending says its language: .py, .cpp or .cu; candidate.py without it",
          .least = 1,
-         .most = 200},
+         .most = 4096},
         {.name = "size", .type = Type::kText, .help = "of the problem: standard without it", .least = 1, .most = 50},
         {.name = "device",
          .type = Type::kText,
@@ -91,6 +91,15 @@ const Table kEvaluationRequest = {
         {.name = "keep",
          .type = Type::kFlag,
          .help = "false: nothing of it is stored, and it is cancelled when the client goes away"},
+        {.name = "rejection",
+         .type = Type::kText,
+         .help = "why it is no candidate, which the client knows; its verdict is static_rejected",
+         .most = 4096},
+        {.name = "problem_name",
+         .type = Type::kText,
+         .help = "over the Unix socket problem may be the path of a file: what results call it",
+         .least = 1,
+         .most = 4096},
     }};
 
 namespace {
@@ -150,10 +159,25 @@ Result<ProblemFile> OrderReader::Problem(const std::string& name) const {
   return Wrong("problem", fmt::format("there is no problem {}; GET /v1/problems lists them", name));
 }
 
-Result<Order> OrderReader::Read(const json& request, const std::optional<std::string>& source) const {
+// The user's own file.
+Result<ProblemFile> OrderReader::ProblemAt(const std::filesystem::path& path, const std::string& name) const {
+  const auto known = std::find_if(problems_.begin(), problems_.end(), [&](const ProblemFile& problem) {
+    std::error_code error;
+    return std::filesystem::equivalent(problem.path, path, error);
+  });
+  if (known != problems_.end() && known->name == name) return *known;
+  KB_ASSIGN_OR_RETURN(ProblemFile problem, FindProblem({}, path));
+  problem.name = name;
+  return problem;
+}
+
+Result<Order> OrderReader::Read(const json& request, bool trusted, const std::optional<std::string>& source) const {
   KB_RETURN_IF_ERROR(Check(kEvaluationRequest, request));
   Order order;
-  KB_ASSIGN_OR_RETURN(order.problem, Problem(request["problem"].get<std::string>()));
+  const std::string problem = request["problem"];
+  const bool file = trusted && problem.starts_with('/');
+  KB_ASSIGN_OR_RETURN(order.problem,
+                      file ? ProblemAt(problem, request.value("problem_name", problem)) : Problem(problem));
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(order.problem.path));
   order.problem_sha256 = Sha256(text);
   order.size = request.value("size", "standard");
@@ -178,6 +202,7 @@ Result<Order> OrderReader::Read(const json& request, const std::optional<std::st
   order.model = request.value("model", "");
   order.sample = request.value("sample", -1);
   order.keep = request.value("keep", true);
+  order.rejection = request.value("rejection", "");
   order.request = request;
   for (const char* key : {"source", "files", "sha256", "idempotency_key"}) order.request.erase(key);
   return order;

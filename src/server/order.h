@@ -21,6 +21,9 @@ namespace kb::server {
 
 extern const Table kEvaluationRequest;
 
+// The user of this machine, over the Unix socket.
+inline constexpr const char* kLocalClient = "local";
+
 struct Order {
   ProblemFile problem;
   std::string problem_sha256, size;
@@ -32,8 +35,9 @@ struct Order {
   int priority = 0;
   double deadline_s = 0;  // 0: none
   std::string idempotency_key, run, model;
-  int sample = -1;   // the run's next one
-  bool keep = true;  // in the store; else it is gone with the request that asks for it
+  int sample = -1;        // the run's next one
+  std::string rejection;  // as Candidate's
+  bool keep = true;       // in the store; else it is gone with the request that asks for it
 };
 
 // Thread-safe.
@@ -42,9 +46,11 @@ class OrderReader {
   // `device`: the kind that is served.
   OrderReader(std::filesystem::path problems, std::filesystem::path protocols, std::string device);
 
-  // kUsage says which field is wrong, as Check() does. `source`: of a candidate that is named by its digest, or that
+  // kUsage says which field is wrong, as Check() does. `trusted`: the client is the user, whose files may be read.
+  // `source`: of a candidate that is named by its digest, or that
   // was accepted before.
-  Result<Order> Read(const nlohmann::json& request, const std::optional<std::string>& source = std::nullopt) const;
+  Result<Order> Read(const nlohmann::json& request, bool trusted,
+                     const std::optional<std::string>& source = std::nullopt) const;
   // All problems, in their order.
   const std::vector<ProblemFile>& problems() const { return problems_; }
   Result<ProblemFile> Problem(const std::string& name) const;
@@ -52,6 +58,8 @@ class OrderReader {
   const std::string& device() const { return device_; }
 
  private:
+  Result<ProblemFile> ProblemAt(const std::filesystem::path& path, const std::string& name) const;
+
   const std::filesystem::path protocols_;
   const std::string device_;
   std::vector<ProblemFile> problems_;

@@ -149,4 +149,11 @@ const Table kRunList = {"RunList",
                         "Runs in the store.",
                         {{.name = "runs", .type = Type::kList, .help = "names, oldest first", .required = true}}};
 
+const Table kServiceInfo = {
+    "ServiceInfo",
+    "The process that serves, and what it judges with.",
+    {{.name = "pid", .type = Type::kInteger, .help = "of the process", .required = true},
+     {.name = "open", .type = Type::kInteger, .help = "evaluations that have not ended", .required = true},
+     {.name = "identity", .type = Type::kMap, .help = "program, devices, limits, environment", .required = true}}};
+
 }  // namespace kb::server

@@ -7,7 +7,7 @@
 namespace kb::server {
 
 extern const Table kProblemDetails, kHealth, kBatchRequest, kBatch, kRewardRequest, kRewards, kRewardList, kProblemList,
-    kProblemInfo, kProtocolList, kRunList;
+    kProblemInfo, kProtocolList, kRunList, kServiceInfo;
 
 }  // namespace kb::server
 

@@ -1,0 +1,28 @@
+// A service of this user's that is warm: what judges hands its work to it.
+#ifndef CLI_WARM_SERVICE_H_
+#define CLI_WARM_SERVICE_H_
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "cli/judge_flags.h"
+#include "jobs/executor.h"
+
+namespace kb::cli {
+
+// Beside the store.
+std::filesystem::path ServiceSocket(const std::string& store);
+
+// The flag --no-service.
+void AddServiceFlag(CLI::App* command, bool* no_service);
+
+// Who judges with these flags: the store's service, or empty, this process. A service that would judge otherwise is not
+// asked; what differs is said on stderr, unless quiet.
+ExecutorMaker WarmService(const std::string& store, const std::vector<std::string>& devices, const JudgeFlags& flags,
+                          bool quiet);
+
+}  // namespace kb::cli
+
+#endif  // CLI_WARM_SERVICE_H_
