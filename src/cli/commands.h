@@ -42,6 +42,7 @@ void AddRejudge(CLI::App* app, int* exit_code);
 void AddConclude(CLI::App* app, int* exit_code);
 void AddRun(CLI::App* app, int* exit_code);
 void AddServe(CLI::App* app, int* exit_code);
+void AddService(CLI::App* app, int* exit_code);
 void AddToken(CLI::App* app, int* exit_code);
 void AddGenerate(CLI::App* app, int* exit_code);
 void AddTrajectory(CLI::App* app, int* exit_code);

@@ -74,6 +74,7 @@ int main(int argc, char** argv) {
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
   kb::cli::AddServe(&app, &exit_code);
+  kb::cli::AddService(&app, &exit_code);
   kb::cli::AddToken(&app, &exit_code);
   kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddTrajectory(&app, &exit_code);

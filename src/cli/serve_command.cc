@@ -32,6 +32,7 @@ struct ServeFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
   std::vector<std::string> hosts;
+  double idle_s = 0;
   bool no_auth = false, allow_problems = false, quiet = false;
 };
 
@@ -59,11 +60,17 @@ void OnSignal(int) {
   if (++asked_to_end > 1) Interrupt();
 }
 
-void WaitForSignal() {
+// Until a signal, or until nothing was asked and nothing is open for `idle_s` seconds; 0: however long.
+void WaitForEnd(const server::Desk& desk, const server::Api& api, double idle_s) {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
-  while (asked_to_end == 0 && !Interrupted()) std::this_thread::sleep_for(kInterruptSlice);
+  double open_at_s = 0;  // idle_s() when something was last open
+  while (asked_to_end == 0 && !Interrupted()) {
+    std::this_thread::sleep_for(kInterruptSlice);
+    if (desk.counts().Open() > 0 || api.idle_s() < open_at_s) open_at_s = api.idle_s();
+    if (idle_s > 0 && api.idle_s() - open_at_s > idle_s) return;
+  }
 }
 
 Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installation& installation,
@@ -109,7 +116,7 @@ Status Serve(ServeFlags flags) {
     fmt::print(stderr, "kernelbench: judging on {}; listening on {}{}\n", fmt::join(devices, ", "), flags.socket,
                flags.listen.empty() ? "" : fmt::format(" and http://{}", http->address()));
   }
-  WaitForSignal();
+  WaitForEnd(*desk, api, flags.idle_s);
   if (!flags.quiet) fmt::print(stderr, "kernelbench: ending when what is judged has ended; once more: at once\n");
   http->StopAccepting();
   desk->Stop();
@@ -118,11 +125,7 @@ Status Serve(ServeFlags flags) {
   return {};
 }
 
-}  // namespace
-
-void AddServe(CLI::App* app, int* exit_code) {
-  auto flags = std::make_shared<ServeFlags>();
-  CLI::App* command = app->add_subcommand("serve", "judge what clients send over HTTP (docs/guide/service.md)");
+void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) {
   command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
   command->add_option("--socket", flags->socket, "the Unix socket, for this user alone; default: beside the store");
   command->add_option("--listen", flags->listen, "also over TCP: 127.0.0.1:8080, or :0 for any port");
@@ -130,10 +133,21 @@ void AddServe(CLI::App* app, int* exit_code) {
   command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
   command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
   command->add_flag("--allow-problems", flags->allow_problems, "with --no-auth: clients may bring problems");
+  command->add_option("--idle", flags->idle_s, "end after so many seconds without a request; 0: never")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
   AddProblemsFlag(command, &flags->problems);
   AddMachineFlags(command, flags->judge.get());
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   command->add_flag("--quiet", flags->quiet, "say nothing");
+}
+
+}  // namespace
+
+void AddServe(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<ServeFlags>();
+  CLI::App* command = app->add_subcommand("serve", "judge what clients send over HTTP (docs/guide/service.md)");
+  AddServeFlags(command, flags);
   command->callback([flags, exit_code] {
     const Status served = Serve(*flags);
     *exit_code = served ? int{kAllCorrect} : PrintError(served.error());

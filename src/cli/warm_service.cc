@@ -14,13 +14,9 @@ namespace {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-// What the service that listens there judges with; an error where none does.
+// What the service that listens there judges with.
 Result<server::Identity> IdentityAt(const fs::path& socket) {
-  KB_ASSIGN_OR_RETURN(server::HttpClient client, server::HttpClient::ConnectUnix(socket));
-  server::HttpCall call{.target = "/v1/service"};
-  call.timeout = std::chrono::seconds(5);
-  KB_ASSIGN_OR_RETURN(const server::HttpAnswer answer, client.Send(call));
-  const json body = json::parse(answer.body, nullptr, false);
+  KB_ASSIGN_OR_RETURN(const json body, AskService(socket));
   try {
     return body.at("identity").get<server::Identity>();
   } catch (const json::exception&) {
@@ -31,6 +27,17 @@ Result<server::Identity> IdentityAt(const fs::path& socket) {
 }  // namespace
 
 fs::path ServiceSocket(const std::string& store) { return fs::path(store).replace_extension(".sock"); }
+
+Result<json> AskService(const fs::path& socket) {
+  KB_ASSIGN_OR_RETURN(server::HttpClient client, server::HttpClient::ConnectUnix(socket));
+  server::HttpCall call{.target = "/v1/service"};
+  call.timeout = std::chrono::seconds(5);
+  KB_ASSIGN_OR_RETURN(const server::HttpAnswer answer, client.Send(call));
+  json body = json::parse(answer.body, nullptr, false);
+  if (answer.status != 200 || !body.is_object())
+    return Fail(ErrorCode::kUnavailable, "it is no service of this version");
+  return body;
+}
 
 void AddServiceFlag(CLI::App* command, bool* no_service) {
   command->add_flag("--no-service", *no_service,

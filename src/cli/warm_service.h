@@ -15,6 +15,9 @@ namespace kb::cli {
 // Beside the store.
 std::filesystem::path ServiceSocket(const std::string& store);
 
+// What GET /v1/service says there; kUnavailable where nobody listens.
+Result<nlohmann::json> AskService(const std::filesystem::path& socket);
+
 // The flag --no-service.
 void AddServiceFlag(CLI::App* command, bool* no_service);
 

@@ -275,6 +275,7 @@ std::variant<size_t, HttpAnswer> Api::Accept(const HttpHead& head) {
 }
 
 void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
+  last_request_ns_ = NowNs();
   const auto shared = std::make_shared<HttpRequest>(std::move(request));
   if (!workers_.Do([this, shared, responder] { Dispatch(std::move(*shared), responder); })) {
     responder->Send(AnswerOf({503, "too many requests wait: try again", "engine", true, 1}));

@@ -3,11 +3,13 @@
 #ifndef SERVER_API_H_
 #define SERVER_API_H_
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "server/access.h"
 #include "server/desk.h"
 #include "server/fields.h"
@@ -57,6 +59,8 @@ class Api : public HttpServer::Handler {
 
   std::variant<size_t, HttpAnswer> Accept(const HttpHead& head) override;
   void Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) override;
+  // Since the last request, or the start.
+  double idle_s() const { return static_cast<double>(NowNs() - last_request_ns_) / 1e9; }
   // Answers nothing more, and waits for what is being answered.
   void Stop() { workers_.Stop(); }
 
@@ -95,6 +99,7 @@ class Api : public HttpServer::Handler {
   Desk* const desk_;
   Store* const store_;
   Access access_;
+  std::atomic<int64_t> last_request_ns_ = NowNs();
   Workers workers_;
 };
 

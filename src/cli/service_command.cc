@@ -1,0 +1,146 @@
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/fd.h"
+#include "base/file.h"
+#include "base/interrupt.h"
+#include "cli/commands.h"
+#include "cli/warm_service.h"
+#include "server/identity.h"
+
+namespace kb::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr std::chrono::seconds kPatience{60};  // for a service to start or end
+constexpr const char* kIdle = "1800";          // seconds after which one ends that was started so
+
+struct ServiceFlags {
+  std::string store = DefaultStore();
+  bool json = false;
+};
+
+std::string Told(const json& service) {
+  const json identity = service.value("identity", json::object());
+  return fmt::format("process {} judges on {}; {} open", service.value("pid", 0), identity.value("devices", "?"),
+                     service.value("open", 0));
+}
+
+// A process of its own, which outlives this one. What it says goes to a file beside the store.
+Result<pid_t> Spawn(std::vector<std::string> arguments, const std::string& log) {
+  const Fd out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!out.valid()) return Fail(ErrorCode::kUsage, fmt::format("cannot write {}: {}", log, std::strerror(errno)));
+  const pid_t child = ::fork();
+  if (child < 0) return Fail(ErrorCode::kEngine, fmt::format("cannot start a process: {}", std::strerror(errno)));
+  if (child > 0) return child;
+  ::setsid();
+  const int null = ::open("/dev/null", O_RDONLY);
+  ::dup2(null, STDIN_FILENO);
+  ::dup2(out.get(), STDOUT_FILENO);
+  ::dup2(out.get(), STDERR_FILENO);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execv("/proc/self/exe", argv.data());
+  ::_exit(127);
+}
+
+int Start(const ServiceFlags& flags, const std::vector<std::string>& serve_flags) {
+  const fs::path socket = ServiceSocket(flags.store);
+  if (const auto service = AskService(socket)) {
+    fmt::print(stderr, "kernelbench: a service runs already: {}\n", Told(*service));
+    return kAllCorrect;
+  }
+  std::error_code ignored;  // open() says what is wrong
+  fs::create_directories(socket.parent_path(), ignored);
+  const std::string log = flags.store + ".serve.log";
+  std::vector<std::string> arguments = {"kernelbench", "serve", "--store", flags.store};
+  const bool idle = std::any_of(serve_flags.begin(), serve_flags.end(),
+                                [](const std::string& flag) { return flag.starts_with("--idle"); });
+  if (!idle) arguments.insert(arguments.end(), {"--idle", kIdle});
+  arguments.insert(arguments.end(), serve_flags.begin(), serve_flags.end());
+  const auto child = Spawn(std::move(arguments), log);
+  if (!child) return PrintError(child.error());
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (std::chrono::steady_clock::now() < deadline && !Interrupted()) {
+    int status = 0;
+    if (::waitpid(*child, &status, WNOHANG) == *child) {
+      fmt::print(stderr, "{}", ReadFile(log).value_or(""));
+      return WIFEXITED(status) ? WEXITSTATUS(status) : int{kEngineFailure};
+    }
+    if (const auto service = AskService(socket)) {
+      fmt::print("{}\n", Told(*service));
+      return kAllCorrect;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  ::kill(*child, SIGTERM);
+  return PrintError(
+      {ErrorCode::kEngine, fmt::format("the service did not start within {} s: {} says why", kPatience.count(), log)});
+}
+
+int PrintStatus(const ServiceFlags& flags) {
+  const fs::path socket = ServiceSocket(flags.store);
+  const auto service = AskService(socket);
+  if (flags.json) {
+    fmt::print("{}", JsonLine(service ? *service : json()));
+  } else if (service) {
+    fmt::print("{}\n", Told(*service));
+  } else {
+    fmt::print("no service runs for {}\n", flags.store);
+  }
+  return service ? kAllCorrect : kNotAllCorrect;
+}
+
+int StopService(const ServiceFlags& flags) {
+  const fs::path socket = ServiceSocket(flags.store);
+  const auto service = AskService(socket);
+  if (!service) {
+    fmt::print(stderr, "kernelbench: no service runs for {}\n", flags.store);
+    return kAllCorrect;
+  }
+  const auto pid = static_cast<pid_t>(service->value("pid", 0));
+  if (pid <= 1 || ::kill(pid, SIGTERM) != 0) {
+    return PrintError({ErrorCode::kEngine, fmt::format("cannot end process {}: {}", pid, std::strerror(errno))});
+  }
+  while (::kill(pid, 0) == 0 && fs::exists(socket) && !Interrupted()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+  return kAllCorrect;
+}
+
+}  // namespace
+
+void AddService(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<ServiceFlags>();
+  CLI::App* service = app->add_subcommand("service", "a warm judge for eval, run and generate (docs/guide/service.md)");
+  service->require_subcommand(1);
+  CLI::App* start =
+      service->add_subcommand("start", "start one in the background; it ends when it is idle for half an hour");
+  CLI::App* status = service->add_subcommand("status", "whether one runs; exit status 1 if none does");
+  CLI::App* stop = service->add_subcommand("stop", "end it when what it judges has ended");
+  for (CLI::App* command : {start, status, stop}) {
+    command->add_option("--store", flags->store, "the store that it belongs to")->capture_default_str();
+  }
+  start->allow_extras();
+  start->footer(
+      "What else is given goes to kernelbench serve: --devices cuda, --idle 600, --listen 127.0.0.1:8080, ...");
+  status->add_flag("--json", flags->json, "one line of JSON; null if none runs");
+  start->callback([flags, start, exit_code] { *exit_code = Start(*flags, start->remaining()); });
+  status->callback([flags, exit_code] { *exit_code = PrintStatus(*flags); });
+  stop->callback([flags, exit_code] { *exit_code = StopService(*flags); });
+}
+
+}  // namespace kb::cli
