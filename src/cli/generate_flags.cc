@@ -1,6 +1,7 @@
 #include "cli/generate_flags.h"
 
 #include "cli/number_checks.h"
+#include "cli/warm_service.h"
 
 namespace kb::cli {
 namespace {
@@ -108,6 +109,7 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   AddJudgeFlags(command, flags->judge, true);
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
   command->add_flag("--json", flags->json, "one line of JSON for each evaluation, and one for the run at the end");
+  AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");
 }
 

@@ -30,7 +30,7 @@ struct GenerateFlags {
   std::string preset;
   std::optional<double> expect_output;
   bool judged = true, feedback = true, profile = true, forecast_only = false, again = false, json = false,
-       quiet = false;
+       no_service = false, quiet = false;
 };
 
 // All of them. `flags` outlives the parser.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/told_jobs.h"
+#include "cli/warm_service.h"
 #include "interop/run_directory.h"
 #include "jobs/generation_judge.h"
 #include "judge/problem/problem_finder.h"
@@ -82,6 +83,7 @@ Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, co
                                 .protocol = plan.protocol,
                                 .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
                                 .compilations = flags.judge->jobs};
+  if (!flags.no_service) wanted.executor = WarmService(flags.store, plan.devices, *flags.judge, flags.quiet);
   for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
   for (const PlannedProblem& problem : plan.problems) {
     wanted.problems.push_back(problem.file);

@@ -38,6 +38,7 @@ Fitness FitnessOfEvaluation(const json& evaluation) {
 Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudgeOptions options, Store* store) {
   std::unique_ptr<GenerationJudge> judge(new GenerationJudge(std::move(options), store));
   JobLoopOptions wanted;
+  wanted.executor = judge->options_.executor;
   wanted.make_judge = judge->options_.make_judge;
   wanted.devices = judge->options_.devices;
   wanted.compilations = judge->options_.compilations;

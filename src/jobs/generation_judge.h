@@ -18,6 +18,7 @@ struct GenerationJudgeOptions {
   std::string run, size, rules;  // rules: the protocol and every key that a flag changed
   std::vector<std::string> devices;
   std::shared_ptr<const Protocol> protocol;
+  ExecutorMaker executor;  // as JobLoopOptions
   JudgeMaker make_judge;
   int compilations = 0;  // as JobLoopOptions
   std::vector<std::string> models;
