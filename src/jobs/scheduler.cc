@@ -123,7 +123,7 @@ void Scheduler::Spent(Device* device, double DeviceTime::*part) {
 void Scheduler::Serve(Device* device) {
   while (!Ending()) {
     const bool any = Refill(device);
-    if (device->busy.size() >= kMostBusy || (!any && device->window.empty())) JudgeBusyAgain(device);
+    JudgeBusyAgain(device);
     Spent(device, &DeviceTime::engine);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
@@ -304,9 +304,23 @@ void Scheduler::JudgeFailedAgain(Device* device) {
   for (Begun& begun : std::exchange(device->failed, {})) PutIntoWindow(device, std::move(begun));
 }
 
-// What kept the machine busy may have been this run's own compilers, or have ended meanwhile.
+// When nothing else of its client waits that is as urgent: what kept the machine busy may have been that client's own
+// compilers, or have ended meanwhile.
 void Scheduler::JudgeBusyAgain(Device* device) {
-  for (Begun& begun : std::exchange(device->busy, {})) PutIntoWindow(device, std::move(begun));
+  const bool many = device->busy.size() >= kMostBusy;
+  std::vector<Begun> later, now;
+  for (Begun& begun : std::exchange(device->busy, {})) {
+    const Task& task = begun.task;
+    const bool ready = std::any_of(device->window.begin(), device->window.end(), [&](const Begun& other) {
+      return other.task.client == task.client && other.task.priority >= task.priority;
+    });
+    std::unique_lock lock(mutex_);
+    const bool waits = ready || queue_.Has(task.client, task.priority);
+    lock.unlock();
+    (waits && !many ? later : now).push_back(std::move(begun));
+  }
+  device->busy = std::move(later);
+  for (Begun& begun : now) PutIntoWindow(device, std::move(begun));
 }
 
 // No other was judged, so the device is the cause.

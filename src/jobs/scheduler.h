@@ -96,7 +96,7 @@ class Scheduler {
     std::deque<Begun> window;      // begun, being built, next to be judged; as PlaceFor() orders them
     bool judged = false;           // some task, without an error
     std::vector<Begun> failed;     // those whose engine failed, as long as none was judged
-    std::vector<Begun> busy;       // judged again when there is nothing else to do
+    std::vector<Begun> busy;       // judged again at the end of what its client wants
     DeviceTime time;
     int64_t since_ns = 0;  // when the last part of it ended
     std::thread thread;

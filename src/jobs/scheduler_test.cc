@@ -323,6 +323,27 @@ TEST_F(SchedulerTest, WhatABusyMachineGaveNoNumberIsJudgedOnceMoreAtTheEnd) {
   EXPECT_EQ(ends_.at(2).evaluation->timings.no_speedup, kMachineBusy);
 }
 
+// Each waits for what its client wants as urgently, and for nobody else.
+TEST_F(SchedulerTest, WhatIsUrgentIsJudgedOnceMoreAtOnce) {
+  Evaluation busy;
+  busy.verdict = Verdict::kCorrect;
+  busy.timings.no_speedup = kMachineBusy;
+  for (const char* id : {"1", "2", "9"}) script_.evaluate[id] = [&] { return busy; };
+  Door all;
+  SchedulerOptions options = Options("cpu");
+  options.begin = [&](int64_t) {
+    all.Pass();
+    return true;
+  };
+  const auto scheduler = Start(std::move(options));
+  scheduler->Submit(MakeTask(1, 5));
+  for (int64_t id = 2; id <= 4; ++id) scheduler->Submit(MakeTask(id));
+  scheduler->Submit(MakeTask(9, 0, "other"));
+  all.Open();
+  scheduler->Drain();
+  EXPECT_THAT(order_, ElementsAre(1, 1, 2, 3, 4, 9, 2, 9));
+}
+
 TEST_F(SchedulerTest, AWrongCandidateIsNotJudgedAgain) {
   Evaluation wrong;
   wrong.verdict = Verdict::kIncorrect;
@@ -347,7 +368,7 @@ TEST_F(SchedulerTest, WhatIsNotJudgedAgainKeepsItsVerdict) {
     return true;
   };
   const auto scheduler = Start(std::move(options));
-  scheduler->Submit(MakeTask(1, 1));
+  scheduler->Submit(MakeTask(1));
   scheduler->Submit(MakeTask(2));
   both.Open();
   began_.Pass();

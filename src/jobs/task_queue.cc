@@ -68,6 +68,11 @@ std::optional<Task> TaskQueue::Pop(int device) {
   return task;
 }
 
+bool TaskQueue::Has(const std::string& client, int priority) const {
+  return std::any_of(groups_.begin(), groups_.end(),
+                     [&](const Group& group) { return group.client == client && group.priority >= priority; });
+}
+
 bool TaskQueue::Remove(int64_t id) {
   for (auto group = groups_.begin(); group != groups_.end(); ++group) {
     if (std::erase_if(group->tasks, [&](const Task& task) { return task.id == id; }) == 0) continue;

@@ -44,6 +44,8 @@ class TaskQueue {
   bool Remove(int64_t id);
   // The task that Pop() would give that device; null if there is none. Valid until the queue changes.
   const Task* Next(int device) const;
+  // Whether something of that client is here that is at least as urgent.
+  bool Has(const std::string& client, int priority) const;
   size_t size() const { return size_; }
 
   static constexpr int kTurn = 4;

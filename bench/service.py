@@ -1,0 +1,238 @@
+#!/usr/bin/env python3
+"""What does a service cost, and what does it save?
+
+    bench/service.py [--device cuda] [--size SIZE] [--parts overhead,warm,rewards,connections,urgent]
+
+overhead     a client's time for one evaluation over what the engine says it took (engine_us), of 20 evaluations
+warm         `kernelbench eval --protocol quick` beside a warm service, from the second evaluation of a problem, median of 11
+rewards      128 candidates in one POST /v1/rewards, against the same 128 in `kernelbench run --no-service`, builds cached
+connections  2,000 event streams held beside 200 evaluations: how many are lost, and what the service's memory grows by
+urgent       one urgent evaluation behind a batch of 500: how many others begin between its request and its turn
+
+Starts a service of its own on a store of its own; other work on the machine shows in the figures.
+"""
+
+import argparse
+import contextlib
+import http.client
+import json
+import pathlib
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+from common import BINARY, heading, problem_files, self_candidate
+from run_speed import right_examples
+
+REWARDS, CONNECTIONS, BESIDE, BATCH = 128, 2000, 200, 500
+
+
+class Connection(http.client.HTTPConnection):
+    """Over a Unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=600)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(600)
+        self.sock.connect(self.path)
+
+
+class Service:
+    def __init__(self, arguments, directory):
+        self.store = directory / "store.sqlite"
+        self.socket = directory / "store.sock"
+        self.arguments = arguments
+        self.process = subprocess.Popen([BINARY, "serve", "--devices", arguments.device, "--store", self.store], stderr=subprocess.PIPE, text=True)
+        print(self.process.stderr.readline().strip(), file=sys.stderr)
+
+    def end(self):
+        self.process.terminate()
+        self.process.wait()
+
+    def ask(self, method, target, body=None):
+        with contextlib.closing(Connection(self.socket)) as connection:
+            connection.request(method, target, json.dumps(body) if body is not None else None)
+            answer = connection.getresponse()
+            text = json.loads(answer.read())
+            if answer.status >= 400:
+                raise SystemExit(f"{method} {target}: {answer.status} {text}")
+            return text
+
+    def memory_mib(self):
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+    def request(self, problem, path, **more):
+        return {"problem": problem, "source": path.read_text(), "name": path.name, "size": self.arguments.size, "protocol": "quick", **more}
+
+    def judge(self, request, whole=False):
+        return self.ask("POST", f"/v1/evaluations?wait=600&whole={str(whole).lower()}", request)
+
+
+def examples_of(arguments, count):
+    """(problem, path) of native candidates that are right, in turn."""
+    found = list(right_examples(arguments.device, False))
+    return [found[i % len(found)] for i in range(count)]
+
+
+def small_example(arguments):
+    return next((problem, path) for problem, path in right_examples(arguments.device, False) if problem in ("1/19", "1/25"))
+
+
+def overhead(service, arguments):
+    request = service.request(*small_example(arguments))
+    over = []
+    for i in range(21):
+        start = time.monotonic()
+        got = service.judge(request)
+        over.append((time.monotonic() - start) * 1e3 - sum(got["engine_us"].values()) / 1e3)
+    over = sorted(over[1:])
+    print(f"overhead: {statistics.median(over):.1f} ms in the median of {len(over)}, from {over[0]:.1f} to {over[-1]:.1f}; at most 3 are asked")
+
+
+def warm(service, arguments, directory):
+    files = problem_files()
+    rows = [(name, self_candidate(files[name], directory)) for name in ("1/1", "2/1", "1/19")]
+    rows.append(small_example(arguments))
+    for problem, path in rows:
+        times = []
+        for _ in range(12):
+            start = time.monotonic()
+            done = subprocess.run([BINARY, "eval", problem, path, "--size", arguments.size, "--protocol", "quick", "--device", arguments.device,
+                                   "--store", service.store, "--json"], capture_output=True, text=True)
+            times.append(time.monotonic() - start)
+            if "judging here" in done.stderr or done.returncode > 1:
+                raise SystemExit(done.stderr)
+        start = time.monotonic()
+        subprocess.run([BINARY, "eval", problem, path, "--size", arguments.size, "--protocol", "quick", "--device", arguments.device,
+                        "--no-store", "--no-service", "--json"], capture_output=True, text=True)
+        print(f"warm: {problem} {path.name}: first {times[0]:.2f} s, then {statistics.median(times[1:]):.2f} s in the median of 11; "
+              f"without a service {time.monotonic() - start:.2f} s")
+
+
+def rewards(service, arguments, directory):
+    candidates = examples_of(arguments, REWARDS)
+    folder = directory / "run"
+    folder.mkdir()
+    lines = []
+    for i, (problem, path) in enumerate(candidates):
+        (folder / f"{i}_{path.name}").write_text(path.read_text())
+        lines.append(json.dumps({"problem": problem, "path": f"{i}_{path.name}", "sample": i}))
+    (folder / "manifest.jsonl").write_text("\n".join(lines) + "\n")
+
+    def run(name):
+        start = time.monotonic()
+        subprocess.run([BINARY, "run", folder, "--name", name, "--size", arguments.size, "--protocol", "quick", "--devices", arguments.device,
+                        "--store", service.store, "--no-service", "--quiet"], stdout=subprocess.DEVNULL, check=True)
+        return time.monotonic() - start
+
+    request = {"reward": "kernelbench", "evaluations": [service.request(problem, path) for problem, path in candidates]}
+
+    def reward():
+        start = time.monotonic()
+        got = service.ask("POST", "/v1/rewards", request)
+        missing = sum(row["reward"] is None for row in got["rewards"])
+        return time.monotonic() - start, missing
+
+    reward()  # builds are cached from here on
+    run_s, (reward_s, missing) = run("cached"), reward()
+    print(f"rewards: {REWARDS} candidates in {reward_s:.1f} s, {REWARDS / reward_s:.2f} a second; run {run_s:.1f} s, {REWARDS / run_s:.2f}; "
+          f"ratio {run_s / reward_s:.2f}, 0.9 is asked; {missing} without a reward")
+
+
+def connections(service, arguments):
+    request = service.request(*small_example(arguments))
+    waiting = service.judge(request)["id"]
+    before = service.memory_mib()
+    held = []
+    for _ in range(CONNECTIONS):
+        connection = Connection(service.socket)
+        connection.request("GET", "/health")
+        connection.getresponse().read()
+        held.append(connection)
+    ended, errors = [], []
+
+    def submit():
+        while True:
+            with lock:
+                if len(ended) + len(errors) + active[0] >= BESIDE:
+                    return
+                active[0] += 1
+            try:
+                got = service.judge(request)
+                with lock:
+                    (ended if got["state"] == "done" else errors).append(got["state"])
+            except (OSError, SystemExit) as error:
+                with lock:
+                    errors.append(str(error))
+            finally:
+                with lock:
+                    active[0] -= 1
+
+    lock, active = threading.Lock(), [0]
+    threads = [threading.Thread(target=submit) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    lost = 0
+    for connection in held:
+        try:
+            connection.request("GET", "/health")
+            lost += connection.getresponse().read() == b""
+        except OSError:
+            lost += 1
+        connection.close()
+    print(f"connections: {lost} of {CONNECTIONS} held connections lost beside {len(ended)} evaluations, {len(errors)} failed {errors[:1]}; "
+          f"memory {before:.0f} MiB before, {service.memory_mib():.0f} after; at most 200 more are asked ({waiting[:4]})")
+
+
+def urgent(service, arguments):
+    request = service.request(*small_example(arguments))
+    batch = service.ask("POST", "/v1/batches", {"evaluations": [request] * BATCH})
+    time.sleep(3)
+    mine = service.ask("POST", "/v1/evaluations", {**request, "priority": 10})
+    done_before = sum(row["state"] == "done" for row in service.ask("GET", f"/v1/batches/{batch['id']}")["evaluations"])
+    start = time.monotonic()
+    service.ask("GET", f"/v1/evaluations/{mine['id']}?wait=600")
+    waited = time.monotonic() - start
+    done_after = sum(row["state"] == "done" for row in service.ask("GET", f"/v1/batches/{batch['id']}")["evaluations"])
+    service.ask("DELETE", f"/v1/batches/{batch['id']}")
+    print(f"urgent: its verdict came after {waited:.1f} s; {done_after - done_before} others of {BATCH} ended meanwhile, of which one was in "
+          "progress and one may have begun behind it")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--size", default="")
+    parser.add_argument("--parts", default="overhead,warm,rewards,connections,urgent")
+    arguments = parser.parse_args()
+    arguments.size = arguments.size or ("small" if arguments.device == "cpu" else "standard")
+    with tempfile.TemporaryDirectory(prefix="service.") as temporary:
+        directory = pathlib.Path(temporary)
+        service = Service(arguments, directory)
+        try:
+            first = service.judge(service.request(*small_example(arguments)), whole=True)
+            print(heading(f"A service on {arguments.device}, protocol quick, size {arguments.size}", first["evaluation"]))
+            for part in arguments.parts.split(","):
+                if part in ("warm", "rewards"):
+                    globals()[part](service, arguments, directory)
+                elif part in ("overhead", "connections", "urgent"):
+                    globals()[part](service, arguments)
+                else:
+                    parser.error(f"there is no part {part}")
+                sys.stdout.flush()
+        finally:
+            service.end()
+
+
+if __name__ == "__main__":
+    main()
