@@ -90,6 +90,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   Connection(net::io_context& context, std::string peer, bool local, const HttpSite& site)
       : site_(site), peer_(std::move(peer)), local_(local), socket_(context), wake_(context) {}
   ~Connection() override {
+    Hold(0);
     if (reply_) reply_->Disowned();
   }
 
@@ -124,6 +125,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   net::awaitable<bool> Idle();
   net::awaitable<Refusal> More(Clock::time_point deadline, const char* what);
   error_code Feed(RequestParser* parser);
+  bool Hold(size_t bytes);
   net::awaitable<Refusal> ReadHead(RequestParser* parser);
   net::awaitable<Refusal> ReadBody(RequestParser* parser, const HttpHead& head, size_t allowed);
   std::variant<size_t, HttpAnswer> Accept(const HttpHead& head);
@@ -142,6 +144,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   std::string in_, out_;
   size_t written_ = 0;                // of out_
   Clock::time_point last_written_{};  // when that grew
+  size_t held_ = 0;                   // of site_.reading
   bool reading_ = false, writing_ = false;
   bool input_ended_ = false;  // the client sends no more
   bool broken_ = false;       // nothing more can be sent
@@ -256,6 +259,7 @@ net::awaitable<bool> Connection::ServeOne() {
       co_return sent&& asked_.keep_alive;
     }
     refusal = co_await ReadBody(&parser, head, std::get<size_t>(allowed));
+    Hold(0);
   }
   if (refusal) {
     if (!stopping_) (void)co_await SendAnswer(std::move(*refusal));
@@ -334,12 +338,19 @@ net::awaitable<Refusal> Connection::ReadBody(RequestParser* parser, const HttpHe
   for (;;) {
     if (const error_code error = Feed(parser)) co_return ProblemOf(error);
     if (parser->is_done()) co_return std::nullopt;
+    if (!Hold(parser->get().body().size())) co_return Problem(503, "too much is being sent at once: try again");
     const auto earned = seconds(parser->get().body().size() / kBodyRate);
     const auto deadline = start + seconds(site_.limits.body_s) + earned;
     if (Clock::now() >= deadline) co_return Problem(408, "the body took too long to arrive");
     Refusal refusal = co_await More(deadline, "body");
     if (refusal) co_return refusal;
   }
+}
+
+// This connection's body has so many bytes now. False: those of all have too many.
+bool Connection::Hold(size_t bytes) {
+  site_.reading += bytes - std::exchange(held_, bytes);
+  return site_.reading <= static_cast<size_t>(site_.limits.bodies_mib) << 20;
 }
 
 std::variant<size_t, HttpAnswer> Connection::Accept(const HttpHead& head) {

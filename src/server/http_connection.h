@@ -20,6 +20,7 @@ struct HttpSite {
   HttpLimits limits;
   HttpServer::Handler* handler;
   HttpReply::Post post;
+  mutable size_t reading = 0;  // bytes of bodies that connections have so far; on the io thread
 };
 
 class HttpConnection {

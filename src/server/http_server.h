@@ -21,6 +21,7 @@ namespace kb::server {
 
 struct HttpLimits {
   size_t header_bytes = 16384;  // request line and headers
+  int bodies_mib = 512;         // of all bodies that are being read: beyond it 503
   int connections = 4096;       // over TCP, and as many over the Unix socket; the newest is refused. At
                                 // most a quarter of the files that this process may open
   int head_s = 10;              // from a request's first byte to the end of its headers
