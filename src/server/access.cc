@@ -80,7 +80,8 @@ Result<std::vector<Token>> TokenFile::Read() const {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(path_));
   try {
     std::vector<Token> tokens;
-    for (const json& object : json::parse(text).at("tokens")) tokens.push_back(TokenOf(object));
+    const json file = json::parse(text);
+    for (const json& object : file.at("tokens")) tokens.push_back(TokenOf(object));
     return tokens;
   } catch (const json::exception& exception) {
     return Fail(ErrorCode::kUsage, fmt::format("{} is no file of tokens ({}): move it away and add them anew",
@@ -146,6 +147,13 @@ tl::expected<Client, Refusal> Access::ClientOf(const HttpHead& head) {
   return OfToken(head);
 }
 
+// Every change replaces the file, so two in the same tick of the file system's clock differ, too.
+std::optional<Access::Version> Access::VersionOf(const std::filesystem::path& path) {
+  struct stat stat {};
+  if (::stat(path.c_str(), &stat) != 0) return std::nullopt;
+  return Version{stat.st_ino, stat.st_mtim.tv_sec, stat.st_mtim.tv_nsec, stat.st_size};
+}
+
 tl::expected<Client, Refusal> Access::OfToken(const HttpHead& head) {
   constexpr std::string_view kBearer = "Bearer ";
   const std::string given = Header(head, "authorization");
@@ -155,15 +163,12 @@ tl::expected<Client, Refusal> Access::OfToken(const HttpHead& head) {
   }
   const std::string hash = Sha256(given.substr(kBearer.size()));
   const std::lock_guard lock(mutex_);
-  std::error_code none;
-  const auto written = std::filesystem::last_write_time(file_.path(), none);
-  if (none) {
-    tokens_.clear();
-  } else if (!read_ || *read_ != written) {
+  if (const auto there = VersionOf(file_.path()); !there || there != read_) {
+    read_.reset();
     auto tokens = file_.Read();
     if (!tokens) return tl::make_unexpected(RefusalOf({ErrorCode::kEngine, tokens.error().message}));
     tokens_ = std::move(*tokens);
-    read_ = written;
+    read_ = there;
   }
   for (const Token& token : tokens_) {
     if (SameText(token.sha256, hash)) return token.client;

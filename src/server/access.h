@@ -2,6 +2,7 @@
 #ifndef SERVER_ACCESS_H_
 #define SERVER_ACCESS_H_
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -76,7 +77,13 @@ class Access {
   const TokenFile file_;
   std::mutex mutex_;
   std::vector<Token> tokens_;
-  std::optional<std::filesystem::file_time_type> read_;  // the file as it was then
+  struct Version {
+    uint64_t file = 0;
+    int64_t seconds = 0, nanoseconds = 0, size = 0;
+    bool operator==(const Version&) const = default;
+  };
+  static std::optional<Version> VersionOf(const std::filesystem::path& path);
+  std::optional<Version> read_;  // of the file whose tokens those are
 };
 
 }  // namespace kb::server
