@@ -55,7 +55,8 @@ Status ReadKey(const std::string& key, const toml::node& node, const fs::path& f
   if (key == "low_end") return into(&reward->low_end);
   if (key == "library") return into(&reward->library);
   if (key == "increments") return into(&reward->increments);
-  if (key == "steps" && node.is_array()) return ReadSteps(*node.as_array(), file, reward);
+  if (key == "steps" && !node.is_array()) return Wrong(file, "steps: give pairs [speedup, value] of rising speedups");
+  if (key == "steps") return ReadSteps(*node.as_array(), file, reward);
   return Wrong(file, fmt::format("there is no key {}", key));
 }
 
@@ -66,6 +67,14 @@ Status Validate(const Reward& reward, const fs::path& file) {
   }
   if (f == "log2" && !reward.least) return Wrong(file, "log2 needs least: the low end of an interval may be 0");
   if ((f == "steps") == reward.steps.empty()) return Wrong(file, "steps belong to function = \"steps\"");
+  if (reward.description.empty()) return Wrong(file, "description is missing");
+  std::vector<double> numbers = {reward.compiled, reward.correct, reward.weight, reward.least.value_or(0),
+                                 reward.most.value_or(0)};
+  for (const Reward::Step& step : reward.steps) numbers.insert(numbers.end(), {step.from, step.value});
+  if (!std::all_of(numbers.begin(), numbers.end(), [](double number) { return std::isfinite(number); })) {
+    return Wrong(file, "numbers must be finite");
+  }
+  if (reward.least && reward.most && *reward.least > *reward.most) return Wrong(file, "least is above most");
   return {};
 }
 
@@ -112,7 +121,7 @@ std::optional<double> SpeedupOf(const Reward& reward, const json& evaluation) {
 
 bool ByLibrary(const json& evaluation) {
   const json authorship = evaluation.value("authorship", json());
-  return authorship.is_object() && authorship.value("class", "") == "library";
+  return authorship.is_object() && authorship.value("class", json()) == "library";  // null: not known
 }
 
 }  // namespace
