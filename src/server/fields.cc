@@ -38,6 +38,11 @@ const char* NameOf(Type type) {
   return "value";
 }
 
+std::string Article(Type type) {
+  const std::string name = NameOf(type);
+  return (name.find_first_of("aio") == 0 ? "an " : "a ") + name;
+}
+
 bool Is(Type type, const json& value) {
   switch (type) {
     case Type::kText:
@@ -86,6 +91,16 @@ Status CheckBounds(const Field& field, const json& value, const std::string& at)
   return {};
 }
 
+// Characters that act: C0, DEL and, in UTF-8, C1.
+bool HasControls(const std::string& text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    if (c < 0x20 || c == 0x7f) return true;
+    if (c == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0) return true;
+  }
+  return false;
+}
+
 // A key as a part of a JSON pointer (RFC 6901).
 std::string Escaped(const std::string& key) {
   std::string escaped;
@@ -103,7 +118,7 @@ std::string Escaped(const std::string& key) {
 
 Status CheckItem(const Field& field, const json& item, const std::string& at) {
   if (field.table != nullptr) return Check(*field.table, item, at);
-  return Is(field.items, item) ? Status() : Wrong(at, fmt::format("must be a {}", NameOf(field.items)));
+  return Is(field.items, item) ? Status() : Wrong(at, fmt::format("must be {}", Article(field.items)));
 }
 
 json TypeSchema(Type type) { return type == Type::kAny ? json::object() : json{{"type", NameOf(type)}}; }
@@ -117,8 +132,11 @@ json ItemSchema(const Field& field) {
 
 Status Check(const Field& field, const json& value, const std::string& at) {
   if (value.is_null() && field.nullable) return {};
-  if (!Is(field.type, value)) return Wrong(at, fmt::format("must be a {}", NameOf(field.type)));
+  if (!Is(field.type, value)) return Wrong(at, fmt::format("must be {}", Article(field.type)));
   KB_RETURN_IF_ERROR(CheckBounds(field, value, at));
+  if (field.line && HasControls(value.get_ref<const std::string&>())) {
+    return Wrong(at, "must be one line without control characters");
+  }
   if (field.type == Type::kObject) return Check(*field.table, value, at);
   if (field.type == Type::kList) {
     for (size_t i = 0; i < value.size(); ++i)
@@ -177,6 +195,7 @@ json SchemaOf(const Field& field) {
   const auto bound = [&](double value) { return whole ? json(static_cast<int64_t>(value)) : json(value); };
   if (field.least) schema[least] = bound(*field.least);
   if (field.most) schema[most] = bound(*field.most);
+  if (field.line) schema["pattern"] = "^[^\\u0000-\\u001f\\u007f-\\u009f]*$";
   for (const char* choice : field.choices) schema["enum"].push_back(choice);
   if (field.nullable && field.type != Type::kAny) schema = {{"anyOf", {std::move(schema), {{"type", "null"}}}}};
   schema["description"] = field.help;

@@ -27,6 +27,7 @@ struct Field {
   std::vector<const char*> choices = {};
   const Table* table = nullptr;  // of an object, or of each in a list
   Type items = Type::kText;      // of a list or map without a table
+  bool line = false;             // of a text: one line, which does nothing to the terminal that shows it
 };
 
 struct Table {

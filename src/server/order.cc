@@ -42,7 +42,12 @@ const Table kEvaluationRequest = {
          .help = "the candidate's file name, whose ending says its language: .py, .cpp or .cu; candidate.py without it",
          .least = 1,
          .most = 4096},
-        {.name = "size", .type = Type::kText, .help = "of the problem: standard without it", .least = 1, .most = 50},
+        {.name = "size",
+         .type = Type::kText,
+         .help = "of the problem: standard without it",
+         .least = 1,
+         .most = 50,
+         .line = true},
         {.name = "device",
          .type = Type::kText,
          .help = "cpu or cuda; without it what is served",
@@ -51,7 +56,8 @@ const Table kEvaluationRequest = {
          .type = Type::kText,
          .help = "rules of judgement: strict without it",
          .least = 1,
-         .most = 100},
+         .most = 100,
+         .line = true},
         {.name = "keys",
          .type = Type::kMap,
          .help = "keys of the protocol that have other values",
@@ -61,7 +67,8 @@ const Table kEvaluationRequest = {
          .type = Type::kText,
          .help = "what it is timed against: the key baseline of the protocol",
          .least = 1,
-         .most = 50},
+         .most = 50,
+         .line = true},
         {.name = "priority",
          .type = Type::kInteger,
          .help = "among the client's own; higher ones first",
@@ -76,13 +83,16 @@ const Table kEvaluationRequest = {
          .type = Type::kText,
          .help = "the client's own; the same request under the same key is the same evaluation",
          .least = 1,
-         .most = 200},
+         .most = 200,
+         .line = true},
         {.name = "run",
          .type = Type::kText,
-         .help = "the run that it is part of; without it one that has the client's name",
+         .help = "the run that it is part of; without it one that has the client's name. Of a client without the right "
+                 "admin it is stored as CLIENT/RUN",
          .least = 1,
-         .most = 200},
-        {.name = "model", .type = Type::kText, .help = "which model wrote it", .most = 200},
+         .most = 200,
+         .line = true},
+        {.name = "model", .type = Type::kText, .help = "which model wrote it", .most = 200, .line = true},
         {.name = "sample",
          .type = Type::kInteger,
          .help = "its number in the run; the next one without it",
@@ -145,6 +155,17 @@ Result<Protocol> ProtocolOf(const json& request, const std::filesystem::path& di
   return protocol;
 }
 
+// What only the user may say, whose own files these are: results show it.
+Status CheckUntrusted(const json& request, const std::string& name) {
+  for (const char* key : {"rejection", "problem_name"}) {
+    if (request.contains(key)) return Wrong(key, "is for the Unix socket alone");
+  }
+  const Field plain = {.name = "name", .type = Type::kText, .help = "", .most = 200, .line = true};
+  KB_RETURN_IF_ERROR(Check(plain, name, "/name"));
+  if (name.find('/') == std::string::npos && !name.starts_with('.')) return {};
+  return Wrong("name", "it is a file's name, without a folder");
+}
+
 }  // namespace
 
 OrderReader::OrderReader(std::filesystem::path problems, std::filesystem::path protocols, std::string device)
@@ -192,6 +213,7 @@ Result<Order> OrderReader::Read(const json& request, bool trusted, const std::op
   order.protocol = std::make_shared<const Protocol>(std::move(protocol));
   KB_ASSIGN_OR_RETURN(order.source, SourceOf(request, source));
   order.name = request.value("name", IsPacked(order.source) ? "candidate" : "candidate.py");
+  if (!trusted) KB_RETURN_IF_ERROR(CheckUntrusted(request, order.name));
   if (auto candidate = MakeCandidate(order.name, order.source, device_); !candidate) {
     return Wrong("name", candidate.error().message);
   }

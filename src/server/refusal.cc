@@ -3,6 +3,11 @@
 #include "base/json.h"
 
 namespace kb::server {
+namespace {
+
+constexpr size_t kMostDetail = 2000;  // what it quotes of a request may be long
+
+}  // namespace
 
 Refusal RefusalOf(const Error& error, int usage_status) {
   switch (error.code) {
@@ -23,7 +28,7 @@ Refusal CallersFault(int status, std::string detail) { return {status, std::move
 
 nlohmann::json ToJson(const Refusal& refusal) {
   return {{"type", "about:blank"},    {"title", ReasonOf(refusal.status)},
-          {"status", refusal.status}, {"detail", refusal.detail},
+          {"status", refusal.status}, {"detail", refusal.detail.substr(0, kMostDetail)},
           {"fault", refusal.fault},   {"retryable", refusal.retryable}};
 }
 

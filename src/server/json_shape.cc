@@ -1,0 +1,30 @@
+#include "server/json_shape.h"
+
+#include <fmt/format.h>
+
+namespace kb::server {
+
+Status CheckShape(std::string_view text) {
+  size_t depth = 0, values = 1;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      quoted = c != '"';
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '[' || c == '{') {
+      ++values;
+      if (++depth > kMostDepth) return Fail(ErrorCode::kUsage, fmt::format("/: it nests deeper than {}", kMostDepth));
+    } else if (c == ']' || c == '}') {
+      if (depth > 0) --depth;
+    } else if (c == ',') {
+      ++values;
+    }
+    if (values > kMostValues) return Fail(ErrorCode::kUsage, fmt::format("/: it has more than {} values", kMostValues));
+  }
+  return {};
+}
+
+}  // namespace kb::server
