@@ -13,6 +13,7 @@
 #include "judge/candidate/folder.h"
 #include "judge/problem/metadata.h"
 #include "server/evaluation_view.h"
+#include "server/json_shape.h"
 #include "server/metrics.h"
 #include "server/tables.h"
 
@@ -22,7 +23,10 @@ namespace {
 using nlohmann::json;
 using Type = Field::Type;
 
-constexpr size_t kMostBody = size_t{64} << 20;  // of a batch; one evaluation's is a candidate's and some more
+constexpr size_t kMostBody = size_t{64} << 20;  // of a batch
+constexpr size_t kMostOne =
+    size_t{16} << 20;  // of one evaluation: a candidate, in which every character may be escaped
+constexpr size_t kMostWaitingBytes = size_t{512} << 20;
 constexpr int kWorkers = 8;
 constexpr size_t kMostWaiting = 4096;
 constexpr double kMostWait = 600;
@@ -260,39 +264,55 @@ std::variant<size_t, HttpAnswer> Api::Accept(const HttpHead& head) {
     answer.headers.emplace_back("Allow", found.allowed);
     return answer;
   }
-  if (found.route->right != nullptr) {
-    const auto client = access_.ClientOf(head);
-    if (!client) {
-      HttpAnswer answer = AnswerOf(client.error());
-      if (answer.status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
-      return answer;
-    }
-    if (!client->rights.contains(found.route->right)) {
-      return AnswerOf(CallersFault(403, fmt::format("this token has not the right {}", found.route->right)));
-    }
+  auto admitted = Admit(*found.route, head);
+  if (auto* answer = std::get_if<HttpAnswer>(&admitted)) return std::move(*answer);
+  if (found.route->body == nullptr) return size_t{4096};
+  return found.route->body == &kEvaluationRequest ? kMostOne : kMostBody;
+}
+
+std::variant<Client, HttpAnswer> Api::Admit(const Route& route, const HttpHead& head) {
+  if (route.right == nullptr) return Client{.name = "", .rights = {}, .queued = 0};
+  auto client = access_.ClientOf(head);
+  if (!client) {
+    HttpAnswer answer = AnswerOf(client.error());
+    if (answer.status == 401) answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+    return answer;
   }
-  return found.route->body == nullptr ? size_t{4096} : kMostBody;
+  if (client->rights.contains(route.right)) return std::move(*client);
+  return AnswerOf(CallersFault(403, fmt::format("this token has not the right {}", route.right)));
 }
 
 void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
   last_request_ns_ = NowNs();
+  const size_t bytes = request.body.size();
   const auto shared = std::make_shared<HttpRequest>(std::move(request));
-  if (!workers_.Do([this, shared, responder] { Dispatch(std::move(*shared), responder); })) {
-    responder->Send(AnswerOf({503, "too many requests wait: try again", "engine", true, 1}));
-  }
+  const auto work = [this, shared, responder, bytes] {
+    try {
+      Dispatch(std::move(*shared), responder);
+    } catch (const std::exception& exception) {
+      responder->Send(AnswerOf({500, exception.what(), "engine", true, 0}));
+    }
+    waiting_bytes_ -= bytes;
+  };
+  const bool room = waiting_bytes_ + bytes <= kMostWaitingBytes;
+  if (room) waiting_bytes_ += bytes;
+  if (room && workers_.Do(work)) return;
+  if (room) waiting_bytes_ -= bytes;
+  responder->Send(AnswerOf({503, "too many requests wait: try again", "engine", true, 1}));
 }
 
 // The table of routes says what is right.
-void Api::Dispatch(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
+void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& responder) {
   Found found = Find(request.head);
   const Route& route = *found.route;
-  Call call{.client = {},
+  auto admitted = Admit(route, request.head);  // once more: a token may have been revoked meanwhile
+  if (auto* answer = std::get_if<HttpAnswer>(&admitted)) return responder->Send(std::move(*answer));
+  Call call{.client = std::get<Client>(std::move(admitted)),
             .head = std::move(request.head),
             .path = std::move(found.path),
             .query = json::object(),
             .body = {},
             .responder = responder};
-  if (auto client = access_.ClientOf(call.head)) call.client = std::move(*client);
   for (const auto& [name, text] : call.head.query) {
     const auto field =
         std::find_if(route.query.begin(), route.query.end(), [&](const Field& f) { return f.name == name; });
@@ -304,20 +324,22 @@ void Api::Dispatch(HttpRequest request, std::shared_ptr<HttpResponder> responder
     call.query[name] = std::move(*value);
   }
   if (route.body != nullptr) {
-    call.body = json::parse(request.body, nullptr, false);
+    if (const Status checked = CheckShape(request.body); !checked) {
+      return responder->Send(AnswerOf(RefusalOf(checked.error())));
+    }
+    call.body = json::parse(std::exchange(request.body, {}), nullptr, false);
     if (call.body.is_discarded()) return responder->Send(AnswerOf(CallersFault(400, "the body is no JSON")));
     if (const Status checked = Check(*route.body, call.body); !checked) {
       return responder->Send(AnswerOf(RefusalOf(checked.error())));
     }
   }
-  try {
-    (this->*route.handle)(std::move(call));
-  } catch (const std::exception& exception) {
-    responder->Send(AnswerOf({500, exception.what(), "engine", true, 0}));
-  }
+  (this->*route.handle)(std::move(call));
 }
 
 void Api::GetHealth(Call call) {
+  if (const Status judging = desk_->status(); !judging) {
+    return call.responder->Send(AnswerOf({503, judging.error().message, "engine", true, 5}));
+  }
   call.responder->Send(Json({{"status", "healthy"},
                              {"version", options_.version},
                              {"device", reader_->device()},
@@ -330,13 +352,18 @@ void Api::GetMetrics(Call call) {
 
 void Api::GetOpenApi(Call call) { call.responder->Send(Json(OpenApi(Routes(), options_.version))); }
 
-// A text that is named by its digest is in the store, or it is refused.
+// A text that is named by its digest is in the store, or it is refused. Runs of clients are apart from each other and
+// from those of the user, whose candidates they could be taken for.
 Result<Order> Api::ReadOrder(const Call& call, const json& request) {
   std::optional<std::string> source;
   if (request.contains("sha256")) {
     if (auto found = store_->Source(request["sha256"].get<std::string>())) source = std::move(*found);
   }
-  return reader_->Read(request, call.head.local, source);
+  auto order = reader_->Read(request, call.head.local, source);
+  if (order && !order->run.empty() && !call.client.rights.contains("admin")) {
+    order->run = call.client.name + "/" + order->run;
+  }
+  return order;
 }
 
 bool Api::WithinQuota(const Call& call, size_t more) {
@@ -373,18 +400,25 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
 // When it has ended or the time is over. Of one that is not kept the client's departure is the end.
 void Api::Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone) {
   const bool whole = call.query.value("whole", false);
-  if (cancel_when_gone) {
-    call.responder->WhenGone([this, client = call.client.name, id] {
-      (void)workers_.Do([this, client, id] { (void)desk_->Cancel(client, id, "its client went away"); });
+  const uint64_t number =
+      desk_->Await(call.client.name, id, wait_s, whole, [responder = call.responder](const Result<json>& view) {
+        if (!view) return responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
+        const std::string state = (*view)["state"];
+        const bool ended = state == "done" || state == "failed" || state == "cancelled";
+        HttpAnswer answer = Json(*view, ended ? 200 : 202);
+        answer.headers.emplace_back("Location", fmt::format("/v1/evaluations/{}", (*view)["id"].get<std::string>()));
+        responder->Send(std::move(answer));
+      });
+  ForgetWhenGone(call, {{id, number}}, cancel_when_gone);
+}
+
+void Api::ForgetWhenGone(const Call& call, std::vector<Listening> listening, bool cancel) {
+  call.responder->WhenGone([this, client = call.client.name, listening = std::move(listening), cancel] {
+    for (const auto& [id, number] : listening) desk_->Forget(id, number);
+    if (!cancel) return;
+    (void)workers_.Do([this, client, listening] {
+      for (const auto& [id, number] : listening) (void)desk_->Cancel(client, id, "its client went away");
     });
-  }
-  desk_->Await(call.client.name, id, wait_s, whole, [responder = call.responder](const Result<json>& view) {
-    if (!view) return responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
-    const std::string state = (*view)["state"];
-    const bool ended = state == "done" || state == "failed" || state == "cancelled";
-    HttpAnswer answer = Json(*view, ended ? 200 : 202);
-    answer.headers.emplace_back("Location", fmt::format("/v1/evaluations/{}", (*view)["id"].get<std::string>()));
-    responder->Send(std::move(answer));
   });
 }
 
@@ -400,16 +434,17 @@ void Api::GetEvaluation(Call call) { Answer(call, call.query.value("wait", 0.0),
 void Api::GetEvents(Call call) {
   const auto begun = std::make_shared<std::atomic<bool>>(false);
   const auto responder = call.responder;
-  const Status watching = desk_->Watch(call.client.name, call.path["id"], call.query.value("from", size_t{0}),
-                                       [responder, begun](size_t at, const Event& event) {
-                                         if (!begun->exchange(true)) responder->BeginEvents();
-                                         const bool sent =
-                                             responder->SendEvent(event.name, Dump(event.data), std::to_string(at));
-                                         if (event.last) responder->EndEvents();
-                                         return sent && !event.last;
-                                       });
+  const auto watching = desk_->Watch(call.client.name, call.path["id"], call.query.value("from", size_t{0}),
+                                     [responder, begun](size_t at, const Event& event) {
+                                       if (!begun->exchange(true)) responder->BeginEvents();
+                                       const bool sent =
+                                           responder->SendEvent(event.name, Dump(event.data), std::to_string(at));
+                                       if (event.last) responder->EndEvents();
+                                       return sent && !event.last;
+                                     });
   if (!watching) return responder->Send(AnswerOf(RefusalOf(watching.error(), 404)));
   if (!begun->exchange(true)) responder->BeginEvents();
+  ForgetWhenGone(call, {{call.path["id"], *watching}}, false);
 }
 
 void Api::DeleteEvaluation(Call call) {
@@ -434,7 +469,11 @@ void Api::PostBatch(Call call) {
     if (!view) return Send(call, view);
     views.push_back(std::move(*view));
   }
-  call.responder->Send(Json(BatchView(batch, std::move(views)), 202));
+  // A client that asks again, for its answer was lost, is told the batch of then.
+  const bool any_new =
+      std::any_of(views.begin(), views.end(), [&](const json& view) { return view["batch"] == batch; });
+  const std::string told = any_new ? batch : views.front()["batch"].get<std::string>();
+  call.responder->Send(Json(BatchView(told, std::move(views)), 202));
 }
 
 void Api::GetBatch(Call call) {
@@ -471,16 +510,14 @@ void Api::PostRewards(Call call) {
   if (!best.empty() && best.size() != call.body["evaluations"].size()) {
     return call.responder->Send(AnswerOf(CallersFault(400, "/best: give one for each evaluation")));
   }
+  for (size_t i = 0; i < best.size(); ++i) {
+    if (best[i].is_number() || best[i].is_null()) continue;
+    return call.responder->Send(AnswerOf(CallersFault(400, fmt::format("/best/{}: must be a number or null", i))));
+  }
   const bool keep = call.body["evaluations"][0].value("keep", true);
   const auto ids = Take(call, call.body["evaluations"], NewBatch());
   if (!ids) return;
-  if (!keep) {
-    call.responder->WhenGone([this, client = call.client.name, ids = *ids] {
-      (void)workers_.Do([this, client, ids] {
-        for (const std::string& id : ids) (void)desk_->Cancel(client, id, "its client went away");
-      });
-    });
-  }
+  std::vector<Listening> listening;
   struct Waiting {
     std::mutex mutex;
     json rewards;
@@ -492,22 +529,24 @@ void Api::PostRewards(Call call) {
   waiting->left = ids->size();
   for (size_t i = 0; i < ids->size(); ++i) {
     const auto so_far = !best.empty() && best[i].is_number() ? std::optional(best[i].get<double>()) : std::nullopt;
-    desk_->Await(call.client.name, (*ids)[i], call.body.value("timeout_s", 600.0), true,
-                 [waiting, i, so_far, reward = *reward, responder = call.responder](Result<json> view) {
-                   json rewarded = {{"reward", nullptr}, {"evaluation", nullptr}};
-                   if (view) {
-                     if ((*view)["state"] == "done") {
-                       if (const auto value = RewardOf(reward, (*view)["evaluation"], so_far))
-                         rewarded["reward"] = *value;
-                     }
-                     view->erase("evaluation");
-                     rewarded["evaluation"] = std::move(*view);
-                   }
-                   const std::lock_guard lock(waiting->mutex);
-                   waiting->rewards[i] = std::move(rewarded);
-                   if (--waiting->left == 0) responder->Send(Json({{"rewards", std::move(waiting->rewards)}}));
-                 });
+    const uint64_t number =
+        desk_->Await(call.client.name, (*ids)[i], call.body.value("timeout_s", 600.0), true,
+                     [waiting, i, so_far, reward = *reward, responder = call.responder](Result<json> view) {
+                       if (!view) return responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
+                       json rewarded = {{"reward", nullptr}};
+                       if ((*view)["state"] == "done") {
+                         if (const auto value = RewardOf(reward, (*view)["evaluation"], so_far))
+                           rewarded["reward"] = *value;
+                       }
+                       view->erase("evaluation");
+                       rewarded["evaluation"] = std::move(*view);
+                       const std::lock_guard lock(waiting->mutex);
+                       waiting->rewards[i] = std::move(rewarded);
+                       if (--waiting->left == 0) responder->Send(Json({{"rewards", std::move(waiting->rewards)}}));
+                     });
+    listening.push_back({(*ids)[i], number});
   }
+  ForgetWhenGone(call, std::move(listening), !keep);
 }
 
 void Api::GetProblems(Call call) {

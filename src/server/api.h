@@ -67,7 +67,9 @@ class Api : public HttpServer::Handler {
   static const std::vector<Route>& Routes();
 
  private:
-  void Dispatch(HttpRequest request, std::shared_ptr<HttpResponder> responder);
+  // Who asks, and may; or what is answered to others.
+  std::variant<Client, HttpAnswer> Admit(const Route& route, const HttpHead& head);
+  void Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& responder);
 
   void GetHealth(Call call);
   void GetMetrics(Call call);
@@ -93,6 +95,12 @@ class Api : public HttpServer::Handler {
                                                const std::string& batch);
   bool WithinQuota(const Call& call, size_t more);
   void Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone);
+  struct Listening {
+    std::string id;
+    uint64_t number;  // Desk::Forget()
+  };
+  // When the client goes away before its answer is whole.
+  void ForgetWhenGone(const Call& call, std::vector<Listening> listening, bool cancel);
 
   const ApiOptions options_;
   const std::shared_ptr<const OrderReader> reader_;
@@ -100,6 +108,7 @@ class Api : public HttpServer::Handler {
   Store* const store_;
   Access access_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
+  std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
 };
 

@@ -1,9 +1,9 @@
 #include "server/desk.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
-#include <atomic>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -23,6 +23,12 @@ std::string NewId() { return fmt::format("{:016x}{:016x}", RandomBits(), RandomB
 
 bool Final(const std::string& state) { return state == "done" || state == "failed" || state == "cancelled"; }
 
+// Of a time as UtcNow() writes it.
+int64_t SecondsOf(const std::string& utc) {
+  std::tm time{};
+  return strptime(utc.c_str(), kIso8601, &time) == nullptr ? UtcSeconds() : timegm(&time);
+}
+
 // Of a job in the store that this process has nothing to do with.
 std::string StateOf(const Job& job) {
   if (job.state == "running") return "judging";
@@ -36,8 +42,15 @@ std::optional<Error> ErrorOf(const Job& job, const std::string& state) {
 
 }  // namespace
 
-// An evaluation that has not ended, or did so lately.
+// An evaluation that has not ended, or did so lately. All of it is under the desk's lock until it has.
 struct Desk::Entry {
+  using Watcher = std::function<bool(size_t, const Event&)>;
+  struct Waiter {
+    std::function<void(Result<json>)> told;
+    bool whole = false;
+    Timers::Id timer;
+  };
+
   Submission submission;
   bool kept = true;
   std::string source;  // of one that is not kept
@@ -45,8 +58,9 @@ struct Desk::Entry {
   std::optional<json> evaluation;  // of a done one
   std::optional<Error> error;
   std::vector<Event> events;
-  std::vector<std::function<bool(size_t, const Event&)>> watchers;
-  std::vector<std::function<void()>> waiters;  // called when it ends
+  std::optional<Timers::Id> deadline;
+  std::map<uint64_t, Watcher> watchers;
+  std::map<uint64_t, Waiter> waiters;
 
   json View(bool whole) const { return ViewOf(submission, {state, evaluation ? &*evaluation : nullptr, error}, whole); }
 };
@@ -77,26 +91,35 @@ Result<std::unique_ptr<Desk>> Desk::Open(DeskOptions options, Store* store) {
   return desk;
 }
 
-// What an earlier service had accepted. What cannot be judged any more, its problem being gone, say, has failed.
 Status Desk::Resume() {
   KB_ASSIGN_OR_RETURN(const std::vector<Submission> left, store_->QueuedSubmissions());
-  for (const Submission& submission : left) {
-    KB_ASSIGN_OR_RETURN(const std::string source, store_->Source(submission.job.sha256));
-    const auto entry = std::make_shared<Entry>();
-    entry->submission = submission;
-    const auto order = options_.reader->Read(submission.request, submission.client == kLocalClient, source);
-    KB_RETURN_IF_ERROR(order ? Begin(entry, *order) : [&]() -> Status {
-      KB_ASSIGN_OR_RETURN(const bool mine, store_->ClaimJob(submission.job.id, OwnerName()));
-      if (!mine) return {};
-      const auto given = store_->GiveUpJob(submission.job.id, OwnerName(), order.error().message, false);
-      return given ? Status() : tl::make_unexpected(given.error());
-    }());
-  }
+  for (const Submission& submission : left) KB_RETURN_IF_ERROR(ResumeOne(submission));
   return {};
 }
 
-Result<std::vector<Desk::EntryPtr>> Desk::File(const std::string& client, std::vector<Order>* orders,
-                                               const std::string& batch) {
+// What an earlier service had accepted. What cannot be judged any more, its problem being gone, say, has failed. What
+// is for another kind of device stays queued until a service has that.
+Status Desk::ResumeOne(const Submission& submission) {
+  const Job& job = submission.job;
+  if (job.device != options_.reader->device()) return {};
+  const auto source = store_->Source(job.sha256);
+  const bool trusted = submission.client == kLocalClient;
+  const auto order =
+      source ? options_.reader->Read(submission.request, trusted, *source) : tl::make_unexpected(source.error());
+  if (!order) {
+    KB_ASSIGN_OR_RETURN(const bool mine, store_->ClaimJob(job.id, OwnerName()));
+    const auto given = mine ? store_->GiveUpJob(job.id, OwnerName(), order.error().message, false) : mine;
+    return given ? Status() : tl::make_unexpected(given.error());
+  }
+  const auto entry = std::make_shared<Entry>();
+  entry->submission = submission;
+  const double passed_s = static_cast<double>(UtcSeconds() - SecondsOf(submission.created));
+  Begin(entry, *order, order->deadline_s > 0 ? std::max(0.001, order->deadline_s - passed_s) : 0);
+  return {};
+}
+
+Result<std::vector<Desk::Filed>> Desk::File(const std::string& client, std::vector<Order>* orders,
+                                            const std::string& batch) {
   std::vector<NewSubmission> wanted;
   for (const Order& order : *orders) {
     Job job;
@@ -114,24 +137,27 @@ Result<std::vector<Desk::EntryPtr>> Desk::File(const std::string& client, std::v
     wanted.push_back({NewId(), client, batch, order.idempotency_key, order.request,
                       order.run.empty() ? client : order.run, job, order.source});
   }
-  std::vector<EntryPtr> entries;
+  std::vector<Filed> filed;
   if (!orders->empty() && !orders->front().keep) {
     for (NewSubmission& one : wanted) {
-      entries.push_back(std::make_shared<Entry>());
-      entries.back()->kept = false;
-      entries.back()->source = std::move(one.source);
+      filed.push_back({one.id, std::make_shared<Entry>()});
+      Entry& entry = *filed.back().entry;
+      entry.kept = false;
+      entry.source = std::move(one.source);
       one.job.state = "queued";
       one.job.sample = std::max(one.job.sample, 0);
-      entries.back()->submission = {one.id, UtcNow(kIso8601), client, batch, one.request, "", one.job};
+      entry.submission = {one.id, UtcNow(kIso8601), client, batch, one.request, "", one.job};
     }
-    return entries;
+    return filed;
   }
-  KB_ASSIGN_OR_RETURN(std::vector<Submission> filed, store_->AddSubmissions(wanted));
-  for (Submission& submission : filed) {
-    entries.push_back(std::make_shared<Entry>());
-    entries.back()->submission = std::move(submission);
+  KB_ASSIGN_OR_RETURN(std::vector<Submission> added, store_->AddSubmissions(wanted));
+  for (size_t i = 0; i < added.size(); ++i) {
+    filed.push_back({added[i].id, nullptr});
+    if (added[i].id != wanted[i].id) continue;  // whoever asked before has it judged
+    filed.back().entry = std::make_shared<Entry>();
+    filed.back().entry->submission = std::move(added[i]);
   }
-  return entries;
+  return filed;
 }
 
 Result<std::vector<std::string>> Desk::Take(const std::string& client, std::vector<Order> orders,
@@ -142,28 +168,31 @@ Result<std::vector<std::string>> Desk::Take(const std::string& client, std::vect
     if (stopped_) return Fail(ErrorCode::kInterrupted, "the service is stopping");
   }
   KB_RETURN_IF_ERROR(loop_->status());
-  KB_ASSIGN_OR_RETURN(const std::vector<EntryPtr> entries, File(client, &orders, batch));
+  KB_ASSIGN_OR_RETURN(const std::vector<Filed> filed, File(client, &orders, batch));
   std::vector<std::string> ids;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    ids.push_back(entries[i]->submission.id);
-    if (entries[i]->submission.job.state == "queued") KB_RETURN_IF_ERROR(Begin(entries[i], orders[i]));
+  for (size_t i = 0; i < filed.size(); ++i) {
+    ids.push_back(filed[i].id);
+    if (filed[i].entry) Begin(filed[i].entry, orders[i], orders[i].deadline_s);
   }
   return ids;
 }
 
-// Has it judged, unless that has begun: the client asks a second time.
-Status Desk::Begin(const EntryPtr& entry, const Order& order) {
-  const bool kept = entry->kept;
+void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s) {
   Job job = entry->submission.job;
   {
     const std::lock_guard lock(mutex_);
-    if (kept && by_job_.contains(job.id)) return {};
-    job.id = queue_->Enter(kept ? job.id : 0, entry->submission.run);
+    job.id = queue_->Enter(entry->kept ? job.id : 0, entry->submission.run);
     entry->submission.job.id = job.id;
     by_job_[job.id] = entries_[entry->submission.id] = entry;
+    ++open_[job.client];
     ++counts_.open["queued"];
+    Tell(entry.get(), {"queued", {{"id", entry->submission.id}}});
+    if (deadline_s > 0) {
+      entry->deadline = timers_.After(deadline_s, [this, client = job.client, id = entry->submission.id] {
+        (void)Cancel(client, id, "its deadline was over before its turn came");
+      });
+    }
   }
-  Tell(entry, {"queued", {{"id", entry->submission.id}}});
   Task task;
   task.problem = order.problem;
   task.protocol = order.protocol;
@@ -178,48 +207,42 @@ Status Desk::Begin(const EntryPtr& entry, const Order& order) {
     if (!rejection.empty()) candidate.rejection = rejection;
     return candidate;
   };
-  if (order.deadline_s > 0) {
-    timers_.After(order.deadline_s, [this, client = job.client, id = entry->submission.id] {
-      (void)Cancel(client, id, "its deadline was over before its turn came");
-    });
-  }
   loop_->Submit(job, std::move(task));
-  return {};
 }
 
-Desk::EntryPtr Desk::OfJob(int64_t job) const {
-  const auto found = by_job_.find(job);
-  return found == by_job_.end() ? nullptr : found->second;
-}
-
-// Watchers that want no more go. Under the lock, so that all are told of events in their order.
-void Desk::Tell(const EntryPtr& entry, Event event) {
-  const std::lock_guard lock(mutex_);
+// Under the lock, so that all are told of events in their order. Watchers that want no more go.
+void Desk::Tell(Entry* entry, Event event) {
   if (entry->events.size() >= kMostEvents && !event.last) return;
   entry->events.push_back(std::move(event));
   std::erase_if(entry->watchers,
-                [&](const auto& take) { return !take(entry->events.size() - 1, entry->events.back()); });
+                [&](const auto& watcher) { return !watcher.second(entry->events.size() - 1, entry->events.back()); });
 }
 
 void Desk::Step(int64_t job, const std::string& name, json data) {
-  std::unique_lock lock(mutex_);
-  const EntryPtr entry = OfJob(job);
-  if (!entry) return;
+  const std::lock_guard lock(mutex_);
+  const auto found = by_job_.find(job);
+  if (found == by_job_.end()) return;
+  Entry* const entry = found->second.get();
   if (name == "preparing" || name == "judging") {
     --counts_.open[entry->state];
     ++counts_.open[entry->state = name];
+    if (entry->deadline) timers_.Cancel(*std::exchange(entry->deadline, {}));
   }
   data["id"] = entry->submission.id;
-  lock.unlock();
   Tell(entry, {name, std::move(data)});
 }
 
 Status Desk::End(const JobEnd& end) {
-  std::unique_lock lock(mutex_);
-  const EntryPtr entry = OfJob(end.job.id);
-  lock.unlock();
-  if (!entry || end.elsewhere) return {};  // it was cancelled, or another process judges it
-  if (end.evaluation) {
+  EntryPtr entry;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_job_.find(end.job.id);
+    if (found == by_job_.end()) return {};  // it was cancelled
+    entry = found->second;
+  }
+  if (end.elsewhere) {
+    Abandon(entry);
+  } else if (end.evaluation) {
     Finish(entry, "done", &*end.evaluation, nullptr);
   } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
     Finish(entry, "failed", nullptr, &end.evaluation.error());
@@ -227,28 +250,66 @@ Status Desk::End(const JobEnd& end) {
   return {};
 }
 
-void Desk::Finish(const EntryPtr& entry, std::string state, const json* evaluation, const Error* error) {
-  std::vector<std::function<void()>> waiters;
-  json view;
+// Under the lock. It is open no more; false if it was not.
+bool Desk::Close(Entry* entry) {
+  const auto found = by_job_.find(entry->submission.job.id);
+  if (found == by_job_.end() || found->second.get() != entry) return false;
+  by_job_.erase(found);
+  const auto open = open_.find(entry->submission.client);
+  if (--open->second == 0) open_.erase(open);
+  --counts_.open[entry->state];
+  if (entry->deadline) timers_.Cancel(*std::exchange(entry->deadline, {}));
+  return true;
+}
+
+void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* evaluation, const Error* error) {
+  std::map<uint64_t, Entry::Waiter> waiters;
+  std::map<uint64_t, Entry::Watcher> watchers;
   {
     const std::lock_guard lock(mutex_);
-    if (Final(entry->state)) return;
-    --counts_.open[entry->state];
+    if (!Close(entry.get())) return;
     ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
     entry->state = state;
     if (evaluation != nullptr) entry->evaluation = *evaluation;
     if (error != nullptr) entry->error = *error;
-    by_job_.erase(entry->submission.job.id);
+    entry->source = std::string();
     ended_.push_back(entry->submission.id);
     if (ended_.size() > kKeptEnded) {
       entries_.erase(ended_.front());
       ended_.pop_front();
     }
+    Tell(entry.get(), {state, entry->View(false), true});
     waiters.swap(entry->waiters);
-    view = entry->View(false);
+    watchers.swap(entry->watchers);
   }
-  Tell(entry, {state, std::move(view), true});
-  for (const auto& waiter : waiters) waiter();
+  for (const auto& [number, waiter] : waiters) {
+    timers_.Cancel(waiter.timer);
+    waiter.told(entry->View(waiter.whole));
+  }
+}
+
+// Another process has it, `kernelbench run` on the same run, say: from here on counts what the store says. One that is
+// not kept is nobody else's, and is being cancelled.
+void Desk::Abandon(const EntryPtr& entry) {
+  std::map<uint64_t, Entry::Waiter> waiters;
+  std::map<uint64_t, Entry::Watcher> watchers;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!entry->kept || !Close(entry.get())) return;
+    entries_.erase(entry->submission.id);
+    waiters.swap(entry->waiters);
+    watchers.swap(entry->watchers);
+  }
+  const std::string client = entry->submission.client, id = entry->submission.id;
+  for (const auto& [number, waiter] : waiters) {
+    timers_.Cancel(waiter.timer);
+    waiter.told(FromStore(client, id, waiter.whole));
+  }
+  const auto view = FromStore(client, id, false);
+  if (!view) return;
+  for (const auto& [number, watcher] : watchers) {
+    (void)watcher(entry->events.size(), {view->at("state").get<std::string>(), *view, true});
+  }
 }
 
 Result<Desk::EntryPtr> Desk::Known(const std::string& client, const std::string& id) const {
@@ -269,11 +330,19 @@ Result<json> Desk::FromStore(const std::string& client, const std::string& id, b
   return ViewOf(*found, {state, evaluation ? &*evaluation : nullptr, ErrorOf(found->job, state)}, whole);
 }
 
+// Under the lock.
+Result<json> Desk::Seen(const Entry& entry, bool whole) const {
+  if (stopped_ && !entry.kept && !Final(entry.state)) {
+    return Fail(ErrorCode::kInterrupted, "the service is stopping");
+  }
+  return entry.View(whole);
+}
+
 Result<json> Desk::Find(const std::string& client, const std::string& id, bool whole) {
   {
     const std::lock_guard lock(mutex_);
     KB_ASSIGN_OR_RETURN(const EntryPtr entry, Known(client, id));
-    if (entry) return entry->View(whole);
+    if (entry) return Seen(*entry, whole);
   }
   return FromStore(client, id, whole);
 }
@@ -291,38 +360,60 @@ Result<std::vector<json>> Desk::FindBatch(const std::string& client, const std::
   return found;
 }
 
-void Desk::Await(const std::string& client, const std::string& id, double seconds, bool whole,
-                 std::function<void(Result<json>)> told) {
-  const auto once = std::make_shared<std::atomic<bool>>(false);
-  const auto tell = [this, once, client, id, whole, told = std::move(told)] {
-    if (!once->exchange(true)) told(Find(client, id, whole));
-  };
-  std::unique_lock lock(mutex_);
-  const auto entry = Known(client, id);
-  const bool wait = entry && *entry && !Final((*entry)->state) && !stopped_;
-  if (wait) (*entry)->waiters.push_back(tell);
-  lock.unlock();
-  if (!wait) return tell();
-  timers_.After(seconds, tell);
+uint64_t Desk::Await(const std::string& client, const std::string& id, double seconds, bool whole,
+                     std::function<void(Result<json>)> told) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = Known(client, id);
+    const EntryPtr entry = known ? *known : nullptr;
+    if (entry && !Final(entry->state) && !stopped_ && seconds > 0) {
+      const uint64_t number = ++listeners_;
+      const auto timer = timers_.After(seconds, [this, entry, number] { TimeOut(entry, number); });
+      entry->waiters[number] = {std::move(told), whole, timer};
+      return number;
+    }
+  }
+  told(Find(client, id, whole));
+  return 0;
 }
 
-Status Desk::Watch(const std::string& client, const std::string& id, size_t from,
-                   std::function<bool(size_t, const Event&)> take) {
+void Desk::TimeOut(const EntryPtr& entry, uint64_t number) {
+  std::unique_lock lock(mutex_);
+  const auto waiter = entry->waiters.extract(number);
+  if (!waiter) return;
+  auto view = Seen(*entry, waiter.mapped().whole);
+  lock.unlock();
+  waiter.mapped().told(std::move(view));
+}
+
+Result<uint64_t> Desk::Watch(const std::string& client, const std::string& id, size_t from,
+                             std::function<bool(size_t, const Event&)> take) {
   {
     const std::lock_guard lock(mutex_);
     KB_ASSIGN_OR_RETURN(const EntryPtr entry, Known(client, id));
     if (entry) {
       for (size_t i = from; i < entry->events.size(); ++i) {
-        if (!take(i, entry->events[i])) return {};
+        if (!take(i, entry->events[i])) return 0;
       }
-      if (!Final(entry->state)) entry->watchers.push_back(std::move(take));
-      return {};
+      if (Final(entry->state) || stopped_) return 0;
+      entry->watchers[++listeners_] = std::move(take);
+      return listeners_;
     }
   }
   KB_ASSIGN_OR_RETURN(json view, FromStore(client, id, false));
   const std::string state = view["state"];
   (void)take(from, {state, std::move(view), true});
-  return {};
+  return 0;
+}
+
+void Desk::Forget(const std::string& id, uint64_t number) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(id);
+  if (number == 0 || found == entries_.end()) return;
+  const auto watcher = found->second->watchers.extract(number);
+  const auto waiter = found->second->waiters.extract(number);
+  lock.unlock();  // what they hold ends without the lock
+  if (waiter) timers_.Cancel(waiter.mapped().timer);
 }
 
 Result<json> Desk::Cancel(const std::string& client, const std::string& id, const std::string& why) {
@@ -346,8 +437,15 @@ Desk::Counts Desk::counts() const {
 
 size_t Desk::OpenOf(const std::string& client) const {
   const std::lock_guard lock(mutex_);
-  return static_cast<size_t>(std::count_if(by_job_.begin(), by_job_.end(),
-                                           [&](const auto& open) { return open.second->submission.client == client; }));
+  const auto found = open_.find(client);
+  return found == open_.end() ? 0 : found->second;
+}
+
+Desk::Remembered Desk::remembered() const {
+  const std::lock_guard lock(mutex_);
+  Remembered remembered{entries_.size(), by_job_.size(), timers_.size(), 0};
+  for (const auto& [id, entry] : entries_) remembered.listeners += entry->waiters.size() + entry->watchers.size();
+  return remembered;
 }
 
 void Desk::Stop() {
@@ -356,15 +454,19 @@ void Desk::Stop() {
     if (std::exchange(stopped_, true)) return;
   }
   if (loop_) (void)loop_->Stop();
-  std::vector<std::function<void()>> waiters;
+  std::vector<std::pair<std::function<void(Result<json>)>, Result<json>>> told;
+  std::vector<Entry::Watcher> watchers;  // their streams end with them
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [job, entry] : by_job_) {
-      for (auto& waiter : entry->waiters) waiters.push_back(std::move(waiter));
-      entry->waiters.clear();
+      for (auto& [number, waiter] : std::exchange(entry->waiters, {})) {
+        timers_.Cancel(waiter.timer);
+        told.emplace_back(waiter.told, Seen(*entry, waiter.whole));
+      }
+      for (auto& [number, watcher] : std::exchange(entry->watchers, {})) watchers.push_back(watcher);
     }
   }
-  for (const auto& waiter : waiters) waiter();
+  for (auto& [tell, view] : told) tell(std::move(view));
 }
 
 }  // namespace kb::server

@@ -51,13 +51,16 @@ class Desk {
   // kUsage: this client has none of that id. `whole`: with all that was measured.
   Result<nlohmann::json> Find(const std::string& client, const std::string& id, bool whole);
   Result<std::vector<nlohmann::json>> FindBatch(const std::string& client, const std::string& batch);
-  // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then.
-  void Await(const std::string& client, const std::string& id, double seconds, bool whole,
-             std::function<void(Result<nlohmann::json>)> told);
+  // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then. kInterrupted: the
+  // service stops, and it is not kept. The number is for Forget(); 0: it has been told.
+  uint64_t Await(const std::string& client, const std::string& id, double seconds, bool whole,
+                 std::function<void(Result<nlohmann::json>)> told);
   // `take` is given every event from number `from` on, in order, until the last or until it returns false. It must not
-  // block and not call the desk.
-  Status Watch(const std::string& client, const std::string& id, size_t from,
-               std::function<bool(size_t, const Event&)> take);
+  // block and not call the desk. The number as Await().
+  Result<uint64_t> Watch(const std::string& client, const std::string& id, size_t from,
+                         std::function<bool(size_t, const Event&)> take);
+  // Who waited or watched under that number is told no more.
+  void Forget(const std::string& id, uint64_t number);
   // What has not begun. As it is then: what has begun is judged.
   Result<nlohmann::json> Cancel(const std::string& client, const std::string& id, const std::string& why);
 
@@ -73,6 +76,13 @@ class Desk {
   };
   Counts counts() const;
   size_t OpenOf(const std::string& client) const;
+  // What ended it, if anything did: a store that cannot be written, say. Then nothing more is judged.
+  Status status() const { return loop_->status(); }
+  // How much is remembered; for tests.
+  struct Remembered {
+    size_t entries = 0, open = 0, timers = 0, listeners = 0;
+  };
+  Remembered remembered() const;
   // Ends what is being judged as soon as that is possible, and tells all that wait. What is kept stays queued.
   void Stop();
 
@@ -81,17 +91,25 @@ class Desk {
   using EntryPtr = std::shared_ptr<Entry>;
 
   Desk(DeskOptions options, Store* store);
+  struct Filed {
+    std::string id;
+    EntryPtr entry;  // null: it was asked for before
+  };
+
   Status Resume();
-  Result<std::vector<EntryPtr>> File(const std::string& client, std::vector<Order>* orders, const std::string& batch);
-  EntryPtr Stored(const Submission& submission) const;
-  Status Begin(const EntryPtr& entry, const Order& order);
+  Status ResumeOne(const Submission& submission);
+  Result<std::vector<Filed>> File(const std::string& client, std::vector<Order>* orders, const std::string& batch);
+  void Begin(const EntryPtr& entry, const Order& order, double deadline_s);
   Result<EntryPtr> Known(const std::string& client, const std::string& id) const;
   Result<nlohmann::json> FromStore(const std::string& client, const std::string& id, bool whole) const;
-  void Tell(const EntryPtr& entry, Event event);
-  EntryPtr OfJob(int64_t job) const;
+  Result<nlohmann::json> Seen(const Entry& entry, bool whole) const;
+  void Tell(Entry* entry, Event event);
+  bool Close(Entry* entry);
   void Step(int64_t job, const std::string& state, nlohmann::json data);
   Status End(const JobEnd& end);
-  void Finish(const EntryPtr& entry, std::string state, const nlohmann::json* evaluation, const Error* error);
+  void Finish(const EntryPtr& entry, const std::string& state, const nlohmann::json* evaluation, const Error* error);
+  void Abandon(const EntryPtr& entry);
+  void TimeOut(const EntryPtr& entry, uint64_t number);
 
   const DeskOptions options_;
   Store* const store_;
@@ -99,11 +117,13 @@ class Desk {
   mutable std::mutex mutex_;  // of all below, and of entries
   std::map<std::string, EntryPtr> entries_;
   std::map<int64_t, EntryPtr> by_job_;  // of those that have not ended
+  std::map<std::string, size_t> open_;  // how many of each client
   std::deque<std::string> ended_;       // still in entries_, oldest first
   Counts counts_;
+  uint64_t listeners_ = 0;
   bool stopped_ = false;
-  Timers timers_;
-  std::unique_ptr<JobLoop> loop_;  // last: its threads use the others
+  std::unique_ptr<JobLoop> loop_;  // its threads use all of the others
+  Timers timers_;                  // last: its calls use the loop, whose threads have ended when it goes
 };
 
 }  // namespace kb::server

@@ -27,7 +27,10 @@ bool DeskQueue::Leave(int64_t id, bool claimed) {
 Result<bool> DeskQueue::Claim(int64_t id) {
   if (id > 0) {
     KB_ASSIGN_OR_RETURN(const bool claimed, stored_->Claim(id));
-    if (!claimed) return false;
+    if (!claimed) {
+      (void)Leave(id, false);  // it is another one's
+      return false;
+    }
   }
   const std::lock_guard lock(mutex_);
   const auto found = entered_.find(id);

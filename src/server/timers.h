@@ -4,30 +4,38 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace kb::server {
 
 class Timers {
  public:
+  using Clock = std::chrono::steady_clock;
+  using Id = std::pair<Clock::time_point, uint64_t>;
+
   Timers();
   Timers(const Timers&) = delete;  // owns a thread
   Timers& operator=(const Timers&) = delete;
   ~Timers();  // calls nothing more
 
-  // `call` must be short. It cannot be taken back: it looks whether there is still something to do.
-  void After(double seconds, std::function<void()> call);
+  // `call` must be short. Nothing is locked while it is called.
+  Id After(double seconds, std::function<void()> call);
+  // It is called no more, unless that has begun.
+  void Cancel(const Id& id);
+  size_t size() const;  // calls that are still to come
 
  private:
-  using Clock = std::chrono::steady_clock;
   void Run();
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::multimap<Clock::time_point, std::function<void()>> calls_;
+  std::map<Id, std::function<void()>> calls_;
+  uint64_t last_ = 0;
   bool ending_ = false;
   std::thread thread_;
 };
