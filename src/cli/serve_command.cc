@@ -38,7 +38,8 @@ struct ServeFlags {
 
 // 127.0.0.1:80, [::1]:80, localhost:80.
 bool IsLoopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("localhost:");
+  const bool numeric = address.find_first_not_of("0123456789.:") == std::string::npos;  // 127.example.org is anywhere
+  return (numeric && address.starts_with("127.")) || address.starts_with("[::1]:") || address.starts_with("localhost:");
 }
 
 Status CheckFlags(const ServeFlags& flags) {
@@ -60,13 +61,14 @@ void OnSignal(int) {
   if (++asked_to_end > 1) Interrupt();
 }
 
-// Until a signal, or until nothing was asked and nothing is open for `idle_s` seconds; 0: however long.
+// Until a signal, an error that keeps it from judging, of the store, say, or until nothing was asked and nothing is
+// open for `idle_s` seconds; 0: however long.
 void WaitForEnd(const server::Desk& desk, const server::Api& api, double idle_s) {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
   double open_at_s = 0;  // idle_s() when something was last open
-  while (asked_to_end == 0 && !Interrupted()) {
+  while (asked_to_end == 0 && !Interrupted() && desk.status()) {
     std::this_thread::sleep_for(kInterruptSlice);
     if (desk.counts().Open() > 0 || api.idle_s() < open_at_s) open_at_s = api.idle_s();
     if (idle_s > 0 && api.idle_s() - open_at_s > idle_s) return;
@@ -117,12 +119,13 @@ Status Serve(ServeFlags flags) {
                flags.listen.empty() ? "" : fmt::format(" and http://{}", http->address()));
   }
   WaitForEnd(*desk, api, flags.idle_s);
+  const Status judging = desk->status();
   if (!flags.quiet) fmt::print(stderr, "kernelbench: ending when what is judged has ended; once more: at once\n");
   http->StopAccepting();
   desk->Stop();
   api.Stop();
   http->Stop();
-  return {};
+  return judging || judging.error().code == ErrorCode::kInterrupted ? Status() : judging;
 }
 
 void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) {
