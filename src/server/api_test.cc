@@ -1,0 +1,278 @@
+#include "server/api.h"
+
+#include <gmock/gmock.h>
+
+#include <future>
+
+#include "server/http_client.h"
+#include "server/http_test_util.h"
+#include "server/service_test_util.h"
+
+namespace kb::server {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+// The routes over HTTP, with the fake judge behind them.
+class ApiTest : public ServiceTest {
+ protected:
+  // `listen`: over TCP, too.
+  void Serve(const std::string& listen = "", bool no_auth = false) {
+    desk_ = Open();
+    ApiOptions options{.version = "1", .devices = {"cpu"}, .access = {}, .rewards = {}, .identity = {}};
+    options.access = {.tokens = path("tokens.json"), .no_auth = no_auth};
+    options.rewards = ReadRewards(std::string(KB_SOURCE_DIR) + "/rewards").value();
+    api_ = std::make_unique<Api>(std::move(options), reader_, desk_.get(), &store_);
+    auto http = HttpServer::Start({path("s"), listen}, {}, api_.get());
+    ASSERT_TRUE(http) << http.error().message;
+    http_ = std::move(*http);
+  }
+  ~ApiTest() override { StopServing(); }
+  void StopServing() {
+    if (!http_) return;
+    http_->StopAccepting();
+    desk_->Stop();
+    api_->Stop();
+    http_->Stop();
+    http_.reset();
+    api_.reset();
+    desk_.reset();
+  }
+  // The status, and the body; over TCP with that token, else over the socket.
+  std::pair<int, json> Ask(const std::string& method, const std::string& target, const std::string& body = "",
+                           const std::string& token = "") const {
+    auto client = token.empty() ? HttpClient::ConnectUnix(path("s")) : HttpClient::ConnectTcp(http_->address());
+    EXPECT_TRUE(client);
+    HttpCall call{.method = method, .target = target, .body = body};
+    if (!token.empty()) call.headers.emplace_back("Authorization", "Bearer " + token);
+    const auto answer = client->Send(call);
+    EXPECT_TRUE(answer) << answer.error().message;
+    if (!answer) return {0, json()};
+    return {answer->status, json::parse(answer->body, nullptr, false)};
+  }
+  std::pair<int, json> Post(const std::string& target, const json& body, const std::string& token = "") const {
+    return Ask("POST", target, body.dump(), token);
+  }
+  static std::string Detail(const std::pair<int, json>& answer) {
+    return std::to_string(answer.first) + " " + answer.second.value("detail", "");
+  }
+
+  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+TEST_F(ApiTest, WhatIsAskedForIsJudged) {
+  Serve();
+  const auto [status, view] = Post("/v1/evaluations?wait=600&whole=true", Request("one"));
+  EXPECT_EQ(status, 200);
+  EXPECT_EQ(view["state"], "done");
+  EXPECT_EQ(view["evaluation"]["id"], view["evaluation_id"]);
+  const std::string id = view["id"];
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id).second["state"], "done");
+  EXPECT_EQ(Ask("DELETE", "/v1/evaluations/" + id).first, 409);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + std::string(32, '0')).first, 404);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/%00").first, 400);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/..%2F..%2Fetc").first, 404);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id + "?wait=forever").first, 400);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id + "?other=1").first, 400);
+  EXPECT_EQ(Ask("PUT", "/v1/evaluations/" + id).first, 405);
+}
+
+TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
+  Serve();
+  const json batch = {
+      {"evaluations", {Request("one", {{"idempotency_key", "1"}}), Request("two", {{"idempotency_key", "2"}})}}};
+  const auto first = Post("/v1/batches", batch), second = Post("/v1/batches", batch);
+  EXPECT_EQ(first.first, 202);
+  EXPECT_EQ(second.second["id"], first.second["id"]);
+  const auto [status, found] = Ask("GET", "/v1/batches/" + second.second["id"].get<std::string>());
+  EXPECT_EQ(status, 200);
+  ASSERT_EQ(found["evaluations"].size(), 2u);
+  EXPECT_EQ(found["evaluations"][0]["id"], first.second["evaluations"][0]["id"]);
+}
+
+TEST_F(ApiTest, OneThatIsWrongInABatchIsNamedAndNoneIsAccepted) {
+  Serve();
+  json batch = {{"evaluations", {Request("one"), Request("two", {{"priority", 1000}})}}};
+  EXPECT_THAT(Detail(Post("/v1/batches", batch)), HasSubstr("400 /evaluations/1/priority: "));
+  batch["evaluations"][1] = Request("two", {{"problem", "9/9"}});
+  EXPECT_THAT(Detail(Post("/v1/batches", batch)), HasSubstr("400 /evaluations/1/problem: there is no problem"));
+  batch["evaluations"][1] = Request("two", {{"keep", false}});
+  EXPECT_THAT(Detail(Post("/v1/batches", batch)), HasSubstr("400 /evaluations/1/keep: "));
+  EXPECT_TRUE(store_.Runs()->empty());
+}
+
+TEST_F(ApiTest, RewardsComeTogetherInTheOrderOfTheRequest) {
+  judging_.judge = [](const kb::Request& request) -> Result<Evaluation> {
+    if (request.candidate.source == "broken engine") return Fail(ErrorCode::kEngine, "broken");
+    Evaluation evaluation;
+    evaluation.verdict = request.candidate.source == "wrong" ? Verdict::kIncorrect : Verdict::kBuildFailed;
+    return evaluation;
+  };
+  Serve();
+  json wanted = {{"reward", "staged"},
+                 {"evaluations", {Request("wrong"), Request("not built"), Request("broken engine")}}};
+  const auto [status, told] = Post("/v1/rewards", wanted);
+  ASSERT_EQ(status, 200) << told;
+  EXPECT_EQ(told["rewards"][0]["reward"], 0.1);
+  EXPECT_EQ(told["rewards"][0]["evaluation"]["verdict"], "incorrect");
+  EXPECT_EQ(told["rewards"][1]["reward"], 0.0);
+  EXPECT_TRUE(told["rewards"][2]["reward"].is_null());
+  EXPECT_EQ(told["rewards"][2]["evaluation"]["fault"], "engine");
+  for (const json& odd : {json("1"), json::array(), json::object(), json(true)}) {
+    wanted["best"] = {1, odd, nullptr};
+    EXPECT_EQ(Detail(Post("/v1/rewards", wanted)), "400 /best/1: must be a number or null");
+  }
+  wanted["best"] = {1};
+  EXPECT_EQ(Detail(Post("/v1/rewards", wanted)), "400 /best: give one for each evaluation");
+  wanted.erase("best");
+  wanted["reward"] = "none";
+  EXPECT_THAT(Detail(Post("/v1/rewards", wanted)), HasSubstr("400 /reward: there is no none"));
+}
+
+// A client's run is its own, whatever it is called: neither the user's nor another client's.
+TEST_F(ApiTest, AClientWritesIntoItsOwnRunsAlone) {
+  Serve("127.0.0.1:0");
+  const TokenFile file(path("tokens.json"));
+  const std::string ann = file.Add({"ann"}).value(), boss = file.Add({"boss", {"judge", "admin"}}).value();
+  EXPECT_EQ(Post("/v1/evaluations?wait=600", Request("one", {{"run", "main"}})).second["run"], "main");
+  EXPECT_EQ(Post("/v1/evaluations?wait=600", Request("two", {{"run", "main"}}), ann).second["run"], "ann/main");
+  EXPECT_EQ(Post("/v1/evaluations?wait=600", Request("three", {{"run", "main"}}), boss).second["run"], "main");
+  EXPECT_EQ(Post("/v1/evaluations?wait=600", Request("four"), ann).second["run"], "ann");
+  EXPECT_EQ(store_.Jobs("main")->size(), 2u);
+}
+
+TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
+  Serve("127.0.0.1:0");
+  const TokenFile file(path("tokens.json"));
+  const std::string ann = file.Add({"ann", {"judge"}, 2}).value();
+  EXPECT_EQ(Ask("GET", "/v1/problems", "", "kb_wrong").first, 401);
+  EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 200);
+  EXPECT_THAT(Detail(Ask("GET", "/v1/runs", "", ann)), HasSubstr("403 this token has not the right admin"));
+  EXPECT_EQ(Ask("GET", "/v1/runs").first, 200) << "the user may";
+  EXPECT_EQ(Ask("GET", "/health", "", "kb_wrong").first, 200);
+  const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id, "", ann).first, 404) << "it is the user's";
+  const auto full = Post("/v1/batches", {{"evaluations", {Request("1"), Request("2"), Request("3")}}}, ann);
+  EXPECT_EQ(full.first, 429);
+  EXPECT_EQ(full.second["retryable"], true);
+  ASSERT_TRUE(file.Revoke("ann").value());
+  EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 401);
+}
+
+TEST_F(ApiTest, HostileBodiesAreRefused) {
+  Serve();
+  const std::string deep(100'000, '['), deep_object = [] {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += "{\"a\":";
+    return text;
+  }();
+  const std::string before = R"({"problem": "1/19", "source": "x", "keys": {"a": )";
+  for (const std::string& body : {deep, deep_object, before + deep, deep + std::string(100'000, ']'),
+                                  before + deep + std::string(100'000, ']') + "}}"}) {
+    EXPECT_THAT(Detail(Ask("POST", "/v1/evaluations", body)), HasSubstr("400 /: it nests deeper than"));
+  }
+  std::string wide = "[0";
+  for (int i = 0; i < 1'000'000; ++i) wide += ",0";
+  EXPECT_THAT(Detail(Ask("POST", "/v1/evaluations", wide + "]")), HasSubstr("400 /: it has more than"));
+  for (const char* body :
+       {"", "{", "nonsense", "{\"problem\": \"1/19\", \"source\": \"\xff\"}", "{\"a\": 1e999}", "\"\\ud800\""}) {
+    EXPECT_THAT(Detail(Ask("POST", "/v1/evaluations", body)), HasSubstr("400 the body is no JSON")) << body;
+  }
+  EXPECT_EQ(Detail(Ask("POST", "/v1/evaluations", "null")), "400 /: must be an object");
+  const std::string key(1'000'000, 'k');
+  const auto named = Ask("POST", "/v1/evaluations", json({{key, 1}}).dump());
+  EXPECT_EQ(named.first, 400);
+  EXPECT_LT(named.second["detail"].get<std::string>().size(), 3000u) << "what it sends is not sent back whole";
+  EXPECT_EQ(Ask("GET", "/health").first, 200);
+}
+
+TEST_F(ApiTest, EventsAreSentAsTheyCome) {
+  Serve();
+  const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];
+  const auto events = [&](const std::string& query) {
+    std::string names;
+    auto client = HttpClient::ConnectUnix(path("s"));
+    const auto answer =
+        client->Stream({.target = "/v1/evaluations/" + id + "/events" + query}, [&](const SseEvent& event) {
+          names += event.type + " ";
+          return true;
+        });
+    return answer ? names + std::to_string(answer->status) : answer.error().message;
+  };
+  EXPECT_EQ(events(""), "queued preparing judging done 200");
+  EXPECT_EQ(events("?from=3"), "done 200");
+  EXPECT_EQ(events("?from=4"), "200");
+  EXPECT_EQ(events("?from=-1"), "400");
+}
+
+// Each waits in vain and goes; what it waits for is judged much later.
+TEST_F(ApiTest, ClientsThatGoAwayLeaveNothingBehind) {
+  std::promise<void> go;
+  const auto gone = go.get_future().share();
+  judging_.judge = [gone](const kb::Request&) -> Result<Evaluation> {
+    gone.wait();
+    return Evaluation();
+  };
+  Serve();
+  const std::string id = Post("/v1/evaluations", Request("first")).second["id"];
+  ASSERT_TRUE(Soon([&] { return desk_->counts().open["judging"] == 1; }));
+  const std::string kept = Post("/v1/evaluations", Request("kept")).second["id"];
+  for (int i = 0; i < 20; ++i) Ask("GET", "/v1/evaluations/" + kept);
+  EXPECT_EQ(desk_->remembered().listeners, 0u) << "a look is no waiting";
+  {
+    std::vector<RawClient> clients;
+    const std::string unkept = Request("unkept", {{"keep", false}}).dump();
+    for (int i = 0; i < 10; ++i) {
+      clients.emplace_back(path("s")).Write("GET /v1/evaluations/" + kept + "?wait=600 HTTP/1.1\r\nHost: x\r\n\r\n");
+      clients.emplace_back(path("s")).Write("GET /v1/evaluations/" + kept + "/events HTTP/1.1\r\nHost: x\r\n\r\n");
+      clients.emplace_back(path("s")).Write("POST /v1/evaluations HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+                                            std::to_string(unkept.size()) + "\r\n\r\n" + unkept);
+    }
+    ASSERT_TRUE(Soon([&] { return desk_->remembered().listeners == 30; })) << desk_->remembered().listeners;
+  }
+  EXPECT_TRUE(Soon([&] { return desk_->remembered().listeners == 0; }));
+  EXPECT_TRUE(Soon([&] { return desk_->counts().ended["cancelled"] == 10; })) << "nobody is left who wants it";
+  EXPECT_EQ(desk_->remembered().timers, 0u);
+  EXPECT_EQ(desk_->OpenOf("local"), 2u);
+  go.set_value();
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + kept + "?wait=600").second["state"], "done");
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id).second["state"], "done");
+}
+
+TEST_F(ApiTest, WhoWaitsIsAnsweredWhenItStops) {
+  std::promise<void> go;
+  const auto gone = go.get_future().share();
+  judging_.judge = [gone](const kb::Request&) -> Result<Evaluation> {
+    gone.wait();
+    return Evaluation();
+  };
+  Serve();
+  Post("/v1/evaluations", Request("first"));
+  ASSERT_TRUE(Soon([&] { return desk_->counts().open["judging"] == 1; }));
+  auto kept = std::async(std::launch::async, [&] { return Post("/v1/evaluations?wait=600", Request("kept")); });
+  auto lost = std::async(std::launch::async, [&] {
+    return Post("/v1/evaluations", Request("lost", {{"keep", false}}));
+  });
+  auto rewards = std::async(std::launch::async, [&] {
+    return Post("/v1/rewards", {{"reward", "staged"}, {"evaluations", {Request("r", {{"keep", false}})}}});
+  });
+  ASSERT_TRUE(Soon([&] { return desk_->remembered().listeners == 3; }));
+  auto stopping = std::async(std::launch::async, [&] { StopServing(); });
+  ASSERT_TRUE(Soon([&] { return !desk_->Take("ann", {MakeOrder("refused")}); }));
+  go.set_value();
+  stopping.get();
+  const auto [status, view] = kept.get();
+  EXPECT_EQ(status, 202);
+  EXPECT_EQ(view["state"], "queued");
+  for (auto* const answer : {&lost, &rewards}) {
+    const auto [refused, why] = answer->get();
+    EXPECT_EQ(refused, 503) << why;
+    EXPECT_EQ(why["retryable"], true);
+  }
+}
+
+}  // namespace
+}  // namespace kb::server
