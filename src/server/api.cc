@@ -24,8 +24,7 @@ using nlohmann::json;
 using Type = Field::Type;
 
 constexpr size_t kMostBody = size_t{64} << 20;  // of a batch
-constexpr size_t kMostOne =
-    size_t{16} << 20;  // of one evaluation: a candidate, in which every character may be escaped
+constexpr size_t kMostOne = size_t{32} << 20;   // of one evaluation: a candidate, whose characters may all be escaped
 constexpr size_t kMostWaitingBytes = size_t{512} << 20;
 constexpr int kWorkers = 8;
 constexpr size_t kMostWaiting = 4096;

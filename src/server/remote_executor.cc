@@ -60,6 +60,7 @@ Result<json> Ask(HttpClient* client, const json& request) {
     json body = json::parse(answer->body, nullptr, false);
     if (body.is_discarded() || !body.is_object())
       return Fail(ErrorCode::kEngine, "the service answered what is no JSON");
+    if (answer->status == 503) return Gone({ErrorCode::kUnavailable, body.value("detail", "it is stopping")});
     if (answer->status >= 400) return Refused(body, body.value("detail", "the service refused"));
     const std::string state = body.value("state", "");
     if (state == "done") return std::move(body["evaluation"]);
