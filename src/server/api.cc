@@ -1,6 +1,7 @@
 #include "server/api.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,11 +37,12 @@ const Field kWait = {.name = "wait",
                      .least = 0,
                      .most = kMostWait};
 const Field kWhole = {.name = "whole", .type = Type::kFlag, .help = "true: with all that was measured"};
-const Field kFrom = {.name = "from",
-                     .type = Type::kInteger,
-                     .help = "number of the first event that is wanted",
-                     .least = 0,
-                     .most = 1e6};
+const Field kFrom = {
+    .name = "from",
+    .type = Type::kInteger,
+    .help = "number of the first event that is wanted; without it what follows the header Last-Event-ID",
+    .least = 0,
+    .most = 1e6};
 
 // The parts of a path that a route's names stand for; none: it is another route's.
 std::optional<std::map<std::string, std::string>> Match(std::string_view pattern, std::string_view path) {
@@ -87,10 +89,25 @@ Found Find(const HttpHead& head) {
   return found;
 }
 
-HttpAnswer Json(const json& body, int status = 200) { return {status, "application/json", Dump(body), {}}; }
+HttpAnswer Json(const json& body, int status = 200) { return {status, "application/json", Dump(body) + "\n", {}}; }
 
 void Send(const Call& call, const Result<json>& body) {
   call.responder->Send(body ? Json(*body) : AnswerOf(RefusalOf(body.error())));
+}
+
+std::string UnknownQuery(const Route& route, const std::string& name) {
+  std::vector<const char*> known;
+  for (const Field& field : route.query) known.push_back(field.name);
+  return fmt::format("{}: there is no such query parameter; {}", name,
+                     known.empty() ? "none is taken here" : fmt::format("there are {}", fmt::join(known, ", ")));
+}
+
+// A client that lost a stream of events says which it had last.
+size_t FirstWanted(const Call& call) {
+  if (call.query.contains("from")) return call.query["from"].get<size_t>();
+  const auto last = call.head.headers.find("last-event-id");
+  const auto number = last == call.head.headers.end() ? Result<json>(json(-1)) : ReadQuery(kFrom, last->second);
+  return number ? static_cast<size_t>(number->get<int64_t>() + 1) : 0;
 }
 
 std::string NewBatch() { return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits()); }
@@ -278,7 +295,7 @@ std::variant<Client, HttpAnswer> Api::Admit(const Route& route, const HttpHead& 
     return answer;
   }
   if (client->rights.contains(route.right)) return std::move(*client);
-  return AnswerOf(CallersFault(403, fmt::format("this token has not the right {}", route.right)));
+  return AnswerOf(CallersFault(403, fmt::format("this token lacks the right {}", route.right)));
 }
 
 void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
@@ -316,7 +333,7 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
     const auto field =
         std::find_if(route.query.begin(), route.query.end(), [&](const Field& f) { return f.name == name; });
     if (field == route.query.end()) {
-      return responder->Send(AnswerOf(CallersFault(400, fmt::format("there is no query {}", name))));
+      return responder->Send(AnswerOf(CallersFault(400, UnknownQuery(route, name))));
     }
     auto value = ReadQuery(*field, text);
     if (!value) return responder->Send(AnswerOf(RefusalOf(value.error())));
@@ -366,9 +383,18 @@ Result<Order> Api::ReadOrder(const Call& call, const json& request) {
 }
 
 bool Api::WithinQuota(const Call& call, size_t more) {
-  if (desk_->OpenOf(call.client.name) + more <= static_cast<size_t>(call.client.queued)) return true;
-  call.responder->Send(AnswerOf(
-      {429, fmt::format("{} may have {} evaluations open", call.client.name, call.client.queued), "caller", true, 5}));
+  const size_t open = desk_->OpenOf(call.client.name), most = static_cast<size_t>(call.client.queued);
+  if (open + more <= most) return true;
+  if (more > most) {
+    call.responder->Send(
+        AnswerOf(CallersFault(400, fmt::format("{} may have {} evaluations open and asks for {}: send fewer",
+                                               call.client.name, most, more))));
+    return false;
+  }
+  call.responder->Send(AnswerOf({429,
+                                 fmt::format("{} may have {} evaluations open and has {}: send it when some have ended",
+                                             call.client.name, most, open),
+                                 "caller", true, 5}));
   return false;
 }
 
@@ -433,14 +459,13 @@ void Api::GetEvaluation(Call call) { Answer(call, call.query.value("wait", 0.0),
 void Api::GetEvents(Call call) {
   const auto begun = std::make_shared<std::atomic<bool>>(false);
   const auto responder = call.responder;
-  const auto watching = desk_->Watch(call.client.name, call.path["id"], call.query.value("from", size_t{0}),
-                                     [responder, begun](size_t at, const Event& event) {
-                                       if (!begun->exchange(true)) responder->BeginEvents();
-                                       const bool sent =
-                                           responder->SendEvent(event.name, Dump(event.data), std::to_string(at));
-                                       if (event.last) responder->EndEvents();
-                                       return sent && !event.last;
-                                     });
+  const auto watching = desk_->Watch(
+      call.client.name, call.path["id"], FirstWanted(call), [responder, begun](size_t at, const Event& event) {
+        if (!begun->exchange(true)) responder->BeginEvents();
+        const bool sent = responder->SendEvent(event.name, Dump(event.data), std::to_string(at));
+        if (event.last) responder->EndEvents();
+        return sent && !event.last;
+      });
   if (!watching) return responder->Send(AnswerOf(RefusalOf(watching.error(), 404)));
   if (!begun->exchange(true)) responder->BeginEvents();
   ForgetWhenGone(call, {{call.path["id"], *watching}}, false);

@@ -33,7 +33,7 @@ nlohmann::json ToJson(const Refusal& refusal) {
 }
 
 HttpAnswer AnswerOf(const Refusal& refusal) {
-  HttpAnswer answer{refusal.status, "application/problem+json", Dump(ToJson(refusal)), {}};
+  HttpAnswer answer{refusal.status, "application/problem+json", Dump(ToJson(refusal)) + "\n", {}};
   if (refusal.retry_after_s > 0) answer.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));
   return answer;
 }
