@@ -145,7 +145,7 @@ const std::vector<Route>& Api::Routes() {
        {kWait, kWhole},
        nullptr,
        &kEvaluation,
-       {404},
+       {202, 404},
        &Api::GetEvaluation},
       {"GET",
        "/v1/evaluations/{id}/events",
@@ -215,7 +215,7 @@ const std::vector<Route>& Api::Routes() {
        {},
        &kRewardRequest,
        &kRewards,
-       {404, 409},
+       {409},
        &Api::PostRewards},
       {"GET",
        "/v1/problems",
@@ -497,7 +497,8 @@ void Api::PostBatch(Call call) {
   const bool any_new =
       std::any_of(views.begin(), views.end(), [&](const json& view) { return view["batch"] == batch; });
   const std::string told = any_new ? batch : views.front()["batch"].get<std::string>();
-  call.responder->Send(Json(BatchView(told, std::move(views)), 202));
+  const json view = BatchView(told, std::move(views));
+  call.responder->Send(Json(view, view["open"] == 0 ? 200 : 202));
 }
 
 void Api::GetBatch(Call call) {

@@ -81,7 +81,11 @@ json OpenApi(const std::vector<Route>& routes, const std::string& version) {
   for (const Route& route : routes) {
     json operation = {{"operationId", route.operation}, {"summary", route.summary}, {"responses", ResponsesOf(route)}};
     operation["parameters"] = ParametersOf(route);
-    if (route.right == nullptr) operation["security"] = json::array();
+    if (route.right == nullptr) {
+      operation["security"] = json::array();
+    } else {
+      operation["x-right"] = route.right;
+    }
     if (route.answer != nullptr) AddSchema(*route.answer, &schemas);
     if (route.body != nullptr) {
       AddSchema(*route.body, &schemas);

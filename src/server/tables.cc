@@ -97,7 +97,7 @@ static const Table kRewardInfo = {
     "How a reward is made of an evaluation (rewards/*.toml).",
     {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
      {.name = "description", .type = Type::kText, .help = "what it pays for", .required = true},
-     {.name = "source", .type = Type::kText, .help = "who uses it", .required = true}}};
+     {.name = "source", .type = Type::kText, .help = "where it is from", .required = true}}};
 
 const Table kRewardList = {
     "RewardList",
@@ -124,8 +124,8 @@ const Table kProblemInfo = {
      {.name = "title", .type = Type::kText, .help = "what it computes", .required = true},
      {.name = "deck", .type = Type::kText, .help = "that it is part of", .required = true},
      {.name = "level", .type = Type::kInteger, .help = "0: the deck has none", .required = true},
-     {.name = "sizes", .type = Type::kList, .help = "that it can be judged at", .required = true},
-     {.name = "precisions", .type = Type::kList, .help = "likewise", .required = true},
+     {.name = "sizes", .type = Type::kList, .help = "at which it can be judged", .required = true},
+     {.name = "precisions", .type = Type::kList, .help = "in which it can be judged", .required = true},
      {.name = "unscored",
       .type = Type::kText,
       .help = "why it counts for no score",
