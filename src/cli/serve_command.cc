@@ -131,7 +131,7 @@ Status Serve(ServeFlags flags) {
 void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) {
   command->add_option("--devices", flags->devices, "cpu, cuda, cuda:0,cuda:1 or cuda:0-3")->capture_default_str();
   command->add_option("--socket", flags->socket, "the Unix socket, for this user alone; default: beside the store");
-  command->add_option("--listen", flags->listen, "also over TCP: 127.0.0.1:8080, or :0 for any port");
+  command->add_option("--listen", flags->listen, "also over TCP: 127.0.0.1:8080; port 0: one that is free");
   command->add_option("--tokens", flags->tokens, "the file of tokens; default: tokens.json beside the store");
   command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
   command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
