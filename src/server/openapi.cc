@@ -45,9 +45,42 @@ json ParametersOf(const Route& route) {
   return parameters;
 }
 
+const char* MeaningOf(int status) {
+  switch (status) {
+    case 200:
+      return "as asked";
+    case 202:
+      return "accepted, and not ended yet";
+    case 400:
+      return "the request is wrong; detail names the field";
+    case 401:
+      return "there is no token, or it is not known";
+    case 403:
+      return "the token lacks the right, or this is not the name of the service";
+    case 404:
+      return "there is none, or it is another client's";
+    case 408:
+      return "the request came too slowly";
+    case 409:
+      return "the idempotency key or the sample is another's, or what is to be cancelled has begun";
+    case 413:
+      return "the body is too large";
+    case 429:
+      return "the client has as much open as it may";
+    case 431:
+      return "the headers are too large";
+    case 500:
+      return "the service has failed";
+    case 503:
+      return "the service is stopping or overloaded";
+    default:
+      return "";
+  }
+}
+
 json ResponsesOf(const Route& route) {
   json responses = json::object();
-  json good = {{"description", "as asked"}};
+  json good = {{"description", MeaningOf(200)}};
   const std::string path = route.path;
   if (route.answer != nullptr) {
     good["content"] = Content("application/json", *route.answer);
@@ -64,10 +97,10 @@ json ResponsesOf(const Route& route) {
   if (route.body != nullptr && route.right != nullptr) statuses.insert(429);
   for (const int status : statuses) {
     if (status == 202) {
-      responses["202"] = {{"description", "accepted, and not ended yet"}, {"content", good["content"]}};
+      responses["202"] = {{"description", MeaningOf(202)}, {"content", good["content"]}};
       continue;
     }
-    responses[std::to_string(status)] = {{"description", ReasonOf(status)},
+    responses[std::to_string(status)] = {{"description", MeaningOf(status)},
                                          {"content", Content("application/problem+json", kProblemDetails)}};
   }
   return responses;
