@@ -1,7 +1,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-constexpr std::chrono::seconds kPatience{60};  // for a service to start or end
+constexpr std::chrono::seconds kPatience{60};  // for a service to start
 constexpr const char* kIdle = "1800";          // seconds after which one ends that was started so
 
 struct ServiceFlags {
@@ -112,11 +114,13 @@ int StopService(const ServiceFlags& flags) {
     return kAllCorrect;
   }
   const auto pid = static_cast<pid_t>(service->value("pid", 0));
-  if (pid <= 1 || ::kill(pid, SIGTERM) != 0) {
+  const Fd process(pid > 1 ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+  if (!process.valid() || ::syscall(SYS_pidfd_send_signal, process.get(), SIGTERM, nullptr, 0) != 0) {
     return PrintError({ErrorCode::kEngine, fmt::format("cannot end process {}: {}", pid, std::strerror(errno))});
   }
-  while (::kill(pid, 0) == 0 && fs::exists(socket) && !Interrupted()) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  // The store is free when the process has ended, and not yet when its socket has gone.
+  pollfd ended{process.get(), POLLIN, 0};
+  while (!Interrupted() && ::poll(&ended, 1, 50) <= 0) {
   }
   return kAllCorrect;
 }
