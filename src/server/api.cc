@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -33,7 +34,7 @@ constexpr double kMostWait = 600;
 
 const Field kWait = {.name = "wait",
                      .type = Type::kNumber,
-                     .help = "seconds to wait for its end before it is answered",
+                     .help = "seconds to wait for the end before it is answered",
                      .least = 0,
                      .most = kMostWait};
 const Field kWhole = {.name = "whole", .type = Type::kFlag, .help = "true: with all that was measured"};
@@ -112,11 +113,14 @@ size_t FirstWanted(const Call& call) {
 
 std::string NewBatch() { return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits()); }
 
+bool HasEnded(const json& evaluation) {
+  const std::string state = evaluation["state"];
+  return state == "done" || state == "failed" || state == "cancelled";
+}
+
 json BatchView(const std::string& id, std::vector<json> evaluations) {
-  const auto open = std::count_if(evaluations.begin(), evaluations.end(), [](const json& evaluation) {
-    const std::string state = evaluation["state"];
-    return state != "done" && state != "failed" && state != "cancelled";
-  });
+  const auto open =
+      static_cast<int64_t>(evaluations.size()) - std::count_if(evaluations.begin(), evaluations.end(), HasEnded);
   return {{"id", id}, {"open", open}, {"evaluations", std::move(evaluations)}};
 }
 
@@ -182,7 +186,7 @@ const std::vector<Route>& Api::Routes() {
        "batch",
        "What has come of them",
        "judge",
-       {},
+       {kWait},
        nullptr,
        &kBatch,
        {404},
@@ -428,9 +432,7 @@ void Api::Answer(const Call& call, double wait_s, const std::string& id, bool ca
   const uint64_t number =
       desk_->Await(call.client.name, id, wait_s, whole, [responder = call.responder](const Result<json>& view) {
         if (!view) return responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
-        const std::string state = (*view)["state"];
-        const bool ended = state == "done" || state == "failed" || state == "cancelled";
-        HttpAnswer answer = Json(*view, ended ? 200 : 202);
+        HttpAnswer answer = Json(*view, HasEnded(*view) ? 200 : 202);
         answer.headers.emplace_back("Location", fmt::format("/v1/evaluations/{}", (*view)["id"].get<std::string>()));
         responder->Send(std::move(answer));
       });
@@ -501,11 +503,28 @@ void Api::PostBatch(Call call) {
   call.responder->Send(Json(view, view["open"] == 0 ? 200 : 202));
 }
 
-void Api::GetBatch(Call call) {
-  auto views = desk_->FindBatch(call.client.name, call.path["id"]);
+// When all have ended, or after so many seconds.
+void Api::AnswerBatch(const Call& call, double wait_s) {
+  auto views = desk_->FindBatch(call.client.name, call.path.at("id"));
   if (!views) return call.responder->Send(AnswerOf(RefusalOf(views.error(), 404)));
-  call.responder->Send(Json(BatchView(call.path["id"], std::move(*views))));
+  const auto open = std::find_if_not(views->rbegin(), views->rend(), HasEnded);
+  if (open == views->rend() || wait_s <= 0) {
+    return call.responder->Send(Json(BatchView(call.path.at("id"), std::move(*views))));
+  }
+  // The last one mostly ends last. If it has not ended then, the time is over, or the service ends.
+  const auto begun = std::chrono::steady_clock::now();
+  const std::string id = (*open)["id"];
+  const uint64_t number =
+      desk_->Await(call.client.name, id, wait_s, false, [this, call, wait_s, begun](const Result<json>& view) {
+        if (!view || !HasEnded(*view)) return AnswerBatch(call, 0);
+        const std::chrono::duration<double> waited = std::chrono::steady_clock::now() - begun;
+        const double left_s = wait_s - waited.count();
+        if (!workers_.Do([this, call, left_s] { AnswerBatch(call, left_s); })) AnswerBatch(call, 0);
+      });
+  ForgetWhenGone(call, {{id, number}}, false);
 }
+
+void Api::GetBatch(Call call) { AnswerBatch(call, call.query.value("wait", 0.0)); }
 
 void Api::DeleteBatch(Call call) {
   const auto views = desk_->FindBatch(call.client.name, call.path["id"]);

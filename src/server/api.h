@@ -93,6 +93,7 @@ class Api : public HttpServer::Handler {
   // The ids of what was accepted, or nothing, and the refusal is sent.
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
                                                const std::string& batch);
+  void AnswerBatch(const Call& call, double wait_s);
   bool WithinQuota(const Call& call, size_t more);
   void Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone);
   struct Listening {
