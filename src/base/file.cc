@@ -110,14 +110,16 @@ Result<Installation> FindInstallation() {
                         share / "examples",
                         share / "models",
                         share / "calibrations",
-                        share / "published", share / "rewards"};
+                        share / "published",
+                        share / "rewards"};
   }
   // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
   for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
     if (fs::exists(root / "protocols") && fs::exists(root / "python" / "kernelbench_torch")) {
-      return Installation{
-          directory,        root / "include",  root / "python", root / "problems",     root / "protocols",
-          root / "prompts", root / "examples", root / "models", root / "calibrations", root / "published", root / "rewards"};
+      return Installation{directory,          root / "include",   root / "python",
+                          root / "problems",  root / "protocols", root / "prompts",
+                          root / "examples",  root / "models",    root / "calibrations",
+                          root / "published", root / "rewards"};
     }
   }
   return Fail(ErrorCode::kEngine,
