@@ -155,9 +155,23 @@ TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
   EXPECT_EQ(Ask("GET", "/health", "", "kb_wrong").first, 200);
   const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];
   EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id, "", ann).first, 404) << "it is the user's";
-  const auto full = Post("/v1/batches", {{"evaluations", {Request("1"), Request("2"), Request("3")}}}, ann);
+  std::promise<void> promise;
+  judging_.judge = [go = promise.get_future().share()](const kb::Request&) -> Result<Evaluation> {
+    go.wait();
+    return Evaluation();
+  };
+  const auto most = Post("/v1/batches", {{"evaluations", {Request("1"), Request("2")}}}, ann);
+  EXPECT_EQ(most.first, 202);
+  const auto full = Post("/v1/evaluations", Request("3"), ann);
   EXPECT_EQ(full.first, 429);
   EXPECT_EQ(full.second["retryable"], true);
+  const auto never = Post("/v1/batches", {{"evaluations", {Request("4"), Request("5"), Request("6")}}}, ann);
+  EXPECT_EQ(Detail(never), "400 ann may have 2 evaluations open and asks for 3: send fewer");
+  EXPECT_EQ(never.second["retryable"], false);
+  const std::string batch = "/v1/batches/" + most.second["id"].get<std::string>();
+  EXPECT_EQ(Ask("GET", batch + "?wait=0.01", "", ann).second["open"], 2);
+  promise.set_value();
+  EXPECT_EQ(Ask("GET", batch + "?wait=600", "", ann).second["open"], 0);
   ASSERT_TRUE(file.Revoke("ann").value());
   EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 401);
 }
