@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <functional>
@@ -43,11 +44,16 @@ Token TokenOf(const json& object) {
   return token;
 }
 
-// "localhost" of "localhost:80", "[::1]" of "[::1]:80".
+std::string Lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// "localhost" of "LocalHost:80", "[::1]" of "[::1]:80".
 std::string HostOf(const std::string& authority) {
   const size_t colon = authority.rfind(':');
   const bool port = colon != std::string::npos && authority.find(']', colon) == std::string::npos;
-  return port ? authority.substr(0, colon) : authority;
+  return Lower(port ? authority.substr(0, colon) : authority);
 }
 
 std::string Header(const HttpHead& head, const char* name) {
@@ -130,7 +136,9 @@ Result<bool> TokenFile::Revoke(const std::string& name) const {
 tl::expected<Client, Refusal> Access::ClientOf(const HttpHead& head) {
   if (head.local) return Client{kLocalClient, {kRights.begin(), kRights.end()}, 1'000'000};
   const std::string host = HostOf(Header(head, "host"));
-  if (!IsAddress(host) && std::find(options_.hosts.begin(), options_.hosts.end(), host) == options_.hosts.end()) {
+  const bool named = std::any_of(options_.hosts.begin(), options_.hosts.end(),
+                                 [&](const std::string& name) { return Lower(name) == host; });
+  if (!named && !IsAddress(host)) {
     return tl::make_unexpected(
         CallersFault(403, fmt::format("this service is not called {}: start it with --host {} if it is", host, host)));
   }

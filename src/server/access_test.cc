@@ -158,7 +158,7 @@ TEST_F(AccessTest, WithoutTokensWhoeverComesMayJudge) {
 TEST_F(AccessTest, PagesOfOtherSitesDoNotReachIt) {
   Access access({.tokens = path_, .no_auth = true, .hosts = {"judge.example.org"}});
   for (const char* host : {"127.0.0.1:80", "127.0.0.1", "localhost:8080", "localhost", "[::1]:80", "[::1]", "10.1.2.3",
-                           "judge.example.org", "judge.example.org:443"}) {
+                           "judge.example.org", "Judge.Example.org:443", "LOCALHOST"}) {
     EXPECT_EQ(Who(&access, Head("", host)), "anyone") << host;
   }
   for (const char* host :

@@ -20,10 +20,12 @@
 #include "server/tables.h"
 
 namespace kb::server {
+
+using Type = Field::Type;
+
 namespace {
 
 using nlohmann::json;
-using Type = Field::Type;
 
 constexpr size_t kMostBody = size_t{64} << 20;  // of a batch
 constexpr size_t kMostOne = size_t{32} << 20;   // of one evaluation: a candidate, whose characters may all be escaped
@@ -299,7 +301,7 @@ std::variant<Client, HttpAnswer> Api::Admit(const Route& route, const HttpHead& 
     return answer;
   }
   if (client->rights.contains(route.right)) return std::move(*client);
-  return AnswerOf(CallersFault(403, fmt::format("this token lacks the right {}", route.right)));
+  return AnswerOf(CallersFault(403, fmt::format("{} lacks the right {}", client->name, route.right)));
 }
 
 void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) {
@@ -334,8 +336,8 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
             .body = {},
             .responder = responder};
   for (const auto& [name, text] : call.head.query) {
-    const auto field =
-        std::find_if(route.query.begin(), route.query.end(), [&](const Field& f) { return f.name == name; });
+    const auto field = std::find_if(route.query.begin(), route.query.end(),
+                                    [&wanted = name](const Field& f) { return f.name == wanted; });
     if (field == route.query.end()) {
       return responder->Send(AnswerOf(CallersFault(400, UnknownQuery(route, name))));
     }

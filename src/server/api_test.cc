@@ -150,7 +150,7 @@ TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
   const std::string ann = file.Add({"ann", {"judge"}, 2}).value();
   EXPECT_EQ(Ask("GET", "/v1/problems", "", "kb_wrong").first, 401);
   EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 200);
-  EXPECT_THAT(Detail(Ask("GET", "/v1/runs", "", ann)), HasSubstr("403 this token lacks the right admin"));
+  EXPECT_THAT(Detail(Ask("GET", "/v1/runs", "", ann)), HasSubstr("403 ann lacks the right admin"));
   EXPECT_EQ(Ask("GET", "/v1/runs").first, 200) << "the user may";
   EXPECT_EQ(Ask("GET", "/health", "", "kb_wrong").first, 200);
   const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];

@@ -8,10 +8,12 @@
 #include <cmath>
 
 namespace kb::server {
+
+using Type = Field::Type;
+
 namespace {
 
 using nlohmann::json;
-using Type = Field::Type;
 
 tl::unexpected<Error> Wrong(const std::string& at, const std::string& why) {
   return Fail(ErrorCode::kUsage, fmt::format("{}: {}", at.empty() ? "/" : at, why));
@@ -151,8 +153,8 @@ Status Check(const Field& field, const json& value, const std::string& at) {
 Status Check(const Table& table, const json& value, const std::string& at) {
   if (!value.is_object()) return Wrong(at, "must be an object");
   for (const auto& [key, item] : value.items()) {
-    const auto field =
-        std::find_if(table.fields.begin(), table.fields.end(), [&](const Field& f) { return f.name == key; });
+    const auto field = std::find_if(table.fields.begin(), table.fields.end(),
+                                    [&wanted = key](const Field& f) { return f.name == wanted; });
     if (field == table.fields.end()) return Wrong(at + "/" + Escaped(key), "there is no such field");
     KB_RETURN_IF_ERROR(Check(*field, item, at + "/" + key));
   }
