@@ -206,20 +206,25 @@ TEST_F(ApiTest, HostileBodiesAreRefused) {
 TEST_F(ApiTest, EventsAreSentAsTheyCome) {
   Serve();
   const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];
-  const auto events = [&](const std::string& query) {
+  const auto events = [&](const std::string& query, const std::string& last = "") {
     std::string names;
     auto client = HttpClient::ConnectUnix(path("s"));
-    const auto answer =
-        client->Stream({.target = "/v1/evaluations/" + id + "/events" + query}, [&](const SseEvent& event) {
-          names += event.type + " ";
-          return true;
-        });
+    HttpCall call{.target = "/v1/evaluations/" + id + "/events" + query};
+    if (!last.empty()) call.headers.emplace_back("Last-Event-ID", last);
+    const auto answer = client->Stream(call, [&](const SseEvent& event) {
+      names += event.type + " ";
+      return true;
+    });
     return answer ? names + std::to_string(answer->status) : answer.error().message;
   };
   EXPECT_EQ(events(""), "queued preparing judging done 200");
   EXPECT_EQ(events("?from=3"), "done 200");
   EXPECT_EQ(events("?from=4"), "200");
   EXPECT_EQ(events("?from=-1"), "400");
+  EXPECT_EQ(events("", "2"), "done 200") << "a connection was lost";
+  EXPECT_EQ(events("?from=3", "0"), "done 200");
+  EXPECT_EQ(events("", "nonsense"), "queued preparing judging done 200");
+  EXPECT_EQ(events("", "18446744073709551615"), "queued preparing judging done 200");
 }
 
 // Each waits in vain and goes; what it waits for is judged much later.
