@@ -22,6 +22,9 @@ namespace kb::server {
 
 class Api;
 
+extern const Field kFrom;                 // a query: the first event that is wanted
+inline constexpr double kMostWait = 600;  // seconds that a request may wait for an end
+
 // One request, found to be for a route, from a client who may.
 struct Call {
   Client client;

@@ -32,6 +32,10 @@ nlohmann::json ToJson(const Refusal& refusal) {
           {"fault", refusal.fault},   {"retryable", refusal.retryable}};
 }
 
+HttpAnswer JsonAnswer(const nlohmann::json& body, int status) {
+  return {status, "application/json", Dump(body) + "\n", {}};
+}
+
 HttpAnswer AnswerOf(const Refusal& refusal) {
   HttpAnswer answer{refusal.status, "application/problem+json", Dump(ToJson(refusal)) + "\n", {}};
   if (refusal.retry_after_s > 0) answer.headers.emplace_back("Retry-After", std::to_string(refusal.retry_after_s));

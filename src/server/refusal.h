@@ -26,6 +26,9 @@ Refusal CallersFault(int status, std::string detail);
 nlohmann::json ToJson(const Refusal& refusal);
 HttpAnswer AnswerOf(const Refusal& refusal);
 
+// The answer to one that is.
+HttpAnswer JsonAnswer(const nlohmann::json& body, int status = 200);
+
 }  // namespace kb::server
 
 #endif  // SERVER_REFUSAL_H_
