@@ -109,11 +109,8 @@ def _call(spec):
             torch.cuda.synchronize()
 
 
-def main():
-    """A candidate that raises is met again by the runner, and judged there."""
-    with open(sys.argv[1]) as file:
-        told = ops.decoded(runner_spec.SpecFile, json.load(file))
-    spec = told.spec
+def begin(spec, what):
+    """Settles how the process computes, opens its device and says that it has begun."""
     library = runner_library.load(sys.argv[2])
     torch.set_num_threads(spec.threads)
     torch.set_grad_enabled(False)
@@ -121,9 +118,17 @@ def main():
     if spec.device != "cpu":
         problem = module_runner.open_device(library)
         if problem:
-            sys.exit(f"first call: {problem}")
+            sys.exit(f"{what}: {problem}")
     with open(sys.argv[4], "w") as file:
         file.write("begun")
+
+
+def main():
+    """A candidate that raises is met again by the runner, and judged there."""
+    with open(sys.argv[1]) as file:
+        told = ops.decoded(runner_spec.SpecFile, json.load(file))
+    spec = told.spec
+    begin(spec, "first call")
     extensions.serve_finished(spec, [os.open(path, os.O_RDONLY) for path in told.extensions])
     directory, answers = use_caches(), {}
     _record_answers(answers)

@@ -19,9 +19,9 @@ import unittest.mock
 
 import torch
 
-from . import first_call, inductor_text, module_runner, ops, runner_library, runner_spec, trees
+from . import first_call, inductor_text, module_runner, ops, runner_spec, trees
 from .inductor_text import Launch, NoPair
-from .problem import message_of, module_of, seed_generators, settle_math
+from .problem import message_of, module_of, seed_generators
 
 _MODEL = "self"
 
@@ -201,16 +201,7 @@ def main():
     with open(sys.argv[1]) as file:
         told = json.load(file)
     spec = ops.decoded(runner_spec.RunnerSpec, told["spec"])
-    library = runner_library.load(sys.argv[2])
-    torch.set_num_threads(spec.threads)
-    torch.set_grad_enabled(False)
-    settle_math()
-    if spec.device != "cpu":
-        problem = module_runner.open_device(library)
-        if problem:
-            sys.exit(f"inductor capture: {problem}")
-    with open(sys.argv[4], "w") as file:
-        file.write("begun")
+    first_call.begin(spec, "inductor capture")
     first_call.use_caches()
     try:
         answer = _answer(spec, told["path"], told["size"])
