@@ -72,7 +72,7 @@ void AddCommand(CLI::App* token, const char* name, const char* help, Status (*ru
         });
   }
   if (std::string_view(name) == "add") {
-    command->add_option("--rights", flags->rights, "judge, problems, admin")
+    command->add_option("--rights", flags->rights, "judge, admin")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(server::kRights))

@@ -150,9 +150,8 @@ TEST_F(AccessTest, OverTheUnixSocketItIsTheUser) {
 }
 
 TEST_F(AccessTest, WithoutTokensWhoeverComesMayJudge) {
-  Access closed({.tokens = path_, .no_auth = true}), open({.tokens = path_, .no_auth = true, .allow_problems = true});
-  EXPECT_THAT(closed.ClientOf(Head(""))->rights, ElementsAre("judge"));
-  EXPECT_THAT(open.ClientOf(Head(""))->rights, ElementsAre("judge", "problems"));
+  Access access({.tokens = path_, .no_auth = true});
+  EXPECT_THAT(access.ClientOf(Head(""))->rights, ElementsAre("judge"));
 }
 
 TEST_F(AccessTest, PagesOfOtherSitesDoNotReachIt) {
