@@ -14,49 +14,58 @@
 namespace kb {
 namespace {
 
-// From a few microseconds to milliseconds at this size.
-constexpr const char* kSize = "small";
-constexpr const char* kModules[] = {"1/19", "1/23", "1/36", "1/1", "2/40"};
-struct Native {
-  const char* device;
+// From a few microseconds to milliseconds on either kind of device.
+struct Case {
+  const char* device;  // empty: any
   const char* problem;
-  const char* example;
+  const char* size;
+  const char* example;  // empty: a module that is the reference itself
 };
-constexpr Native kNative[] = {{"cpu", "1/19", "1_19_relu/plain.cpp"},    {"cpu", "1/1", "1_1_matmul/tiled.cpp"},
-                              {"cpu", "1/36", "1_36_rmsnorm/fused.cpp"}, {"cuda", "1/1", "1_1_matmul/naive.cu"},
-                              {"cuda", "1/36", "1_36_rmsnorm/fused.cu"}, {"cuda", "1/94", "1_94_mse/fused.cu"}};
+constexpr Case kCases[] = {{"", "1/19", "small", ""},
+                           {"", "1/23", "small", ""},
+                           {"", "1/36", "small", ""},
+                           {"", "1/1", "small", ""},
+                           {"", "2/40", "small", ""},
+                           {"cpu", "1/19", "small", "1_19_relu/plain.cpp"},
+                           {"cpu", "1/1", "small", "1_1_matmul/tiled.cpp"},
+                           {"cpu", "1/36", "small", "1_36_rmsnorm/fused.cpp"},
+                           {"cuda", "1/1", "standard", ""},
+                           {"cuda", "1/95", "standard", ""},
+                           {"cuda", "1/1", "small", "1_1_matmul/naive.cu"},
+                           {"cuda", "1/36", "small", "1_36_rmsnorm/fused.cu"},
+                           {"cuda", "1/94", "small", "1_94_mse/fused.cu"},
+                           {"cuda", "1/36", "standard", "1_36_rmsnorm/fused.cu"}};
 constexpr double kLongUs = 500, kLeast = 0.005, kTooFar = 0.5;
 constexpr int kBusyAgain = 5;  // so often what met a busy machine is judged again
 
-// To 1 / `parts`; what rounding left above that is none.
-double RoundedUp(double value, double parts) { return std::ceil(value * parts - 1e-6) / parts; }
+// To 1 / `parts`; what rounding left above that is none. Never -0.
+double RoundedUp(double value, double parts) { return std::ceil(value * parts - 1e-6) / parts + 0.0; }
 
 struct Known {
-  std::string name, problem;
+  std::string name;
+  ProblemFile problem;
+  std::string size;
   Candidate candidate;
 };
 
 // A candidate that does what the reference does, from its own text.
-Result<Known> SelfOf(const std::filesystem::path& problems, const std::string& name) {
-  KB_ASSIGN_OR_RETURN(const ProblemFile file, FindProblem(problems, name));
-  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(file.path, 16 << 20));
+Result<Candidate> SelfOf(const ProblemFile& problem) {
+  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
   static const std::regex kModel(R"(\bModel\b)");
-  KB_ASSIGN_OR_RETURN(Candidate candidate,
-                      MakeCandidate("model_new.py", std::regex_replace(source, kModel, "ModelNew"), "cpu"));
-  return Known{name + ", module", name, std::move(candidate)};
+  return MakeCandidate("model_new.py", std::regex_replace(source, kModel, "ModelNew"), "cpu");
 }
 
 Result<std::vector<Known>> CandidatesFor(const Setup& setup) {
   std::vector<Known> known;
-  for (const char* name : kModules) {
-    KB_ASSIGN_OR_RETURN(Known self, SelfOf(setup.installation.problems, name));
-    known.push_back(std::move(self));
-  }
-  for (const Native& native : kNative) {
-    if (native.device != setup.device.kind->name) continue;
-    KB_ASSIGN_OR_RETURN(Candidate candidate,
-                        ReadCandidate(setup.installation.examples / native.example, native.device));
-    known.push_back({fmt::format("{}, native", native.problem), native.problem, std::move(candidate)});
+  for (const Case& each : kCases) {
+    const std::string_view device = each.device, example = each.example;
+    if (!device.empty() && device != setup.device.kind->name) continue;
+    KB_ASSIGN_OR_RETURN(ProblemFile problem, FindProblem(setup.installation.problems, each.problem));
+    KB_ASSIGN_OR_RETURN(Candidate candidate, example.empty()
+                                                 ? SelfOf(problem)
+                                                 : ReadCandidate(setup.installation.examples / example, each.device));
+    known.push_back({fmt::format("{}@{}, {}", each.problem, each.size, example.empty() ? "module" : "native"),
+                     std::move(problem), each.size, std::move(candidate)});
   }
   return known;
 }
@@ -104,8 +113,7 @@ Result<std::vector<Calibrated>> Calibrate(Evaluator* evaluator, int times,
   std::vector<std::vector<double>> ratios(known.size()), us(known.size());
   for (int time = 1; time <= times; ++time) {  // all in turn: each problem has a new process of the reference then
     for (size_t i = 0; i < known.size(); ++i) {
-      KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(setup.installation.problems, known[i].problem));
-      const Request request{problem, kSize, known[i].candidate, protocol};
+      const Request request{known[i].problem, known[i].size, known[i].candidate, protocol};
       auto ratio = RatioOf(evaluator, request);
       for (int again = 0; again < kBusyAgain && !ratio && ratio.error().code == ErrorCode::kUnavailable; ++again) {
         ratio = RatioOf(evaluator, request);
@@ -113,7 +121,7 @@ Result<std::vector<Calibrated>> Calibrate(Evaluator* evaluator, int times,
       if (!ratio) return Fail(ratio.error().code, known[i].name + ": " + ratio.error().message);
       ratios[i].push_back(ratio->speedup);
       us[i].push_back(ratio->candidate_us);
-      say(fmt::format("{} of {}: {:<14} {:>9.1f} us, ratio {:.3f}", time, times, known[i].name, ratio->candidate_us,
+      say(fmt::format("{} of {}: {:<21} {:>9.1f} us, ratio {:.3f}", time, times, known[i].name, ratio->candidate_us,
                       ratio->speedup));
     }
   }

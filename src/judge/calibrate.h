@@ -14,7 +14,7 @@ namespace kb {
 // One candidate that was judged several times: modules that are their reference itself, whose ratio is 1, and native
 // examples, whose ratio is the median of them all.
 struct Calibrated {
-  std::string name;  // "1/19, module"
+  std::string name;  // "1/19@small, module"
   bool module = false;
   double candidate_us = 0;  // the median
   std::vector<double> off;  // by how much each ratio was off, relative

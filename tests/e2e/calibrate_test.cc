@@ -25,7 +25,7 @@ TEST_F(CalibrateTest, WhatIsMeasuredIsUsedFromThenOn) {
   for (int i = 0; i < 3 && ended.err.find("other programs use the machine") != std::string::npos; ++i)
     ended = calibrate();
   ASSERT_EQ(ended.code, 0) << ended;
-  EXPECT_THAT(ended.err, HasSubstr("1/19, module"));
+  EXPECT_THAT(ended.err, HasSubstr("1/19@small, module"));
   const json told = ended.Lines().at(0);
   EXPECT_THAT(told.at("file").get<std::string>(),
               StartsWith((root() / "home/.config/kernelbench/calibrations").string()));
