@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "base/clock.h"
+#include "report/text.h"
 
 namespace kb::cli {
 namespace {
@@ -18,6 +20,12 @@ std::string Duration(double seconds) {
   if (whole < 120) return fmt::format("{} s", whole);
   if (whole < 7200) return fmt::format("{} min", (whole + 30) / 60);
   return fmt::format("{:.1f} h", seconds / 3600);
+}
+
+// Of the terminal, as it is now: its window may change.
+size_t Columns() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
 }  // namespace
@@ -152,7 +160,7 @@ void RunProgress::Show() {
   while (!ending_) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(kTick));
     if (terminal_) {
-      const std::string line = LineWithMore().substr(0, 160);
+      const std::string line = OneLine(LineWithMore(), Columns() - 1);
       const std::lock_guard lock(mutex_);
       fmt::print(stderr, "\r\033[K{}", line);
       std::fflush(stderr);

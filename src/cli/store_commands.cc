@@ -21,9 +21,10 @@ struct StoreFlags {
   bool json = false;
 };
 
-// A store that does not exist yet holds nothing; reading must not create it.
+// The default store holds nothing before the first evaluation; reading must not create it. Another one that was named
+// has to be there.
 Result<std::optional<Store>> OpenExisting(const std::string& path) {
-  if (!std::filesystem::exists(path)) return std::optional<Store>();
+  if (path == DefaultStore() && !std::filesystem::exists(path)) return std::optional<Store>();
   KB_ASSIGN_OR_RETURN(Store store, Store::Open(path, {.create = false}));
   return std::optional<Store>(std::move(store));
 }

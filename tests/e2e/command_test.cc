@@ -112,6 +112,9 @@ TEST_F(CommandTest, AStoreThatIsNotThere) {
   EXPECT_EQ(list.code, 0) << list;
   EXPECT_THAT(list.out, HasSubstr("no evaluations"));
   EXPECT_THAT(Run({"list", "--json"}).out, IsEmpty());
+  const Ended mistyped = Run({"list", "--store", (root() / "stor.sqlite").string()});
+  EXPECT_EQ(mistyped.code, 2) << mistyped;
+  EXPECT_THAT(mistyped.err, HasSubstr("stor.sqlite does not exist"));
   const Ended show = Run({"show", "2026"});
   EXPECT_EQ(show.code, 2) << show;
   EXPECT_THAT(show.err, AllOf(HasSubstr(store().string()), HasSubstr("kernelbench eval")));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
@@ -287,7 +288,9 @@ Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules,
   job.sources = std::move(files);
   job.sources.emplace_back("spec.json", Dump(told));
   std::vector<std::string> identity = {facts.torch, facts.name, job.sources.back().second};
-  for (const std::string& module : modules) {
+  std::set<std::string> makers(modules.begin(), modules.end());
+  makers.insert(kFirstCall);  // which others begin by
+  for (const std::string& module : makers) {
     KB_ASSIGN_OR_RETURN(std::string maker, ReadFile(installation.python / "kernelbench_torch" / (module + ".py")));
     identity.push_back(std::move(maker));
   }
