@@ -81,9 +81,9 @@ def make_environment(directory, packages, log):
     subprocess.run([python, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "2", *packages], stdout=log, stderr=log, check=True)
 
 
-def environment(name, packages):
-    """The Python of build/model_server/NAME, which is made if it is not there or not the one that is wanted now."""
-    directory, log = BUILD / "model_server" / name, BUILD / "model_server" / f"{name}.log"
+def environment(name, packages, parent="model_server"):
+    """The Python of build/PARENT/NAME, which is made if it is not there or not the one that is wanted now."""
+    directory, log = BUILD / parent / name, BUILD / parent / f"{name}.log"
     directory.parent.mkdir(parents=True, exist_ok=True)
     stamp, wanted = directory / "made_of", "\n".join([os.path.realpath(sys.prefix), sys.version, *packages])
     with open(directory.parent / "lock", "w") as lock:
