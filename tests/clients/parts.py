@@ -45,7 +45,8 @@ def run(part, binary):
     # The model server of this part has an environment of its own.
     python = sys.executable if part == "verifiers" else python
     failed = [test for test in tests if subprocess.run([python, HERE / test], env=variables, stdin=subprocess.DEVNULL).returncode != 0]
-    print(f"{part}: {', '.join(failed)} failed" if failed else f"{part}: all held", flush=True)
+    if failed:
+        print(f"{part}: {', '.join(failed)} failed", flush=True)
     return not failed
 
 
@@ -57,8 +58,9 @@ def main():
     for part in options.parts:
         if part not in PARTS:
             parser.error(f"there is no part {part}; there are {', '.join(PARTS)}")
-    held = [run(part, options.binary) for part in options.parts or PARTS]
-    return 0 if all(held) else 1
+    failed = [part for part in options.parts or PARTS if not run(part, options.binary)]
+    print(f"failed: {', '.join(failed)}" if failed else f"{', '.join(options.parts or PARTS)}: all held")
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
