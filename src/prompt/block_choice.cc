@@ -25,11 +25,12 @@ bool Matches(const std::string& text, const std::regex& pattern) {
 bool DefinesForward(const std::string& text) {
   static const std::regex kName(R"(\bkb_forward\s*\()");
   if (!Matches(text, kName)) return false;
+  size_t close = 0;  // may be that of many
   for (size_t at = 0; (at = text.find("kb_forward", at)) != std::string::npos; at += 10) {
     const size_t open = text.find_first_not_of(" \t\n", at + 10);
-    if (open == std::string::npos || text[open] != '(') continue;
-    const size_t close = text.find(')', open);
-    if (close == std::string::npos) continue;
+    if (open == std::string::npos || text[open] != '(' || open < close) continue;
+    close = text.find(')', open);
+    if (close == std::string::npos) return false;
     const size_t next = text.find_first_not_of(" \t\n", close + 1);
     if (next != std::string::npos && (text[next] == '{' || text.compare(next, 8, "noexcept") == 0)) return true;
   }

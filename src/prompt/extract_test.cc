@@ -87,13 +87,15 @@ TEST(Extract, ReasonsSayWhatWasAskedFor) {
 
 // Five megabytes of what costs a naive reader most, and bytes that are no text.
 TEST(Extract, HostileAnswersEnd) {
-  std::string fences, quotes = "```python\n", braces, noise;
+  std::string fences, quotes = "```python\n", braces, noise, calls = "```cpp\n#include <kernelbench/kernel.h>\n";
   for (int i = 0; i < 50'000; ++i) fences += "```python\n```\n";
   for (int i = 0; i < 100'000; ++i) quotes += "\"\"\"'''\\\n";
   for (int i = 0; i < 250'000; ++i) braces += "{\"a\":";
   for (int i = 0; i < 250'000; ++i) noise += static_cast<char>(i * 131 % 251);
+  for (int i = 0; i < 250'000; ++i) calls += "kb_forward(";
+  calls += ")\n```\n";
   const std::string long_line = "kb_forward(" + std::string(1'250'000, 'x');
-  for (const std::string& text : {fences, quotes, braces, noise, long_line, std::string(250'000, '\0')}) {
+  for (const std::string& text : {fences, quotes, braces, noise, calls, long_line, std::string(250'000, '\0')}) {
     EXPECT_FALSE(ExtractCode(text, TargetOf("triton")).ok());
     EXPECT_FALSE(ExtractCode(text, TargetOf("native-cpu")).ok());
   }
