@@ -10,7 +10,7 @@ namespace {
 std::atomic<bool> interrupted = false;
 static_assert(std::atomic<bool>::is_always_lock_free);  // a signal handler may set it
 
-thread_local const std::atomic<bool>* own = nullptr;
+thread_local const WorksUnder* own = nullptr;  // the innermost
 
 void OnSignal(int) { interrupted = true; }
 
@@ -26,9 +26,15 @@ void InstallInterruptHandlers() {
 
 void Interrupt() { interrupted = true; }
 
-bool Interrupted() { return interrupted || (own && *own); }
+bool Interrupted() {
+  if (interrupted) return true;
+  for (const WorksUnder* under = own; under != nullptr; under = under->before_) {
+    if (under->flag_) return true;
+  }
+  return false;
+}
 
-WorksUnder::WorksUnder(const std::atomic<bool>& flag) : before_(own) { own = &flag; }
+WorksUnder::WorksUnder(const std::atomic<bool>& flag) : flag_(flag), before_(own) { own = this; }
 
 WorksUnder::~WorksUnder() { own = before_; }
 

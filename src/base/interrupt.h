@@ -12,10 +12,11 @@ namespace kb {
 void InstallInterruptHandlers();
 // Sets the flag as they do.
 void Interrupt();
-// That flag, or the one that this thread works under.
+// That flag, or one that this thread works under.
 bool Interrupted();
 
-// While it lives, this thread works under `flag`, too: one of several jobs of a process can be interrupted by itself.
+// While it lives, this thread works under `flag`, too: one of several jobs of a process, or one evaluation of a job,
+// can be interrupted by itself. They nest.
 class WorksUnder {
  public:
   explicit WorksUnder(const std::atomic<bool>& flag);
@@ -24,7 +25,9 @@ class WorksUnder {
   ~WorksUnder();
 
  private:
-  const std::atomic<bool>* const before_;
+  friend bool Interrupted();
+  const std::atomic<bool>& flag_;
+  const WorksUnder* const before_;
 };
 
 // Longest sleep of a wait before it looks at the flag again.

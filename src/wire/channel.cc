@@ -52,13 +52,14 @@ void TakeFds(msghdr* message, std::vector<Fd>* fds) {
   }
 }
 
-// Reads exactly `size` bytes before the deadline.
+// Reads exactly `size` bytes before the deadline. An interrupt counts before the first byte alone, if at all: what is
+// read in part can never be read again.
 tl::expected<void, ReceiveFailure> ReceiveAll(int socket, char* bytes, size_t size, int64_t deadline,
-                                              std::vector<Fd>* fds) {
+                                              std::vector<Fd>* fds, bool interruptible) {
   while (size > 0) {
     const int64_t left_ms = (deadline - NowNs() + 999'999) / 1'000'000;
     pollfd waiting{socket, POLLIN, 0};
-    if (Interrupted()) return tl::make_unexpected(ReceiveFailure::kInterrupted);
+    if (interruptible && Interrupted()) return tl::make_unexpected(ReceiveFailure::kInterrupted);
     const int64_t slice = std::clamp<int64_t>(left_ms, 0, kInterruptSlice.count());
     const int ready = poll(&waiting, 1, static_cast<int>(slice));
     if ((ready < 0 && errno == EINTR) || (ready == 0 && left_ms > slice)) continue;
@@ -74,6 +75,7 @@ tl::expected<void, ReceiveFailure> ReceiveAll(int socket, char* bytes, size_t si
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return tl::make_unexpected(ReceiveFailure::kClosed);
     TakeFds(&message, fds);
+    interruptible = false;
     bytes += got;
     size -= static_cast<size_t>(got);
   }
@@ -100,16 +102,18 @@ Status Channel::Send(const nlohmann::json& body, const std::vector<int>& fds) {
   return {};
 }
 
-tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout) {
+tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout, bool interruptible) {
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
   ChannelMessage message;
   uint32_t size = 0;
-  if (auto got = ReceiveAll(socket_.get(), reinterpret_cast<char*>(&size), sizeof size, deadline, &message.fds); !got) {
+  if (auto got =
+          ReceiveAll(socket_.get(), reinterpret_cast<char*>(&size), sizeof size, deadline, &message.fds, interruptible);
+      !got) {
     return tl::make_unexpected(got.error());
   }
   if (size > kMaxMessage) return tl::make_unexpected(ReceiveFailure::kMalformed);
   std::string text(size, '\0');
-  if (auto got = ReceiveAll(socket_.get(), text.data(), size, deadline, &message.fds); !got) {
+  if (auto got = ReceiveAll(socket_.get(), text.data(), size, deadline, &message.fds, false); !got) {
     return tl::make_unexpected(got.error());
   }
   message.body = nlohmann::json::parse(text, nullptr, false);

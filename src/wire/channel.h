@@ -31,7 +31,8 @@ class Channel {
 
   // Errors: the other end is gone.
   Status Send(const nlohmann::json& body, const std::vector<int>& fds = {});
-  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout);
+  // After kInterrupted nothing of a message has been read: it can still be received.
+  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, bool interruptible = true);
 
   int fd() const { return socket_.get(); }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "judge/devices/cuda/cuda_libraries.h"
@@ -12,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using std::chrono::milliseconds;
+
+constexpr milliseconds kRecovery{1'000};  // for what was asked before an interrupt; a new process takes longer
 
 // Prints what the engine must know about an interpreter, or fails. Does not import torch: that takes seconds.
 constexpr const char* kProbe = R"(
@@ -178,11 +181,23 @@ Status DeviceProcess::Settle() {
   return {};
 }
 
-Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, milliseconds timeout) {
-  auto reply = channel_.Receive(timeout);
+// A runner that it waited for has been killed, so mostly it answers at once. Only its start takes long.
+bool DeviceProcess::Recover() {
+  if (!std::exchange(late_, false) || !posted_ || posted_->op == ops::Hello::kOp) return alive_;
+  const Posted posted = *std::exchange(posted_, std::nullopt);
+  (void)Receive(posted.op, std::min(posted.timeout, kRecovery), false);
+  return alive_;
+}
+
+Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, milliseconds timeout, bool interruptible) {
+  auto reply = channel_.Receive(timeout, interruptible);
+  if (!reply && reply.error() == ReceiveFailure::kInterrupted) {
+    posted_ = Posted{op, timeout};
+    late_ = true;
+    return Fail(ErrorCode::kInterrupted, "interrupted");
+  }
   if (!reply) {
     alive_ = false;
-    if (reply.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
     if (reply.error() == ReceiveFailure::kTimedOut) {
       process_.Kill();
       return Fail(ErrorCode::kUsage,

@@ -52,6 +52,9 @@ class DeviceProcess {
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
                                      const FoundDevice& device, int threads);
   Status AwaitReady();
+  // After kInterrupted: whether it has ended what it was asked, for which it gets a moment, whatever interrupts that.
+  // If not it is killed.
+  bool Recover();
 
   // One operation of wire/ops.h. An error of the problem is ErrorCode::kUsage; a device process that died or hung
   // is kEngine, and the object is of no further use.
@@ -83,7 +86,7 @@ class DeviceProcess {
   Result<ChannelMessage> Exchange(const char* op, nlohmann::json request, std::chrono::milliseconds timeout,
                                   const std::vector<int>& fds);
   Status Send(const char* op, nlohmann::json request, std::chrono::milliseconds timeout);
-  Result<ChannelMessage> Receive(const std::string& op, std::chrono::milliseconds timeout);
+  Result<ChannelMessage> Receive(const std::string& op, std::chrono::milliseconds timeout, bool interruptible = true);
   template <typename Op>
   static Result<typename Op::Reply> Decode(const ChannelMessage& reply) {
     try {
@@ -101,6 +104,7 @@ class DeviceProcess {
   Subprocess process_;
   Channel channel_;
   std::optional<Posted> posted_;
+  bool late_ = false;  // an interrupt came before the answer to what was posted
   ops::DeviceFacts facts_;
   bool alive_ = true, killed_ = false;
 };

@@ -9,10 +9,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 
 namespace kb {
 namespace {
@@ -162,7 +164,12 @@ Status RunnerProcess::Tell(const RunnerSpec& spec, const SessionFds& session,
   return Fail(ErrorCode::kEngine, "a runner could not be told what to run: " + Finish().output);
 }
 
-bool RunnerProcess::WaitForEnd(milliseconds timeout) const { return Readable(pidfd_.get(), timeout); }
+bool RunnerProcess::WaitForEnd(milliseconds timeout) const {
+  for (milliseconds left = timeout;; left -= kInterruptSlice) {
+    if (Readable(pidfd_.get(), std::min(left, kInterruptSlice))) return true;
+    if (left <= kInterruptSlice || Interrupted()) return false;
+  }
+}
 
 void RunnerProcess::Limit(std::optional<Cgroup> group) {
   if (group) group_.emplace(std::move(*group));

@@ -79,7 +79,7 @@ class RunnerProcess {
     bool out_of_memory = false;  // its control group's limit ended it
   };
   End Finish();
-  // Waits for its own end; false after the timeout.
+  // Waits for its own end; false after the timeout, or an interrupt.
   bool WaitForEnd(std::chrono::milliseconds timeout) const;
 
  private:

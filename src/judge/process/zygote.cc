@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "judge/compile/extension_request.h"
 
 namespace kb {
@@ -80,6 +81,7 @@ Result<std::string> Zygote::Capture(const worker::Capture& capture, milliseconds
   LimitWorker(capture.confinement, kRunnerThreads, worker.get());
   const bool ended = worker->WaitForEnd(timeout);
   const bool told = worker->Finish().status.has_value();
+  if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
   if (!ended) return std::string();  // the kernel may take longer to end it than we wait
   if (!told) return Fail(ErrorCode::kEngine, "a module runner's supervisor died");
   const off_t size = lseek(result.get(), 0, SEEK_END);

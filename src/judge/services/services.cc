@@ -45,6 +45,7 @@ Status Services::StartZygote() {
 // Both import torch, which takes seconds: they do so at the same time.
 Status Services::Ensure(bool needs_zygote) {
   const std::lock_guard lock(starting_);
+  if (device_) (void)device_->Recover();
   const bool needs_device = !device_ || !device_->alive() || !facts_;
   if (!device_ || !device_->alive()) {
     EndReference();  // it serves the one that is gone
@@ -57,7 +58,8 @@ Status Services::Ensure(bool needs_zygote) {
   if (!needs_device) return {};
   const Status ready = device_->AwaitReady();
   if (ready) facts_ = device_->facts();
-  if (!ready && device_->alive()) device_.reset();  // what it answers is not understood
+  const bool interrupted = !ready && ready.error().code == ErrorCode::kInterrupted;
+  if (!ready && !interrupted && device_->alive()) device_.reset();  // what it answers is not understood
   return ready;
 }
 

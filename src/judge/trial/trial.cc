@@ -104,6 +104,14 @@ Trial::Trial(Services* services, const Preparer& preparer, Prepared* prepared, c
   if (!prepared->static_findings.is_null()) evaluation_.evidence["static_findings"] = prepared->static_findings;
 }
 
+// After an interrupt the device process may still wait for the runner, and must end the session before the runner's
+// memory can come back.
+Trial::~Trial() {
+  if (!session_ || !runner_) return;
+  runner_->Kill();
+  (void)services_->device().Recover();
+}
+
 // The story of one evaluation.
 Result<Evaluation> Trial::Run() {
   // The trusted side loads the problem and finds out what it takes and returns. A runner starts meanwhile.

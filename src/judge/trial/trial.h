@@ -36,6 +36,7 @@ class Trial {
         const std::vector<RunnerNeeds>& ahead);
   Trial(const Trial&) = delete;  // its rounds and session refer to it
   Trial& operator=(const Trial&) = delete;
+  ~Trial();
 
   // The verdict; or an error of the engine, the problem or the request, which is no verdict.
   Result<Evaluation> Run();
