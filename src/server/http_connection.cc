@@ -91,6 +91,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
       : site_(site), peer_(std::move(peer)), local_(local), socket_(context), wake_(context) {}
   ~Connection() override {
     Hold(0);
+    HoldAnswer(0);
     if (reply_) reply_->Disowned();
   }
 
@@ -119,13 +120,14 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   void Read();
   void OnReadable(error_code error);
   void Write();
-  net::awaitable<bool> Put(std::string bytes);
+  net::awaitable<bool> Put(std::string bytes, Clock::time_point latest = Clock::time_point::max());
 
   net::awaitable<bool> ServeOne();
   net::awaitable<bool> Idle();
   net::awaitable<Refusal> More(Clock::time_point deadline, const char* what);
   error_code Feed(RequestParser* parser);
   bool Hold(size_t bytes);
+  bool HoldAnswer(size_t bytes);
   net::awaitable<Refusal> ReadHead(RequestParser* parser);
   net::awaitable<Refusal> ReadBody(RequestParser* parser, const HttpHead& head, size_t allowed);
   std::variant<size_t, HttpAnswer> Accept(const HttpHead& head);
@@ -144,7 +146,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   std::string in_, out_;
   size_t written_ = 0;                // of out_
   Clock::time_point last_written_{};  // when that grew
-  size_t held_ = 0;                   // of site_.reading
+  size_t held_ = 0, answer_ = 0;      // of site_.reading, of site_.sending
   bool reading_ = false, writing_ = false;
   bool input_ended_ = false;  // the client sends no more
   bool broken_ = false;       // nothing more can be sent
@@ -208,15 +210,15 @@ void Connection::Write() {
   });
 }
 
-// Sends these bytes. False: the client takes no more.
-net::awaitable<bool> Connection::Put(std::string bytes) {
+// Sends these bytes, until then. False: the client takes no more.
+net::awaitable<bool> Connection::Put(std::string bytes, Clock::time_point latest) {
   if (broken_) co_return false;
   out_ = std::move(bytes);
   written_ = 0;
   last_written_ = Clock::now();
   if (!out_.empty()) Write();
   while (!broken_ && written_ < out_.size()) {
-    const auto deadline = last_written_ + seconds(site_.limits.send_s);
+    const auto deadline = std::min(latest, last_written_ + seconds(site_.limits.send_s));
     if (Clock::now() >= deadline || (reply_ && reply_->cut())) {
       Break();
     } else {
@@ -353,6 +355,13 @@ bool Connection::Hold(size_t bytes) {
   return site_.reading <= static_cast<size_t>(site_.limits.bodies_mib) << 20;
 }
 
+// The same for its answer. A short one always has room: it may say that there is none.
+bool Connection::HoldAnswer(size_t bytes) {
+  constexpr size_t kShort = size_t{16} << 10;
+  site_.sending += bytes - std::exchange(answer_, bytes);
+  return bytes <= kShort || site_.sending <= static_cast<size_t>(site_.limits.answers_mib) << 20;
+}
+
 std::variant<size_t, HttpAnswer> Connection::Accept(const HttpHead& head) {
   try {
     return site_.handler->Accept(head);
@@ -406,13 +415,21 @@ net::awaitable<bool> Connection::Respond() {
 
 // False: the client has not got all of it.
 net::awaitable<bool> Connection::SendAnswer(HttpAnswer answer) {
+  if (!HoldAnswer(answer.body.size())) {
+    answer = Problem(503, "too many answers are not taken yet: read them, and ask again");
+    answer.headers.emplace_back("Retry-After", "5");
+    HoldAnswer(answer.body.size());
+  }
   const bool none = answer.status == 204 || answer.status == 304 || answer.status < 200;
   const auto framing = none ? HttpFraming::kNoBody : HttpFraming::kLength;
   asked_.keep_alive = asked_.keep_alive && !stopping_;
   std::string bytes = AnswerHead(answer, framing, answer.body.size(), asked_.keep_alive);
   if (!none && !asked_.head) bytes += answer.body;
   answer.body = {};
-  co_return co_await Put(std::move(bytes));
+  const auto latest = Clock::now() + seconds(site_.limits.send_s) + seconds(bytes.size() / kBodyRate);
+  const bool sent = co_await Put(std::move(bytes), latest);
+  HoldAnswer(0);
+  co_return sent;
 }
 
 // A stream of events until its end, with comments where it is silent. False: the client has not got all of it.

@@ -20,7 +20,8 @@ struct HttpSite {
   HttpLimits limits;
   HttpServer::Handler* handler;
   HttpReply::Post post;
-  mutable size_t reading = 0;  // bytes of bodies that connections have so far; on the io thread
+  // On the io thread: bytes of bodies that connections have so far, and of answers that they have not sent.
+  mutable size_t reading = 0, sending = 0;
 };
 
 class HttpConnection {

@@ -27,7 +27,8 @@ struct HttpLimits {
   int head_s = 10;              // from a request's first byte to the end of its headers
   int body_s = 60;              // for a body, and longer if it keeps coming: a second for each 16 KiB
   int idle_s = 75;              // between requests, and before the first
-  int send_s = 30;              // without taking a byte
+  int answers_mib = 256;        // of all answers that clients have not taken yet: beyond it a long one becomes 503
+  int send_s = 30;              // without taking a byte; for an answer, and a second for each 16 KiB of it
   int comment_s = 15;           // without an event: a comment goes out, so that proxies keep the stream
 };
 

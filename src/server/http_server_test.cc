@@ -110,6 +110,27 @@ TEST_F(HttpTest, BodiesAreBounded) {
   EXPECT_EQ(handler_.handled, before + 1);
 }
 
+// Clients that ask and do not read hold so much memory, and no more.
+TEST_F(HttpTest, AnswersThatNobodyReadsAreBounded) {
+  handler_.handle = [](const HttpRequest&, const auto& responder) {
+    responder->Send({200, "text/plain", std::string(size_t{4} << 20, 'x'), {}});
+  };
+  const auto running = Start({.answers_mib = 10});
+  std::vector<RawClient> silent;
+  for (int i = 0; i < 2; ++i) {
+    silent.push_back(Client());
+    silent.back().Write(kGet);
+  }
+  ASSERT_TRUE(Soon([&] { return handler_.handled == 2; }));
+  RawClient third = Client();
+  third.Write(kGet);
+  EXPECT_THAT(third.ReadAnswer(), AllOf(StartsWith("HTTP/1.1 503 "), HasSubstr("Retry-After: ")));
+  EXPECT_EQ(silent[0].ReadAnswer().size() >> 20, 4u);
+  third.Write(kGet);
+  EXPECT_THAT(third.ReadAnswer(), StartsWith("HTTP/1.1 200 ")) << "there is room again";
+  silent[1].Close();
+}
+
 TEST_F(HttpTest, ABodyThatEndsEarlyIsNotHandled) {
   const auto running = Start();
   for (const std::string head : {"Content-Length: 5\r\n\r\nabc", "Transfer-Encoding: chunked\r\n\r\n5\r\nabc"}) {
