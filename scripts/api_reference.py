@@ -80,8 +80,8 @@ def link(reference):
 
 
 def bounds(schema):
-    """What follows the type: ", 1 to 200 bytes"."""
-    for kind, unit in (("Length", " bytes"), ("Items", " entries"), ("Properties", " entries"), ("imum", "")):
+    """What follows the type: ", 1 to 200 characters"."""
+    for kind, unit in (("Length", " characters"), ("Items", " entries"), ("Properties", " entries"), ("imum", "")):
         least, most = schema.get("min" + kind), schema.get("max" + kind)
         if least is None and most is None:
             continue

@@ -66,15 +66,20 @@ bool Is(Type type, const json& value) {
   return false;
 }
 
+// Of UTF-8, as JSON Schema counts them.
+int64_t Characters(const std::string& text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
 // How much it is, in what bounds are in.
 double Amount(const json& value) {
   if (value.is_number()) return value.get<double>();
-  if (value.is_string()) return static_cast<double>(value.get_ref<const std::string&>().size());
+  if (value.is_string()) return static_cast<double>(Characters(value.get_ref<const std::string&>()));
   return value.is_array() || value.is_object() ? static_cast<double>(value.size()) : 0;
 }
 
 const char* UnitOf(Type type) {
-  if (type == Type::kText) return " bytes";
+  if (type == Type::kText) return " characters";
   return type == Type::kList || type == Type::kMap ? " entries" : "";
 }
 

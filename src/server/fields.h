@@ -22,7 +22,7 @@ struct Field {
   const char* help;
   bool required = false;  // of what is sent to us; of what we send: it is always there
   bool nullable = false;
-  // Bounds of a number; of a text its bytes; of a list or map how many it holds.
+  // Bounds of a number; of a text its characters (code points); of a list or map how many it holds.
   std::optional<double> least = {}, most = {};
   std::vector<const char*> choices = {};
   const Table* table = nullptr;  // of an object, or of each in a list

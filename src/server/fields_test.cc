@@ -69,8 +69,9 @@ TEST(FieldsTest, WhatIsWrongIsNamedByItsPointer) {
   };
   for (const auto& [more, expected] : cases) EXPECT_EQ(Said(more), expected) << more;
   EXPECT_EQ(Said({}, nullptr), "/text: is missing");
-  EXPECT_EQ(Said({}, "a"), "/text: must be at least 2 bytes");
-  EXPECT_EQ(Said({}, "äää"), "/text: must be at most 4 bytes") << "bytes, not characters";
+  EXPECT_EQ(Said({}, "a"), "/text: must be at least 2 characters");
+  EXPECT_EQ(Said({}, "äää日"), "") << "characters, not bytes";
+  EXPECT_EQ(Said({}, "äääää"), "/text: must be at most 4 characters");
   EXPECT_EQ(Check(kOuter, json::array()).error().message, "/: must be an object");
   EXPECT_EQ(Check(kOuter, nullptr).error().message, "/: must be an object");
 }

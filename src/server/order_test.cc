@@ -133,7 +133,7 @@ TEST_F(OrderTest, WhatIsWrongIsSaid) {
       {{{"name", "/etc/candidate.py"}}, "/name: it is a file's name"},
       {{{"name", ".candidate.py"}}, "/name: it is a file's name"},
       {{{"name", "a\x1b[2J.py"}}, "/name: must be one line"},
-      {{{"name", std::string(300, 'x') + ".py"}}, "/name: must be at most 200 bytes"},
+      {{{"name", std::string(300, 'x') + ".py"}}, "/name: must be at most 200 characters"},
       {{{"rejection", "it is odd"}}, "/rejection: is for the Unix socket alone"},
       {{{"problem_name", "1/20"}}, "/problem_name: is for the Unix socket alone"},
       {{{"run", "r\n"}}, "/run: must be one line"},
