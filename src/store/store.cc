@@ -84,34 +84,6 @@ void BindFilter(SQLite::Statement& query, const StoreFilter& filter) {
   query.bind(4, filter.limit > 0 ? filter.limit : -1);
 }
 
-json OrNull(SQLite::Column column) { return column.isNull() ? json(nullptr) : json(column.getDouble()); }
-
-json ReadSummary(SQLite::Statement& row) {
-  const auto text = [&](int column) { return row.getColumn(column).getString(); };
-  json summary = {{"id", text(0)},
-                  {"created", text(1)},
-                  {"problem", text(3)},
-                  {"size", text(4)},
-                  {"device", text(5)},
-                  {"device_info", {{"name", text(6)}}},
-                  {"protocol", text(7)},
-                  {"candidate", {{"path", text(8)}, {"sha256", text(9)}}},
-                  {"verdict", text(10)},
-                  {"reason", text(11)},
-                  {"speedup", OrNull(row.getColumn(12))},
-                  {"baseline_us", OrNull(row.getColumn(15))},
-                  {"candidate_us", OrNull(row.getColumn(16))}};
-  summary["problem_sha256"] = text(19);
-  summary["model"] = row.getColumn(17).getString().empty() ? json(nullptr) : json(text(17));
-  summary["sample"] = row.getColumn(18).isNull() ? json(nullptr) : json(row.getColumn(18).getInt64());
-  summary["run"] = row.getColumn(2).isNull() ? json(nullptr) : json(text(2));
-  summary["speedup_interval"] = nullptr;
-  if (!row.getColumn(13).isNull() && !row.getColumn(14).isNull()) {
-    summary["speedup_interval"] = {row.getColumn(13).getDouble(), row.getColumn(14).getDouble()};
-  }
-  return summary;
-}
-
 // Switching to WAL needs the file for itself for a moment, and SQLite gives up at once where waiting could deadlock.
 void EnterWal(SQLite::Database& database, int busy_timeout_ms) {
   const int64_t deadline = NowNs() + int64_t{busy_timeout_ms} * 1'000'000;
@@ -210,14 +182,8 @@ Result<std::vector<json>> Store::List(const StoreFilter& filter) const {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<std::vector<json>> {
-    SQLite::Statement query(
-        database,
-        fmt::format(
-            "SELECT e.id, e.created, r.name, e.problem, e.size, e.device, d.name, e.protocol, e.candidate_path, "
-            "e.candidate_sha256, e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us, "
-            "e.model, e.sample, p.sha256 FROM evaluations e JOIN devices d ON d.id = e.device_id JOIN problems p ON "
-            "p.id = e.problem_id LEFT JOIN runs r ON r.id = e.run_id {}{}",
-            kWhere, kNewestFirst));
+    SQLite::Statement query(database, fmt::format("SELECT {} FROM evaluations e JOIN {} {}{}", kSummaryColumns,
+                                                  kSummaryTables, kWhere, kNewestFirst));
     BindFilter(query, filter);
     std::vector<json> summaries;
     while (query.executeStep()) summaries.push_back(ReadSummary(query));

@@ -32,6 +32,23 @@ struct StoreFilter {
   int limit = 0;
 };
 
+// A page of what is stored; an empty string or 0 means no restriction.
+struct PageFilter {
+  std::string run{}, problem{};
+  std::string client{};   // of entries: in runs that are its own, NAME or NAME/...; of submissions: that it asked for
+  std::string verdict{};  // of entries
+  std::string state{};    // of submissions: queued, running, done, failed or cancelled
+  std::string batch{};    // of submissions
+  int64_t before = 0;     // Page::next of the page before
+  int limit = 100;
+};
+
+template <typename Item>
+struct Page {
+  std::vector<Item> items;  // newest first
+  int64_t next = 0;         // 0: there is no other page
+};
+
 // Which baselines; an empty string means no restriction.
 struct BaselineFilter {
   std::string problem{}, size{}, precision{}, kind{};
@@ -81,6 +98,9 @@ class Store {
   // problem_sha256, candidate.path, candidate.sha256, verdict, reason, speedup, speedup_interval, baseline_us,
   // candidate_us.
   Result<std::vector<nlohmann::json>> List(const StoreFilter& filter = {}) const;
+
+  // A page of the same, in the order in which they were stored.
+  Result<Page<nlohmann::json>> Entries(const PageFilter& filter) const;
 
   // Evaluations without measurements, newest first: of each problem, size, device, protocol and candidate path only the
   // newest that the filter lets through.
@@ -136,6 +156,8 @@ class Store {
   Result<std::optional<Submission>> FindSubmission(const std::string& id) const;
   // In the order in which they were filed.
   Result<std::vector<Submission>> BatchSubmissions(const std::string& batch) const;
+  // A page of what was filed, with what became of each.
+  Result<Page<SubmissionSummary>> Submissions(const PageFilter& filter) const;
   // Whose jobs are queued, in that order, after those that processes left behind which are gone have been queued again.
   Result<std::vector<Submission>> QueuedSubmissions();
 

@@ -53,6 +53,15 @@ auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
   }
 }
 
+// An evaluation in short: columns of a row, beside `evaluations e`, and what List() tells of it.
+inline constexpr char kSummaryColumns[] =
+    "e.id, e.created, r.name, e.problem, e.size, e.device, d.name, e.protocol, e.candidate_path, e.candidate_sha256, "
+    "e.verdict, e.reason, e.speedup, e.low, e.high, e.baseline_us, e.candidate_us, e.model, e.sample, p.sha256";
+inline constexpr int kSummaryColumnCount = 20;
+inline constexpr char kSummaryTables[] =
+    "devices d ON d.id = e.device_id JOIN problems p ON p.id = e.problem_id LEFT JOIN runs r ON r.id = e.run_id";
+nlohmann::json ReadSummary(SQLite::Statement& row);
+
 // Adds one evaluation inside a transaction of the caller's.
 Status AddEvaluation(SQLite::Database& database, const nlohmann::json& evaluation);
 // The evaluation of that id, put together again, no part of which may be longer than `limit`. It must be there.

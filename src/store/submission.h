@@ -19,6 +19,12 @@ struct Submission {
   Job job;
 };
 
+// One, and of its evaluation what List() tells; null where there is none yet.
+struct SubmissionSummary {
+  Submission submission;  // without its request
+  nlohmann::json entry;
+};
+
 struct NewSubmission {
   std::string id, client, batch;
   std::string idempotency_key;  // of the client's; empty: none
