@@ -26,6 +26,7 @@ struct ExecutorCalls {
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten.
   std::function<bool(int64_t id)> begin;
   std::function<void(const Task& task)> judging;  // it is now; may be empty
+  std::function<void(const Task& task)> put_off;  // it will be once more, later; may be empty
   // Called once for each task that began, one call at a time.
   std::function<void(ExecutorEnd end)> end;
   std::function<void(const Span& span)> span;  // one call at a time; may be empty

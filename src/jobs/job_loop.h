@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,11 +35,15 @@ struct JobLoopOptions {
   std::vector<std::string> devices = {"cpu"};
   int compilations = 0;    // as SchedulerOptions
   Queue* queue = nullptr;  // outlives the loop
+  // An error of the queue, whose disk is full, say, ends nothing: what it concerns is tried again until the queue
+  // works.
+  bool patient = false;
   // Called once for each job whose turn came, one call at a time, on any thread; an interrupt keeps turns from coming.
   // An error ends the loop: nothing more begins.
   std::function<Status(const JobEnd& end)> tell;
   std::function<void(const Job& job)> begun;    // its turn has come: it is prepared; on any thread; may be empty
   std::function<void(const Job& job)> judging;  // it is now; may be empty
+  std::function<void(const Job& job)> put_off;  // it will be once more, later; may be empty
   std::function<void(const Span& span)> span;   // one call at a time; may be empty
 };
 
@@ -51,10 +56,13 @@ class JobLoop {
 
   // A queued job, and how it is judged; its id, size, client and priority are the job's.
   void Submit(const Job& job, Task task);
-  // False if it has begun, here or elsewhere.
-  Result<bool> Cancel(int64_t id);
+  // For `why`, which begins with "cancelled". What this loop is preparing or judging ends soon, and nothing is kept of
+  // it. False if it has ended, or another one has it.
+  Result<bool> Cancel(int64_t id, const std::string& why);
   // What ended this loop: the first error of the queue or of `tell`, or an interrupt.
   Status status() const;
+  // Of a patient one: what it waits for, if it does.
+  Status trouble() const;
   // Waits until all that was submitted has ended, or an interrupt.
   void Drain() { executor_->Drain(); }
   // As Ctrl-C: what is being judged is queued again.
@@ -67,24 +75,36 @@ class JobLoop {
 
  private:
   explicit JobLoop(JobLoopOptions options) : options_(std::move(options)) {}
+  struct Submitted {
+    Job job;
+    Task task;
+  };
   Job Take(int64_t id);  // it has ended
   Job JobOf(int64_t id) const;
   bool Begin(int64_t id);
   void End(ExecutorEnd end);
+  bool KeepAndTell(JobEnd end);
   // False: the job is another one's.
   Result<bool> Keep(const JobEnd& end);
   void Tell(const JobEnd& end);
   void EndBy(const Error& error);
-  void RenewLeases();
+  bool Postpone(const Error& error);
+  void TryAgain();
+  void Attend();
 
   const JobLoopOptions options_;
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
-  std::map<int64_t, Job> jobs_;  // submitted and not ended
+  std::map<int64_t, Submitted> jobs_;  // and not ended
+  // Of a patient one: what could not be claimed, what could not be kept, and why.
+  std::vector<int64_t> postponed_;
+  std::vector<JobEnd> unkept_;
+  std::optional<Error> trouble_;
+  int64_t trouble_ns_ = 0;  // when it was met last
   Status status_;
   bool stopping_ = false;
   std::mutex telling_;  // held while the caller's function is called
-  std::thread renewing_;
+  std::thread attending_;
   std::unique_ptr<Executor> executor_;  // the last: its threads use the others
 };
 

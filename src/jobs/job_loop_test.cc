@@ -44,7 +44,8 @@ class JobLoopTest : public ::testing::Test {
  protected:
   JobLoopTest() : dir_(TempDir::Create("kb-job-loop-test").value()), store_(Open()) {}
   Store Open() const { return std::move(Store::Open(dir_.path() / "store.db").value()); }
-  std::unique_ptr<JobLoop> Start(Queue* queue) {
+  std::unique_ptr<JobLoop> Start(Queue* queue) { return std::move(JobLoop::Create(Options(queue)).value()); }
+  JobLoopOptions Options(Queue* queue) {
     JobLoopOptions options;
     options.make_judge = [this](const std::string&, const Shares&) -> Result<std::shared_ptr<Judge>> {
       return std::make_shared<FakeJudge>(&script_);
@@ -56,7 +57,7 @@ class JobLoopTest : public ::testing::Test {
       told_.push_back(std::to_string(end.job.sample) + " " + said);
       return broken_;
     };
-    return std::move(JobLoop::Create(std::move(options)).value());
+    return options;
   }
   // Its candidate's path is its sample's number.
   static Job MakeJob(int sample) {
@@ -179,25 +180,31 @@ TEST_F(JobLoopTest, AnInterruptQueuesWhatIsBeingJudgedAndIsOfThisLoopAlone) {
   EXPECT_TRUE(next->Stop());
 }
 
-TEST_F(JobLoopTest, WhatIsCancelledIsJudgedByNobody) {
+TEST_F(JobLoopTest, OfWhatIsCancelledNothingIsKept) {
   std::promise<void> began, go;
   script_["1"] = [&]() -> Result<Evaluation> {
     began.set_value();
     go.get_future().wait();
     return Evaluation();
   };
-  const auto queue = QueueInStore(&store_, "r");
+  const auto queue = QueueInStore(&store_, "r"), other = QueueInStore(&store_, "r");
   const auto loop = Start(queue.get());
   const Job first = Submit(loop.get(), queue.get(), 1);
   began.get_future().wait();
-  const Job second = Submit(loop.get(), queue.get(), 2);
-  EXPECT_TRUE(loop->Cancel(second.id).value());
-  EXPECT_FALSE(loop->Cancel(first.id).value()) << "it is being judged";
+  const Job second = Submit(loop.get(), queue.get(), 2), third = Submit(loop.get(), queue.get(), 3);
+  EXPECT_FALSE(other->Cancel(first.id, "cancelled: by another").value()) << "this one has it";
+  EXPECT_TRUE(loop->Cancel(second.id, "cancelled").value());
+  EXPECT_TRUE(loop->Cancel(first.id, "cancelled: for a test").value());
+  EXPECT_EQ(StateOf(first.id), "failed") << "at once";
   go.set_value();
   loop->Drain();
+  EXPECT_FALSE(loop->Cancel(third.id, "cancelled").value()) << "it has ended";
   EXPECT_TRUE(loop->Stop());
-  EXPECT_THAT(told_, ElementsAre("1 judged"));
+  EXPECT_THAT(told_, ElementsAre("1 elsewhere", "3 judged"));
+  EXPECT_EQ(StateOf(first.id), "failed");
   EXPECT_EQ(StateOf(second.id), "failed");
+  EXPECT_EQ(store_.Jobs("r")->at(0).error, "cancelled: for a test");
+  EXPECT_EQ(store_.List()->size(), 1u);
 }
 
 TEST_F(JobLoopTest, AnErrorOfItsTellerEndsIt) {
@@ -213,6 +220,61 @@ TEST_F(JobLoopTest, AnErrorOfItsTellerEndsIt) {
       std::count_if(told_.begin(), told_.end(), [](const std::string& text) { return text.ends_with("judged"); });
   EXPECT_LT(judged, 100);
   EXPECT_EQ(told_.size(), 100u) << "who waits for one hears of it";
+}
+
+// A disk that is full for a while.
+class FailingQueue : public Queue {
+ public:
+  explicit FailingQueue(Queue* queue) : queue_(queue) {}
+  std::atomic<bool> fails = false;
+
+  std::string RunOf(int64_t id) const override { return queue_->RunOf(id); }
+  Result<Job> Add(const Job& job) override { return queue_->Add(job); }
+  Result<bool> Claim(int64_t id) override { return fails ? Full() : queue_->Claim(id); }
+  Status Renew() override { return {}; }
+  Result<bool> Finish(int64_t id, const json& evaluation) override {
+    return fails ? Full() : queue_->Finish(id, evaluation);
+  }
+  Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
+    return fails ? Full() : queue_->GiveBack(id, error, again);
+  }
+  Result<bool> Cancel(int64_t id, const std::string& why) override { return queue_->Cancel(id, why); }
+  Result<int64_t> Release() override { return queue_->Release(); }
+  Result<std::vector<Job>> Watch(int64_t since) override { return queue_->Watch(since); }
+
+ private:
+  static Result<bool> Full() { return Fail(ErrorCode::kStore, "disk full"); }
+  Queue* const queue_;
+};
+
+TEST_F(JobLoopTest, APatientOneWaitsForItsQueue) {
+  const auto stored = QueueInStore(&store_, "r");
+  FailingQueue queue(stored.get());
+  script_["1"] = [&]() -> Result<Evaluation> {
+    queue.fails = true;
+    return Evaluation();
+  };
+  std::promise<void> all;
+  JobLoopOptions options = Options(&queue);
+  options.patient = true;
+  options.tell = [this, &all, tell = options.tell](const JobEnd& end) {
+    const Status told = tell(end);
+    if (told_.size() == 2) all.set_value();
+    return told;
+  };
+  const auto loop = std::move(JobLoop::Create(std::move(options)).value());
+  const Job first = Submit(loop.get(), &queue, 1), second = Submit(loop.get(), &queue, 2);
+  while (loop->trouble()) std::this_thread::yield();
+  EXPECT_EQ(loop->trouble().error().message, "disk full");
+  EXPECT_TRUE(loop->status()) << "that ends nothing";
+  EXPECT_EQ(StateOf(first.id), "running") << "its result is not lost";
+  queue.fails = false;
+  all.get_future().wait();
+  EXPECT_TRUE(loop->Stop());
+  EXPECT_THAT(told_, ElementsAre("1 judged", "2 judged"));
+  EXPECT_EQ(StateOf(first.id), "done");
+  EXPECT_EQ(StateOf(second.id), "done");
+  EXPECT_EQ(store_.List()->size(), 2u);
 }
 
 // Both kinds of queue do the same.
@@ -235,14 +297,18 @@ TEST_F(JobLoopTest, AQueueTellsWhatChanged) {
     EXPECT_THAT(states(seen, &seen), IsEmpty());
     EXPECT_TRUE(queue->Claim(two).value());
     EXPECT_FALSE(queue->Claim(two).value());
-    EXPECT_FALSE(queue->Cancel(two).value());
-    EXPECT_TRUE(queue->Cancel(one).value());
+    EXPECT_TRUE(queue->Cancel(one, "cancelled").value());
+    EXPECT_FALSE(queue->Cancel(one, "cancelled").value());
     EXPECT_THAT(states(seen, &seen), ElementsAre("2 running", "1 failed"));
     EXPECT_TRUE(queue->Renew());
     EXPECT_THAT(states(seen, &seen), IsEmpty()) << "a lease is nobody's news";
     EXPECT_TRUE(queue->GiveBack(two, "interrupted", true).value());
     EXPECT_FALSE(queue->GiveBack(two, "interrupted", true).value());
     EXPECT_THAT(states(seen, &seen), ElementsAre("2 queued"));
+    EXPECT_TRUE(queue->Claim(two).value());
+    EXPECT_TRUE(queue->Cancel(two, "cancelled").value());
+    EXPECT_FALSE(queue->GiveBack(two, "interrupted", true).value());
+    EXPECT_THAT(states(seen, &seen), ElementsAre("2 failed"));
   }
 }
 

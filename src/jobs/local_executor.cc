@@ -24,6 +24,7 @@ class LocalExecutor : public Executor {
 Result<std::unique_ptr<Executor>> MakeLocalExecutor(SchedulerOptions options, ExecutorCalls calls) {
   options.begin = std::move(calls.begin);
   options.judging = std::move(calls.judging);
+  options.put_off = std::move(calls.put_off);
   options.span = std::move(calls.span);
   options.end = [end = std::move(calls.end)](TaskEnd task) {
     Result<nlohmann::json> evaluation = nlohmann::json();

@@ -27,7 +27,7 @@ class StoreQueue : public Queue {
   Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
     return store_->GiveUpJob(id, owner_, error, again);
   }
-  Result<bool> Cancel(int64_t id) override { return store_->CancelJob(id); }
+  Result<bool> Cancel(int64_t id, const std::string& why) override { return store_->CancelJob(id, owner_, why); }
   Result<int64_t> Release() override { return store_->ReleaseJobs(run_, false); }
   Result<std::vector<Job>> Watch(int64_t since) override { return store_->ChangedJobs(run_, since); }
 
@@ -54,7 +54,9 @@ class MemoryQueue : public Queue {
   Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
     return Change(id, "running", again ? "queued" : "failed", error);
   }
-  Result<bool> Cancel(int64_t id) override { return Change(id, "queued", "failed", "cancelled"); }
+  Result<bool> Cancel(int64_t id, const std::string& why) override {
+    return Change(id, "queued", "failed", why) || Change(id, "running", "failed", why);
+  }
   Result<int64_t> Release() override { return 0; }
   Result<std::vector<Job>> Watch(int64_t since) override {
     const std::lock_guard lock(mutex_);

@@ -30,8 +30,9 @@ class Queue {
   // this object has it no longer.
   virtual Result<bool> Finish(int64_t id, const nlohmann::json& evaluation) = 0;
   virtual Result<bool> GiveBack(int64_t id, const std::string& error, bool again) = 0;
-  // Takes a queued job away from all: it has failed. False: it is not queued.
-  virtual Result<bool> Cancel(int64_t id) = 0;
+  // Takes a job away from all that is queued, or that this object has: it has failed, for `why`. False: it has ended,
+  // or another one has it.
+  virtual Result<bool> Cancel(int64_t id, const std::string& why) = 0;
   // Queues what is held by nobody any more. How many those were.
   virtual Result<int64_t> Release() = 0;
   // Jobs that changed since the change `since` of the run (Job::changed), in that order. From 0: all.

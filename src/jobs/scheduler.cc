@@ -68,15 +68,26 @@ Scheduler::~Scheduler() { Stop(); }
 void Scheduler::Interrupt() { interrupted_ = builds_end_ = true; }
 
 PreparePool::TicketPtr Scheduler::Start(const Begun& begun, std::function<void()> build) {
-  return pool_.Submit(std::to_string(begun.task.id), [this, build = std::move(build)] {
-    const WorksUnder flag(builds_end_);
-    build();
-  });
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.AddBuilds(begun.task.client, 1);
+  }
+  return pool_.Submit(std::to_string(begun.task.id),
+                      [this, build = std::move(build), cancelled = begun.task.cancelled, client = begun.task.client] {
+                        const WorksUnder flag(builds_end_), own(*cancelled);
+                        build();
+                        {
+                          const std::lock_guard lock(mutex_);
+                          queue_.AddBuilds(client, -1);
+                        }
+                        changed_.notify_all();
+                      });
 }
 
 void Scheduler::Submit(Task task) {
   {
     const std::lock_guard lock(mutex_);
+    task.cancelled = flags_[task.id] = std::make_shared<std::atomic<bool>>(false);
     queue_.Push(std::move(task));
     ++open_;
   }
@@ -86,10 +97,12 @@ void Scheduler::Submit(Task task) {
 bool Scheduler::Cancel(int64_t id) {
   {
     const std::lock_guard lock(mutex_);
-    if (!queue_.Remove(id)) return false;
-    --open_;
+    if (!queue_.Remove(id)) {
+      if (const auto flag = flags_.find(id); flag != flags_.end()) *flag->second = true;
+      return false;
+    }
   }
-  changed_.notify_all();
+  Forget(id, nullptr);
   return true;
 }
 
@@ -127,7 +140,7 @@ void Scheduler::Serve(Device* device) {
     Spent(device, &DeviceTime::engine);
     if (device->window.empty()) {
       std::unique_lock lock(mutex_);
-      if (!any && queue_.size() == 0 && device->failed.empty()) changed_.wait_for(lock, kPoll);
+      if (!any && queue_.Next(device->index) == nullptr && device->failed.empty()) changed_.wait_for(lock, kPoll);
       lock.unlock();
       if (!any) EndFailed(device);
       Spent(device, &DeviceTime::no_task);
@@ -176,9 +189,7 @@ bool Scheduler::Refill(Device* device) {
       Prepare(device, std::move(*task));
       continue;
     }
-    const std::lock_guard lock(mutex_);
-    --open_;
-    changed_.notify_all();
+    Forget(task->id, task->cancelled);
   }
   return any;
 }
@@ -189,7 +200,7 @@ void Scheduler::Prepare(Device* device, Task task) {
     End({task.id, device->name, tl::make_unexpected(candidate.error())});
     return;
   }
-  Begun begun{std::move(task), {}, {}, {}, false};
+  Begun begun{.task = std::move(task)};
   begun.request = {begun.task.problem, begun.task.size, std::move(*candidate), *begun.task.protocol, begun.task.watch};
   begun.prepared = std::make_shared<Result<Prepared>>(Fail(ErrorCode::kInterrupted, "interrupted"));
   PrepareBegun(device, std::move(begun));
@@ -255,20 +266,28 @@ Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   std::vector<const Request*> ahead;
   for (const Begun& later : device->window) ahead.push_back(&later.request);
   Result<Prepared>& prepared = *begun->prepared;
+  const WorksUnder flag(*begun->task.cancelled);
   Result<Evaluation> evaluation =
       prepared ? device->judge->Evaluate(&*prepared, ahead) : tl::make_unexpected(prepared.error());
-  if (!evaluation && Ending()) evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
+  if (!evaluation && (Ending() || *begun->task.cancelled)) evaluation = Fail(ErrorCode::kInterrupted, "interrupted");
   return evaluation;
 }
 
+bool Scheduler::EndIfCancelled(const Device& device, const Begun& begun) {
+  if (!*begun.task.cancelled) return false;
+  End({begun.task.id, device.name, Fail(ErrorCode::kInterrupted, "cancelled")});
+  return true;
+}
+
 void Scheduler::JudgeNext(Device* device, Begun begun) {
+  if (EndIfCancelled(*device, begun)) return;
   // What failed beside others may not fail again.
   const Result<Prepared>& prepared = *begun.prepared;
   if (!prepared && prepared.error().code == ErrorCode::kEngine && !std::exchange(begun.again, true)) {
     return PrepareBegun(device, std::move(begun));
   }
   if (options_.judging) options_.judging(begun.task);
-  Span span{device->name, begun.task.problem.name, NowNs(), 0, 0};
+  Span span{device->name, begun.task.problem.name, NowNs(), 0, 0, begun.task.client};
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
   span.end_ns = NowNs();
   Spent(device, &DeviceTime::judging);
@@ -281,12 +300,17 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
     const std::lock_guard lock(telling_);
     options_.span(span);
   }
-  if (end.evaluation && prepared && prepared->lacking) return AddLacking(device, std::move(begun));
+  if (EndIfCancelled(*device, begun)) return;
+  const bool lacking = end.evaluation && prepared && prepared->lacking;
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine && prepared;
-  if (failed && !begun.failure) {
+  const bool fails_first = failed && !begun.failure;
+  const bool met_busy = end.evaluation && MetABusyMachine(*end.evaluation) && !begun.busy;
+  if ((lacking || fails_first || met_busy) && options_.put_off) options_.put_off(begun.task);
+  if (lacking) return AddLacking(device, std::move(begun));
+  if (fails_first) {
     begun.failure = end.evaluation.error();
     device->failed.push_back(std::move(begun));
-  } else if (end.evaluation && MetABusyMachine(*end.evaluation) && !begun.busy) {
+  } else if (met_busy) {
     device->judged = true;
     begun.busy = std::move(*end.evaluation);
     device->busy.push_back(std::move(begun));
@@ -331,12 +355,19 @@ void Scheduler::EndFailed(Device* device) {
 }
 
 void Scheduler::End(TaskEnd end) {
+  const int64_t id = end.id;
   {
     const std::lock_guard lock(telling_);
     options_.end(std::move(end));
   }
+  Forget(id, nullptr);
+}
+
+// `flag`: the task's own, where another one may have come under its number; nullptr: whichever there is.
+void Scheduler::Forget(int64_t id, const Flag& flag) {
   {
     const std::lock_guard lock(mutex_);
+    if (!flag || flags_[id] == flag) flags_.erase(id);
     --open_;
   }
   changed_.notify_all();

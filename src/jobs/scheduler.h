@@ -6,6 +6,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -30,9 +31,10 @@ struct TaskEnd {
 
 // What one lane did when: a thread that prepares ("prepare 0") or a device ("cpu").
 struct Span {
-  std::string lane, name;
+  std::string lane, name;            // name: of a problem, or of what was prepared
   int64_t start_ns = 0, end_ns = 0;  // NowNs()
   double calls_us = 0;               // on a device: of it, calls of candidate and reference themselves
+  std::string client = {};           // on a device: whose task it was
 };
 
 // What a device's time went into, in seconds.
@@ -53,6 +55,7 @@ struct SchedulerOptions {
   // Asked when a task's turn comes; false: it is somebody else's, and is forgotten. Called on any thread.
   std::function<bool(int64_t id)> begin;
   std::function<void(const Task& task)> judging;  // it is now; on the device's thread; may be empty
+  std::function<void(const Task& task)> put_off;  // it will be judged once more, later; likewise
   // Called once for each task that began, one call at a time, on any thread.
   std::function<void(TaskEnd end)> end;
   std::function<void(const Span& span)> span;  // one call at a time; may be empty
@@ -66,7 +69,7 @@ class Scheduler {
   ~Scheduler();  // as Stop()
 
   void Submit(Task task);
-  // Takes back what has not begun. False if it has.
+  // Takes back what has not begun. False if it has: then it ends soon, with kInterrupted unless it has ended already.
   bool Cancel(int64_t id);
   // Waits until all that was submitted has ended, or an interrupt.
   void Drain();
@@ -79,6 +82,7 @@ class Scheduler {
   std::vector<DeviceTime> Times() const;
 
  private:
+  using Flag = std::shared_ptr<std::atomic<bool>>;
   struct Begun {
     Task task;
     Request request;
@@ -108,6 +112,7 @@ class Scheduler {
   std::optional<Task> NextTask(Device* device, bool windowed);
   static size_t PlaceFor(const Device& device, const Task& task);
   void Prepare(Device* device, Task task);
+  bool EndIfCancelled(const Device& device, const Begun& begun);
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
   void JudgeNext(Device* device, Begun begun);
@@ -121,6 +126,7 @@ class Scheduler {
   void JudgeBusyAgain(Device* device);
   void EndFailed(Device* device);
   void End(TaskEnd end);
+  void Forget(int64_t id, const Flag& flag);
   bool Ending() const { return stopping_ || interrupted(); }
   PreparePool::TicketPtr Start(const Begun& begun, std::function<void()> build);
 
@@ -131,8 +137,9 @@ class Scheduler {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   TaskQueue queue_;
-  size_t open_ = 0;     // submitted and not ended
-  std::mutex telling_;  // held while the caller's functions are called
+  size_t open_ = 0;                // submitted and not ended
+  std::map<int64_t, Flag> flags_;  // of those: Task::cancelled
+  std::mutex telling_;             // held while the caller's functions are called
   PreparePool pool_;
 };
 

@@ -438,6 +438,39 @@ TEST_F(SchedulerTest, AnInterruptIsOfOneScheduler) {
   EXPECT_FALSE(Interrupted());
 }
 
+TEST_F(SchedulerTest, OneThatIsCancelledEndsAndTheOthersAreJudged) {
+  std::atomic<int> interrupted = 0;
+  const auto until_interrupted = [&] {
+    while (!Interrupted()) std::this_thread::yield();
+    ++interrupted;
+  };
+  Door building;
+  script_.build["1"] = [&] {
+    building.Open();
+    until_interrupted();
+  };
+  script_.evaluate["2"] = [&]() -> Result<Evaluation> {
+    began_.Open();
+    until_interrupted();
+    return Fail(ErrorCode::kEngine, "a process died");
+  };
+  const auto scheduler = Start(Options());
+  for (const int64_t id : {1, 2, 3}) scheduler->Submit(MakeTask(id));
+  building.Pass();
+  EXPECT_FALSE(scheduler->Cancel(1)) << "it has begun";
+  began_.Pass();
+  EXPECT_FALSE(scheduler->Cancel(2));
+  EXPECT_FALSE(scheduler->Cancel(4)) << "nobody knows it";
+  scheduler->Drain();
+  scheduler->Submit(MakeTask(5));
+  scheduler->Drain();
+  scheduler->Stop();
+  EXPECT_EQ(interrupted, 2);
+  EXPECT_EQ(CodeOf(1), ErrorCode::kInterrupted);
+  EXPECT_EQ(CodeOf(2), ErrorCode::kInterrupted) << "nobody is charged with it";
+  for (const int64_t id : {3, 5}) EXPECT_TRUE(ends_.at(id).evaluation) << id;
+}
+
 TEST_F(SchedulerTest, ADevicesTimeIsKnownByCause) {
   constexpr auto kLong = std::chrono::milliseconds(200);
   script_.build["1"] = [&] { std::this_thread::sleep_for(kLong); };

@@ -20,30 +20,41 @@ int64_t TaskQueue::LastTurn(const std::string& client) const {
   return found == turns_.end() ? 0 : found->second;
 }
 
+void TaskQueue::AddBuilds(const std::string& client, int more) {
+  if ((builds_[client] += more) == 0) builds_.erase(client);
+}
+
+bool TaskQueue::MustWait(const Group& group) const {
+  const int most = group.tasks.front().builds;
+  const auto found = builds_.find(group.client);
+  return most > 0 && found != builds_.end() && found->second >= most;
+}
+
 // Whether the device's turn goes on with this group.
 bool TaskQueue::GoesOn(int device, const Group& group) const {
   const auto place = at_.find(device);
   if (place == at_.end() || place->second.left == 0) return false;
   if (group.key != place->second.key || group.client != place->second.client) return false;
   return std::none_of(groups_.begin(), groups_.end(), [&](const Group& other) {
-    return other.priority > group.priority && LastTurn(other.client) <= LastTurn(group.client);
+    return !MustWait(other) && other.priority > group.priority && LastTurn(other.client) <= LastTurn(group.client);
   });
 }
 
 const TaskQueue::Group* TaskQueue::Best(int device) const {
   const auto place = at_.find(device);
-  // Better is: the turn that goes on, then the client whose last turn is longest ago, then higher priority, then the
-  // problem this device is at, then one that no other is at, then the oldest.
+  // Better is: what may begin, then the turn that goes on, then the client whose last turn is longest ago, then higher
+  // priority, then the problem this device is at, then one that no other is at, then the oldest.
   const auto rank = [&](const Group& group) {
     const bool elsewhere = std::any_of(at_.begin(), at_.end(), [&](const auto& other) {
       return other.first != device && other.second.key == group.key;
     });
     const bool here = place != at_.end() && group.key == place->second.key;
-    return std::tuple(!GoesOn(device, group), LastTurn(group.client), -group.priority, !here, elsewhere);
+    return std::tuple(MustWait(group), !GoesOn(device, group), LastTurn(group.client), -group.priority, !here,
+                      elsewhere);
   };
   const auto best = std::min_element(groups_.begin(), groups_.end(),
                                      [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
-  return best == groups_.end() ? nullptr : &*best;
+  return best == groups_.end() || MustWait(*best) ? nullptr : &*best;
 }
 
 const Task* TaskQueue::Next(int device) const {

@@ -4,6 +4,7 @@
 #ifndef JOBS_TASK_QUEUE_H_
 #define JOBS_TASK_QUEUE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -29,12 +30,16 @@ struct Task {
   RoundWatch watch = {};
   int priority = 0;    // higher ones first
   std::string client;  // who wants it; "": whoever started this process
+  int builds = 0;      // how many of that client's may be in preparation with this one; 0: any number
+  std::shared_ptr<std::atomic<bool>> cancelled = {};  // the scheduler's
 };
 
 // Not thread-safe.
 class TaskQueue {
  public:
   void Push(Task task);
+  // Of a client as many more, or fewer, are in preparation; tasks that may not begin beside them stay.
+  void AddBuilds(const std::string& client, int more);
   // Clients take turns of kTurn tasks of one problem, or fewer where the problem has no more. A turn ends early where
   // its client has something more urgent, or another one has whose last turn is longer ago. `device` stays with the
   // problem of its last task while that has tasks and the client's turn lasts; otherwise it takes the client's oldest
@@ -42,7 +47,7 @@ class TaskQueue {
   std::optional<Task> Pop(int device);
   // Takes a task back. False if it is not here.
   bool Remove(int64_t id);
-  // The task that Pop() would give that device; null if there is none. Valid until the queue changes.
+  // The task that Pop() would give that device; null if there is none, or all must wait. Valid until the queue changes.
   const Task* Next(int device) const;
   // Whether something of that client is here that is at least as urgent.
   bool Has(const std::string& client, int priority) const;
@@ -65,11 +70,13 @@ class TaskQueue {
   const Group* Best(int device) const;
   int64_t LastTurn(const std::string& client) const;
   bool GoesOn(int device, const Group& group) const;
+  bool MustWait(const Group& group) const;
 
   std::deque<Group> groups_;  // in the order in which they began; none is empty
   std::map<int, Place> at_;
   std::map<std::string, int64_t> turns_;  // by client: which turn was its last
   int64_t turn_ = 0;
+  std::map<std::string, int> builds_;  // by client: how many are in preparation, where there is one
   size_t size_ = 0;
 };
 

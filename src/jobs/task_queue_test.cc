@@ -118,5 +118,24 @@ TEST(TaskQueue, WhatWaitsCanBeTakenBack) {
   EXPECT_EQ(queue.Next(0), nullptr);
 }
 
+TEST(TaskQueue, AClientBeginsNoMoreThanItMayBuildSideBySide) {
+  TaskQueue queue;
+  for (const int64_t id : {1, 2}) {
+    Task task = MakeTask(id, "a");
+    task.client = "ann";
+    task.builds = 1;
+    queue.Push(std::move(task));
+  }
+  Task other = MakeTask(3, "b");
+  other.client = "bob";
+  queue.Push(std::move(other));
+  EXPECT_EQ(Ids(queue, {0}), (Ids_t{1}));
+  queue.AddBuilds("ann", 1);
+  EXPECT_EQ(Ids(queue, {0, 0}), (Ids_t{3, -1})) << "the other client need not wait";
+  EXPECT_EQ(queue.size(), 1u);
+  queue.AddBuilds("ann", -1);
+  EXPECT_EQ(Ids(queue, {0}), (Ids_t{2}));
+}
+
 }  // namespace
 }  // namespace kb

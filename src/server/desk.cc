@@ -423,8 +423,8 @@ Result<json> Desk::Cancel(const std::string& client, const std::string& id, cons
   const int64_t job = entry ? entry->submission.job.id : 0;
   lock.unlock();
   if (open) {
-    KB_ASSIGN_OR_RETURN(const bool cancelled, loop_->Cancel(job));
     const Error error{ErrorCode::kUsage, "cancelled: " + why};
+    KB_ASSIGN_OR_RETURN(const bool cancelled, loop_->Cancel(job, error.message));
     if (cancelled) Finish(entry, "cancelled", nullptr, &error);
   }
   return Find(client, id, false);

@@ -1,5 +1,7 @@
 #include "server/desk_queue.h"
 
+#include "base/clock.h"
+
 namespace kb::server {
 
 int64_t DeskQueue::Enter(int64_t id, const std::string& run) {
@@ -24,9 +26,24 @@ bool DeskQueue::Leave(int64_t id, bool claimed) {
   return true;
 }
 
+// Ten thousand that wait need not each find out that the disk is full.
+Result<bool> DeskQueue::ClaimStored(int64_t id) {
+  constexpr int64_t kPauseNs = 500'000'000;
+  {
+    const std::lock_guard lock(mutex_);
+    if (failure_ && NowNs() - failed_ns_ < kPauseNs) return tl::make_unexpected(*failure_);
+  }
+  auto claimed = stored_->Claim(id);
+  const std::lock_guard lock(mutex_);
+  failure_.reset();
+  if (!claimed) failure_ = claimed.error();
+  failed_ns_ = NowNs();
+  return claimed;
+}
+
 Result<bool> DeskQueue::Claim(int64_t id) {
   if (id > 0) {
-    KB_ASSIGN_OR_RETURN(const bool claimed, stored_->Claim(id));
+    KB_ASSIGN_OR_RETURN(const bool claimed, ClaimStored(id));
     if (!claimed) {
       (void)Leave(id, false);  // it is another one's
       return false;
@@ -39,21 +56,26 @@ Result<bool> DeskQueue::Claim(int64_t id) {
 }
 
 Result<bool> DeskQueue::Finish(int64_t id, const nlohmann::json& evaluation) {
-  const bool mine = Leave(id, true);
-  return id > 0 ? stored_->Finish(id, evaluation) : Result<bool>(mine);
+  if (id < 0) return Leave(id, true);
+  auto finished = stored_->Finish(id, evaluation);
+  if (finished) (void)Leave(id, true);
+  return finished;
 }
 
 Result<bool> DeskQueue::GiveBack(int64_t id, const std::string& error, bool again) {
-  const bool mine = Leave(id, true);
-  return id > 0 ? stored_->GiveBack(id, error, again) : Result<bool>(mine);
+  if (id < 0) return Leave(id, true);
+  auto given = stored_->GiveBack(id, error, again);
+  if (given) (void)Leave(id, true);
+  return given;
 }
 
-Result<bool> DeskQueue::Cancel(int64_t id) {
+Result<bool> DeskQueue::Cancel(int64_t id, const std::string& why) {
   if (id > 0) {
-    KB_ASSIGN_OR_RETURN(const bool cancelled, stored_->Cancel(id));
+    KB_ASSIGN_OR_RETURN(const bool cancelled, stored_->Cancel(id, why));
     if (!cancelled) return false;
   }
-  return Leave(id, false) || id > 0;
+  const std::lock_guard lock(mutex_);
+  return entered_.erase(id) > 0 || id > 0;
 }
 
 }  // namespace kb::server

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ class DeskQueue : public Queue {
   Status Renew() override { return stored_->Renew(); }
   Result<bool> Finish(int64_t id, const nlohmann::json& evaluation) override;
   Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override;
-  Result<bool> Cancel(int64_t id) override;
+  Result<bool> Cancel(int64_t id, const std::string& why) override;
   Result<int64_t> Release() override { return 0; }
   Result<std::vector<Job>> Watch(int64_t) override { return std::vector<Job>(); }
 
@@ -36,11 +37,14 @@ class DeskQueue : public Queue {
     bool claimed = false;
   };
   bool Leave(int64_t id, bool claimed);
+  Result<bool> ClaimStored(int64_t id);
 
   const std::unique_ptr<Queue> stored_;
   mutable std::mutex mutex_;
   std::map<int64_t, Entered> entered_;  // and not ended
   int64_t unkept_ = 0;
+  std::optional<Error> failure_;  // of the store, when a job was claimed last, at
+  int64_t failed_ns_ = 0;
 };
 
 }  // namespace kb::server

@@ -140,8 +140,8 @@ class Store {
   // After an attempt that says nothing about the candidate: queued again, or failed if there is to be no other. False
   // as above.
   Result<bool> GiveUpJob(int64_t id, const std::string& owner, const std::string& error, bool again);
-  // Makes a queued job a failed one. False if it is not queued.
-  Result<bool> CancelJob(int64_t id);
+  // Makes a job a failed one that is queued, or that this owner has. False if it is neither.
+  Result<bool> CancelJob(int64_t id, const std::string& owner, const std::string& error);
   // Queues those of these jobs of the run that have failed.
   Status RetryJobs(const std::string& run, std::span<const int64_t> ids);
   // Queues running jobs of owners that do not live any more or whose lease is over, and failed ones if `failed`.

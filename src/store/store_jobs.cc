@@ -265,13 +265,15 @@ Result<bool> Store::GiveUpJob(int64_t id, const std::string& owner, const std::s
   });
 }
 
-Result<bool> Store::CancelJob(int64_t id) {
+Result<bool> Store::CancelJob(int64_t id, const std::string& owner, const std::string& error) {
   return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
-    SQLite::Statement cancel(
-        database, fmt::format("UPDATE jobs SET state = 'failed', error = 'cancelled', {} WHERE id = ?1 AND state = "
-                              "'queued'",
-                              kChanged));
+    SQLite::Statement cancel(database, fmt::format("UPDATE jobs SET state = 'failed', owner = '', error = ?3, {} WHERE "
+                                                   "id = ?1 AND (state = 'queued' OR (state = 'running' AND owner = "
+                                                   "?2))",
+                                                   kChanged));
     cancel.bind(1, id);
+    cancel.bind(2, owner);
+    cancel.bind(3, ToUtf8(error));
     return cancel.exec() == 1;
   });
 }
