@@ -72,6 +72,15 @@ void WaitForEnd(const server::Desk& desk, const server::Api& api, double idle_s)
   }
 }
 
+// Of clients whose evaluations an earlier service left.
+std::map<std::string, int> BuildsOf(const server::TokenFile& file) {
+  std::map<std::string, int> builds;
+  if (const auto tokens = file.Read()) {  // else each request says what is wrong with it
+    for (const server::Token& token : *tokens) builds[token.client.name] = token.client.builds;
+  }
+  return builds;
+}
+
 Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installation& installation,
                                         const std::vector<std::string>& devices) {
   server::ApiOptions options{.version = KB_VERSION, .devices = devices, .access = {}, .rewards = {}};
@@ -105,7 +114,8 @@ Status Serve(ServeFlags flags) {
   server::DeskOptions desk_options{.make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
                                    .devices = devices,
                                    .compilations = flags.judge->jobs,
-                                   .reader = reader};
+                                   .reader = reader,
+                                   .builds = BuildsOf(server::TokenFile(flags.tokens))};
   KB_ASSIGN_OR_RETURN(server::ApiOptions api_options, ApiOptionsOf(flags, installation, devices));
   KB_ASSIGN_OR_RETURN(const auto desk, server::Desk::Open(std::move(desk_options), &store));
   server::Api api(std::move(api_options), reader, desk.get(), &store);

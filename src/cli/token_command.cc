@@ -32,6 +32,13 @@ Status Add(const TokenFlags& flags) {
   return {};
 }
 
+std::string Quotas(const server::Client& client) {
+  std::string text = fmt::format("{:>7} open at most", client.queued);
+  if (client.builds > 0) text += fmt::format(", {} builds at a time", client.builds);
+  if (client.device_s > 0) text += fmt::format(", {} device seconds an hour", client.device_s);
+  return text;
+}
+
 Status List(const TokenFlags& flags) {
   KB_ASSIGN_OR_RETURN(const std::vector<server::Token> tokens, flags.File().Read());
   for (const server::Token& token : tokens) {
@@ -39,10 +46,12 @@ Status List(const TokenFlags& flags) {
       fmt::print("{}", JsonLine(nlohmann::json{{"name", token.client.name},
                                                {"rights", token.client.rights},
                                                {"queued", token.client.queued},
+                                               {"builds", token.client.builds},
+                                               {"device_s", token.client.device_s},
                                                {"created", token.created}}));
     } else {
-      fmt::print("{:<20} {:<24} {:>7} open at most, since {}\n", token.client.name,
-                 fmt::format("{}", fmt::join(token.client.rights, ",")), token.client.queued, token.created);
+      fmt::print("{:<20} {:<24} {}, since {}\n", token.client.name,
+                 fmt::format("{}", fmt::join(token.client.rights, ",")), Quotas(token.client), token.created);
     }
   }
   return {};
@@ -79,6 +88,16 @@ void AddCommand(CLI::App* token, const char* name, const char* help, Status (*ru
         ->capture_default_str();
     command->add_option("--queued", flags->client.queued, "evaluations that may be open at the same time")
         ->check(CLI::Range(1, 1'000'000))
+        ->capture_default_str();
+    command
+        ->add_option("--builds", flags->client.builds,
+                     "candidates that may be built at the same time, others wait; 0: any number")
+        ->check(CLI::Range(0, 1'000))
+        ->capture_default_str();
+    command
+        ->add_option("--device-seconds", flags->client.device_s,
+                     "time of devices in an hour, in seconds; 0: any amount")
+        ->check(CLI::Range(0.0, 1e9))
         ->capture_default_str();
   }
   if (std::string_view(name) != "revoke") command->add_flag("--json", flags->json, "one line of JSON for each");

@@ -60,7 +60,7 @@ ExecutorMaker WarmService(const std::string& store, const std::vector<std::strin
   const std::vector<std::string> differ =
       server::Differences(*identity, server::IdentityOf(OptionsOf(flags), devices, flags.jobs));
   if (!differ.empty()) {
-    say(fmt::format("the service at {} has another {}", socket.string(), fmt::join(differ, ", ")));
+    say(fmt::format("the service at {} differs in {}", socket.string(), fmt::join(differ, ", ")));
     return {};
   }
   return [socket](ExecutorCalls calls) -> Result<std::unique_ptr<Executor>> {

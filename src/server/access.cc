@@ -27,10 +27,8 @@ namespace {
 using nlohmann::json;
 
 json ToJson(const Token& token) {
-  return {{"name", token.client.name},
-          {"rights", token.client.rights},
-          {"queued", token.client.queued},
-          {"sha256", token.sha256},
+  return {{"name", token.client.name},     {"rights", token.client.rights},     {"queued", token.client.queued},
+          {"builds", token.client.builds}, {"device_s", token.client.device_s}, {"sha256", token.sha256},
           {"created", token.created}};
 }
 
@@ -39,6 +37,8 @@ Token TokenOf(const json& object) {
   object.at("name").get_to(token.client.name);
   object.at("rights").get_to(token.client.rights);
   object.at("queued").get_to(token.client.queued);
+  token.client.builds = object.value("builds", 0);
+  token.client.device_s = object.value("device_s", 0.0);
   object.at("sha256").get_to(token.sha256);
   object.at("created").get_to(token.created);
   return token;

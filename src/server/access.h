@@ -26,6 +26,8 @@ struct Client {
   std::string name;
   std::set<std::string> rights = {"judge"};
   int queued = 10'000;  // evaluations that may be open at the same time
+  int builds = 0;       // that may be prepared at the same time, the others wait; 0: any number
+  double device_s = 0;  // seconds of devices in an hour; 0: any number
 };
 
 struct Token {

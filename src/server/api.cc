@@ -115,7 +115,11 @@ void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) 
   const auto shared = std::make_shared<HttpRequest>(std::move(request));
   const auto work = [this, shared, responder, bytes] {
     try {
-      Dispatch(std::move(*shared), responder);
+      if (stopping_) {
+        responder->Send(AnswerOf(RefusalOf({ErrorCode::kInterrupted, ""})));
+      } else {
+        Dispatch(std::move(*shared), responder);
+      }
     } catch (const std::exception& exception) {
       responder->Send(AnswerOf({500, exception.what(), "engine", true, 0}));
     }
@@ -125,7 +129,8 @@ void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) 
   if (room) waiting_bytes_ += bytes;
   if (room && workers_.Do(work)) return;
   if (room) waiting_bytes_ -= bytes;
-  responder->Send(AnswerOf({503, "too many requests wait: try again", "engine", true, 1}));
+  responder->Send(AnswerOf(stopping_ ? RefusalOf({ErrorCode::kInterrupted, ""})
+                                     : Refusal{503, "too many requests wait: try again", "engine", true, 1}));
 }
 
 // The table of routes says what is right.

@@ -64,8 +64,11 @@ class Api : public HttpServer::Handler {
   void Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) override;
   // Since the last request, or the start.
   double idle_s() const { return static_cast<double>(NowNs() - last_request_ns_) / 1e9; }
-  // Answers nothing more, and waits for what is being answered.
-  void Stop() { workers_.Stop(); }
+  // Answers what waits with 503, and waits for what is being answered.
+  void Stop() {
+    stopping_ = true;
+    workers_.Stop();
+  }
 
   static const std::vector<Route>& Routes();
 
@@ -97,14 +100,13 @@ class Api : public HttpServer::Handler {
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
                                                const std::string& batch);
   void AnswerBatch(const Call& call, double wait_s);
-  bool WithinQuota(const Call& call, size_t more);
-  void Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone);
+  void Answer(const Call& call, double wait_s, const std::string& id);
   struct Listening {
     std::string id;
     uint64_t number;  // Desk::Forget()
   };
   // When the client goes away before its answer is whole.
-  void ForgetWhenGone(const Call& call, std::vector<Listening> listening, bool cancel);
+  void ForgetWhenGone(const Call& call, std::vector<Listening> listening);
 
   const ApiOptions options_;
   const std::shared_ptr<const OrderReader> reader_;
@@ -112,6 +114,7 @@ class Api : public HttpServer::Handler {
   Store* const store_;
   Access access_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
+  std::atomic<bool> stopping_ = false;
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
 };

@@ -12,7 +12,7 @@ namespace kb::server {
 using nlohmann::json;
 
 void Api::GetHealth(Call call) {
-  if (const Status judging = desk_->status(); !judging) {
+  if (const Status judging = desk_->health(); !judging) {
     return call.responder->Send(AnswerOf({503, judging.error().message, "engine", true, 5}));
   }
   call.responder->Send(JsonAnswer({{"status", "healthy"},

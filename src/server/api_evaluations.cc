@@ -35,10 +35,10 @@ bool HasEnded(const json& evaluation) {
   return state == "done" || state == "failed" || state == "cancelled";
 }
 
-json BatchView(const std::string& id, std::vector<json> evaluations) {
+HttpAnswer BatchAnswer(const std::string& id, std::vector<json> evaluations) {
   const auto open =
       static_cast<int64_t>(evaluations.size()) - std::count_if(evaluations.begin(), evaluations.end(), HasEnded);
-  return {{"id", id}, {"open", open}, {"evaluations", std::move(evaluations)}};
+  return JsonAnswer({{"id", id}, {"open", open}, {"evaluations", std::move(evaluations)}}, open == 0 ? 200 : 202);
 }
 
 }  // namespace
@@ -57,24 +57,7 @@ Result<Order> Api::ReadOrder(const Call& call, const json& request) {
   return order;
 }
 
-bool Api::WithinQuota(const Call& call, size_t more) {
-  const size_t open = desk_->OpenOf(call.client.name), most = static_cast<size_t>(call.client.queued);
-  if (open + more <= most) return true;
-  if (more > most) {
-    call.responder->Send(
-        AnswerOf(CallersFault(400, fmt::format("{} may have {} evaluations open and asks for {}: send fewer",
-                                               call.client.name, most, more))));
-    return false;
-  }
-  call.responder->Send(AnswerOf({429,
-                                 fmt::format("{} may have {} evaluations open and has {}: send it when some have ended",
-                                             call.client.name, most, open),
-                                 "caller", true, 5}));
-  return false;
-}
-
 std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& requests, const std::string& batch) {
-  if (!WithinQuota(call, requests.size())) return std::nullopt;
   std::vector<Order> orders;
   for (const json& request : requests) {
     auto order = ReadOrder(call, request);
@@ -91,14 +74,14 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
     }
     orders.push_back(std::move(*order));
   }
-  auto ids = desk_->Take(call.client.name, std::move(orders), batch);
+  auto ids = desk_->Take(call.client, std::move(orders), batch);
   if (ids) return std::move(*ids);
-  call.responder->Send(AnswerOf(RefusalOf(ids.error(), 409)));
+  call.responder->Send(AnswerOf(ids.error()));
   return std::nullopt;
 }
 
-// When it has ended or the time is over. Of one that is not kept the client's departure is the end.
-void Api::Answer(const Call& call, double wait_s, const std::string& id, bool cancel_when_gone) {
+// When it has ended or the time is over.
+void Api::Answer(const Call& call, double wait_s, const std::string& id) {
   const bool whole = call.query.value("whole", false);
   const uint64_t number =
       desk_->Await(call.client.name, id, wait_s, whole, [responder = call.responder](const Result<json>& view) {
@@ -107,27 +90,22 @@ void Api::Answer(const Call& call, double wait_s, const std::string& id, bool ca
         answer.headers.emplace_back("Location", fmt::format("/v1/evaluations/{}", (*view)["id"].get<std::string>()));
         responder->Send(std::move(answer));
       });
-  ForgetWhenGone(call, {{id, number}}, cancel_when_gone);
+  ForgetWhenGone(call, {{id, number}});
 }
 
-void Api::ForgetWhenGone(const Call& call, std::vector<Listening> listening, bool cancel) {
-  call.responder->WhenGone([this, client = call.client.name, listening = std::move(listening), cancel] {
+void Api::ForgetWhenGone(const Call& call, std::vector<Listening> listening) {
+  call.responder->WhenGone([this, listening = std::move(listening)] {
     for (const auto& [id, number] : listening) desk_->Forget(id, number);
-    if (!cancel) return;
-    (void)workers_.Do([this, client, listening] {
-      for (const auto& [id, number] : listening) (void)desk_->Cancel(client, id, "its client went away");
-    });
   });
 }
 
 void Api::PostEvaluation(Call call) {
   const bool keep = call.body.value("keep", true);
   const auto ids = Take(call, json::array({call.body}), "");
-  if (ids)
-    Answer(call, keep ? call.query.value("wait", 0.0) : call.query.value("wait", kMostWait), ids->front(), !keep);
+  if (ids) Answer(call, call.query.value("wait", keep ? 0.0 : kMostWait), ids->front());
 }
 
-void Api::GetEvaluation(Call call) { Answer(call, call.query.value("wait", 0.0), call.path["id"], false); }
+void Api::GetEvaluation(Call call) { Answer(call, call.query.value("wait", 0.0), call.path["id"]); }
 
 void Api::GetEvents(Call call) {
   const auto begun = std::make_shared<std::atomic<bool>>(false);
@@ -141,15 +119,15 @@ void Api::GetEvents(Call call) {
       });
   if (!watching) return responder->Send(AnswerOf(RefusalOf(watching.error(), 404)));
   if (!begun->exchange(true)) responder->BeginEvents();
-  ForgetWhenGone(call, {{call.path["id"], *watching}}, false);
+  ForgetWhenGone(call, {{call.path["id"], *watching}});
 }
 
 void Api::DeleteEvaluation(Call call) {
   const auto view = desk_->Cancel(call.client.name, call.path["id"], "its client asked for it");
   if (!view) return call.responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
   if ((*view)["state"] == "cancelled") return call.responder->Send(JsonAnswer(*view));
-  call.responder->Send(AnswerOf(
-      CallersFault(409, fmt::format("it is {}: what has begun is judged", (*view)["state"].get<std::string>()))));
+  call.responder->Send(AnswerOf(CallersFault(409, HasEnded(*view) ? "it has ended, so there is nothing to cancel"
+                                                                  : "another process judges it: interrupt that")));
 }
 
 void Api::PostBatch(Call call) {
@@ -170,8 +148,7 @@ void Api::PostBatch(Call call) {
   const bool any_new =
       std::any_of(views.begin(), views.end(), [&](const json& view) { return view["batch"] == batch; });
   const std::string told = any_new ? batch : views.front()["batch"].get<std::string>();
-  const json view = BatchView(told, std::move(views));
-  call.responder->Send(JsonAnswer(view, view["open"] == 0 ? 200 : 202));
+  call.responder->Send(BatchAnswer(told, std::move(views)));
 }
 
 // When all have ended, or after so many seconds.
@@ -180,7 +157,7 @@ void Api::AnswerBatch(const Call& call, double wait_s) {
   if (!views) return call.responder->Send(AnswerOf(RefusalOf(views.error(), 404)));
   const auto open = std::find_if_not(views->rbegin(), views->rend(), HasEnded);
   if (open == views->rend() || wait_s <= 0) {
-    return call.responder->Send(JsonAnswer(BatchView(call.path.at("id"), std::move(*views))));
+    return call.responder->Send(BatchAnswer(call.path.at("id"), std::move(*views)));
   }
   // The last one mostly ends last. If it has not ended then, the time is over, or the service ends.
   const auto begun = std::chrono::steady_clock::now();
@@ -192,7 +169,7 @@ void Api::AnswerBatch(const Call& call, double wait_s) {
         const double left_s = wait_s - waited.count();
         if (!workers_.Do([this, call, left_s] { AnswerBatch(call, left_s); })) AnswerBatch(call, 0);
       });
-  ForgetWhenGone(call, {{id, number}}, false);
+  ForgetWhenGone(call, {{id, number}});
 }
 
 void Api::GetBatch(Call call) { AnswerBatch(call, call.query.value("wait", 0.0)); }
@@ -229,7 +206,6 @@ void Api::PostRewards(Call call) {
     if (best[i].is_number() || best[i].is_null()) continue;
     return call.responder->Send(AnswerOf(CallersFault(400, fmt::format("/best/{}: must be a number or null", i))));
   }
-  const bool keep = call.body["evaluations"][0].value("keep", true);
   const auto ids = Take(call, call.body["evaluations"], NewBatch());
   if (!ids) return;
   std::vector<Listening> listening;
@@ -262,7 +238,7 @@ void Api::PostRewards(Call call) {
                      });
     listening.push_back({(*ids)[i], number});
   }
-  ForgetWhenGone(call, std::move(listening), !keep);
+  ForgetWhenGone(call, std::move(listening));
 }
 
 }  // namespace kb::server

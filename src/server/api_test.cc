@@ -4,6 +4,7 @@
 
 #include <future>
 
+#include "base/interrupt.h"
 #include "server/http_client.h"
 #include "server/http_test_util.h"
 #include "server/service_test_util.h"
@@ -20,7 +21,7 @@ class ApiTest : public ServiceTest {
   // `listen`: over TCP, too.
   void Serve(const std::string& listen = "", bool no_auth = false) {
     desk_ = Open();
-    ApiOptions options{.version = "1", .devices = {"cpu"}, .access = {}, .rewards = {}, .identity = {}};
+    ApiOptions options{.version = "1", .devices = {"cpu"}};
     options.access = {.tokens = path("tokens.json"), .no_auth = no_auth};
     options.rewards = ReadRewards(std::string(KB_SOURCE_DIR) + "/rewards").value();
     api_ = std::make_unique<Api>(std::move(options), reader_, desk_.get(), &store_);
@@ -87,7 +88,7 @@ TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
   const auto first = Post("/v1/batches", batch), second = Post("/v1/batches", batch);
   EXPECT_EQ(first.first, 202);
   EXPECT_EQ(second.second["id"], first.second["id"]);
-  const auto [status, found] = Ask("GET", "/v1/batches/" + second.second["id"].get<std::string>());
+  const auto [status, found] = Ask("GET", "/v1/batches/" + second.second["id"].get<std::string>() + "?wait=600");
   EXPECT_EQ(status, 200);
   ASSERT_EQ(found["evaluations"].size(), 2u);
   EXPECT_EQ(found["evaluations"][0]["id"], first.second["evaluations"][0]["id"]);
@@ -174,6 +175,27 @@ TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
   EXPECT_EQ(Ask("GET", batch + "?wait=600", "", ann).second["open"], 0);
   ASSERT_TRUE(file.Revoke("ann").value());
   EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 401);
+}
+
+TEST_F(ApiTest, ABatchIsCancelledAlsoWhatIsBeingJudged) {
+  std::atomic<int> interrupted = 0;
+  judging_.judge = [&](const kb::Request&) -> Result<Evaluation> {
+    while (!Interrupted()) std::this_thread::yield();
+    ++interrupted;
+    return Fail(ErrorCode::kInterrupted, "interrupted");
+  };
+  Serve();
+  const json batch = {{"evaluations", {Request("one"), Request("two"), Request("three")}}};
+  const auto [status, accepted] = Post("/v1/batches", batch);
+  EXPECT_EQ(status, 202);
+  ASSERT_TRUE(Soon([&] { return desk_->counts().open["judging"] == 1; }));
+  const std::string target = "/v1/batches/" + accepted["id"].get<std::string>();
+  EXPECT_EQ(Ask("GET", target).first, 202) << "it is open";
+  const auto [cancelled, view] = Ask("DELETE", target);
+  EXPECT_EQ(cancelled, 200);
+  for (const json& each : view["evaluations"]) EXPECT_EQ(each["state"], "cancelled");
+  EXPECT_TRUE(Soon([&] { return interrupted == 1; })) << "one was being judged";
+  EXPECT_EQ(Ask("GET", target).first, 200);
 }
 
 TEST_F(ApiTest, HostileBodiesAreRefused) {
@@ -280,7 +302,7 @@ TEST_F(ApiTest, WhoWaitsIsAnsweredWhenItStops) {
   });
   ASSERT_TRUE(Soon([&] { return desk_->remembered().listeners == 3; }));
   auto stopping = std::async(std::launch::async, [&] { StopServing(); });
-  ASSERT_TRUE(Soon([&] { return !desk_->Take("ann", {MakeOrder("refused")}); }));
+  ASSERT_TRUE(Soon([&] { return !desk_->Take({"ann"}, {MakeOrder("refused")}); }));
   go.set_value();
   stopping.get();
   const auto [status, view] = kept.get();

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/random.h"
+#include "server/desk_entry.h"
 #include "server/desk_queue.h"
 #include "server/evaluation_view.h"
 
@@ -21,18 +22,10 @@ constexpr size_t kMostEvents = 1000;  // of one evaluation that are remembered
 
 std::string NewId() { return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits()); }
 
-bool Final(const std::string& state) { return state == "done" || state == "failed" || state == "cancelled"; }
-
 // Of a time as UtcNow() writes it.
 int64_t SecondsOf(const std::string& utc) {
   std::tm time{};
   return strptime(utc.c_str(), kIso8601, &time) == nullptr ? UtcSeconds() : timegm(&time);
-}
-
-// Of a job in the store that this process has nothing to do with.
-std::string StateOf(const Job& job) {
-  if (job.state == "running") return "judging";
-  return job.state == "failed" && job.error.starts_with("cancelled") ? "cancelled" : job.state;
 }
 
 std::optional<Error> ErrorOf(const Job& job, const std::string& state) {
@@ -41,29 +34,6 @@ std::optional<Error> ErrorOf(const Job& job, const std::string& state) {
 }
 
 }  // namespace
-
-// An evaluation that has not ended, or did so lately. All of it is under the desk's lock until it has.
-struct Desk::Entry {
-  using Watcher = std::function<bool(size_t, const Event&)>;
-  struct Waiter {
-    std::function<void(Result<json>)> told;
-    bool whole = false;
-    Timers::Id timer;
-  };
-
-  Submission submission;
-  bool kept = true;
-  std::string source;  // of one that is not kept
-  std::string state = "queued";
-  std::optional<json> evaluation;  // of a done one
-  std::optional<Error> error;
-  std::vector<Event> events;
-  std::optional<Timers::Id> deadline;
-  std::map<uint64_t, Watcher> watchers;
-  std::map<uint64_t, Waiter> waiters;
-
-  json View(bool whole) const { return ViewOf(submission, {state, evaluation ? &*evaluation : nullptr, error}, whole); }
-};
 
 Desk::Desk(DeskOptions options, Store* store)
     : options_(std::move(options)), store_(store), queue_(std::make_unique<DeskQueue>(store)) {}
@@ -78,13 +48,17 @@ Result<std::unique_ptr<Desk>> Desk::Open(DeskOptions options, Store* store) {
   wanted.devices = own->options_.devices;
   wanted.compilations = own->options_.compilations;
   wanted.queue = own->queue_.get();
+  wanted.patient = true;
   wanted.begun = [own](const Job& job) { own->Step(job.id, "preparing", json::object()); };
   wanted.judging = [own](const Job& job) { own->Step(job.id, "judging", json::object()); };
+  wanted.put_off = wanted.begun;
   wanted.tell = [own](const JobEnd& end) { return own->End(end); };
   wanted.span = [own](const Span& span) {
     const std::lock_guard lock(own->mutex_);
-    if (!span.lane.starts_with("prepare"))
-      own->counts_.judging_s += static_cast<double>(span.end_ns - span.start_ns) / 1e9;
+    if (span.lane.starts_with("prepare")) return;
+    const double seconds = static_cast<double>(span.end_ns - span.start_ns) / 1e9;
+    own->counts_.judging_s += seconds;
+    own->use_.Add(span.client, seconds, span.end_ns);
   };
   KB_ASSIGN_OR_RETURN(own->loop_, JobLoop::Create(std::move(wanted)));
   KB_RETURN_IF_ERROR(own->Resume());
@@ -114,7 +88,13 @@ Status Desk::ResumeOne(const Submission& submission) {
   const auto entry = std::make_shared<Entry>();
   entry->submission = submission;
   const double passed_s = static_cast<double>(UtcSeconds() - SecondsOf(submission.created));
-  Begin(entry, *order, order->deadline_s > 0 ? std::max(0.001, order->deadline_s - passed_s) : 0);
+  {
+    const std::lock_guard lock(mutex_);
+    ++open_[submission.client];
+  }
+  const auto builds = options_.builds.find(submission.client);
+  Begin(entry, *order, order->deadline_s > 0 ? std::max(0.001, order->deadline_s - passed_s) : 0,
+        builds == options_.builds.end() ? 0 : builds->second);
   return {};
 }
 
@@ -160,32 +140,44 @@ Result<std::vector<Desk::Filed>> Desk::File(const std::string& client, std::vect
   return filed;
 }
 
-Result<std::vector<std::string>> Desk::Take(const std::string& client, std::vector<Order> orders,
-                                            const std::string& batch) {
+tl::expected<std::vector<std::string>, Refusal> Desk::Take(const Client& client, std::vector<Order> orders,
+                                                           const std::string& batch) {
   KB_CHECK(std::all_of(orders.begin(), orders.end(), [&](const Order& one) { return one.keep == orders[0].keep; }));
+  const size_t count = orders.size();
   {
     const std::lock_guard lock(mutex_);
-    if (stopped_) return Fail(ErrorCode::kInterrupted, "the service is stopping");
+    if (stopped_) return tl::make_unexpected(RefusalOf({ErrorCode::kInterrupted, ""}));
+    const auto open = open_.find(client.name);
+    auto over = OverQuota(client, open == open_.end() ? 0 : open->second, count, use_, NowNs());
+    if (over) return tl::make_unexpected(std::move(*over));
+    open_[client.name] += count;  // before the store is asked, which may take long
   }
-  KB_RETURN_IF_ERROR(loop_->status());
-  KB_ASSIGN_OR_RETURN(const std::vector<Filed> filed, File(client, &orders, batch));
+  const Status judging = loop_->status();
+  const auto filed = judging ? File(client.name, &orders, batch) : tl::make_unexpected(judging.error());
   std::vector<std::string> ids;
-  for (size_t i = 0; i < filed.size(); ++i) {
-    ids.push_back(filed[i].id);
-    if (filed[i].entry) Begin(filed[i].entry, orders[i], orders[i].deadline_s);
+  size_t begun = 0;
+  for (size_t i = 0; filed && i < count; ++i) {
+    const Filed& one = filed->at(i);
+    ids.push_back(one.id);
+    if (!one.entry) continue;
+    Begin(one.entry, orders[i], orders[i].deadline_s, client.builds);
+    ++begun;
   }
+  const std::lock_guard lock(mutex_);
+  CountDown(client.name, count - begun);
+  if (!filed) return tl::make_unexpected(RefusalOf(filed.error(), 409));
   return ids;
 }
 
-void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s) {
+void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, int builds) {
   Job job = entry->submission.job;
   {
     const std::lock_guard lock(mutex_);
     job.id = queue_->Enter(entry->kept ? job.id : 0, entry->submission.run);
     entry->submission.job.id = job.id;
     by_job_[job.id] = entries_[entry->submission.id] = entry;
-    ++open_[job.client];
     ++counts_.open["queued"];
+    Attend(entry);
     Tell(entry.get(), {"queued", {{"id", entry->submission.id}}});
     if (deadline_s > 0) {
       entry->deadline = timers_.After(deadline_s, [this, client = job.client, id = entry->submission.id] {
@@ -194,14 +186,18 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s) {
     }
   }
   Task task;
+  task.builds = builds;
   task.problem = order.problem;
   task.protocol = order.protocol;
   task.watch = [this, id = job.id](int right, bool ended) { Step(id, ended ? "wrong" : "round", {{"rounds", right}}); };
   task.read = [this, entry, rejection = order.rejection]() -> Result<Candidate> {
     const Job& read = entry->submission.job;
-    std::string source = entry->source;
+    std::string source;
     if (entry->kept) {
       KB_ASSIGN_OR_RETURN(source, store_->Source(read.sha256));
+    } else {
+      const std::lock_guard lock(mutex_);
+      source = entry->source;
     }
     KB_ASSIGN_OR_RETURN(Candidate candidate, MakeCandidate(read.path, std::move(source), options_.reader->device()));
     if (!rejection.empty()) candidate.rejection = rejection;
@@ -250,15 +246,23 @@ Status Desk::End(const JobEnd& end) {
   return {};
 }
 
+// Under the lock. So many of that client's are open no more.
+void Desk::CountDown(const std::string& client, size_t count) {
+  if (count == 0) return;
+  const auto open = open_.find(client);
+  if ((open->second -= count) == 0) open_.erase(open);
+}
+
 // Under the lock. It is open no more; false if it was not.
 bool Desk::Close(Entry* entry) {
   const auto found = by_job_.find(entry->submission.job.id);
   if (found == by_job_.end() || found->second.get() != entry) return false;
   by_job_.erase(found);
-  const auto open = open_.find(entry->submission.client);
-  if (--open->second == 0) open_.erase(open);
+  CountDown(entry->submission.client, 1);
   --counts_.open[entry->state];
-  if (entry->deadline) timers_.Cancel(*std::exchange(entry->deadline, {}));
+  for (auto* timer : {&entry->deadline, &entry->unattended}) {
+    if (*timer) timers_.Cancel(*std::exchange(*timer, {}));
+  }
   return true;
 }
 
@@ -288,14 +292,20 @@ void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* e
   }
 }
 
-// Another process has it, `kernelbench run` on the same run, say: from here on counts what the store says. One that is
-// not kept is nobody else's, and is being cancelled.
+// Another process has it, `kernelbench run` on the same run, say: from here on counts what the store says. Or it is
+// being cancelled, as one that is not kept, and so nobody else's, must be.
 void Desk::Abandon(const EntryPtr& entry) {
+  if (!entry->kept) return;
+  const auto found = store_->FindSubmission(entry->submission.id);
+  if (found && *found && StateOf((*found)->job) == "cancelled") {
+    const Error error = *ErrorOf((*found)->job, "cancelled");
+    return Finish(entry, "cancelled", nullptr, &error);
+  }
   std::map<uint64_t, Entry::Waiter> waiters;
   std::map<uint64_t, Entry::Watcher> watchers;
   {
     const std::lock_guard lock(mutex_);
-    if (!entry->kept || !Close(entry.get())) return;
+    if (!Close(entry.get())) return;
     entries_.erase(entry->submission.id);
     waiters.swap(entry->waiters);
     watchers.swap(entry->watchers);
@@ -342,7 +352,10 @@ Result<json> Desk::Find(const std::string& client, const std::string& id, bool w
   {
     const std::lock_guard lock(mutex_);
     KB_ASSIGN_OR_RETURN(const EntryPtr entry, Known(client, id));
-    if (entry) return Seen(*entry, whole);
+    if (entry) {
+      Attend(entry);
+      return Seen(*entry, whole);
+    }
   }
   return FromStore(client, id, whole);
 }
@@ -360,74 +373,22 @@ Result<std::vector<json>> Desk::FindBatch(const std::string& client, const std::
   return found;
 }
 
-uint64_t Desk::Await(const std::string& client, const std::string& id, double seconds, bool whole,
-                     std::function<void(Result<json>)> told) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = Known(client, id);
-    const EntryPtr entry = known ? *known : nullptr;
-    if (entry && !Final(entry->state) && !stopped_ && seconds > 0) {
-      const uint64_t number = ++listeners_;
-      const auto timer = timers_.After(seconds, [this, entry, number] { TimeOut(entry, number); });
-      entry->waiters[number] = {std::move(told), whole, timer};
-      return number;
-    }
-  }
-  told(Find(client, id, whole));
-  return 0;
-}
-
-void Desk::TimeOut(const EntryPtr& entry, uint64_t number) {
-  std::unique_lock lock(mutex_);
-  const auto waiter = entry->waiters.extract(number);
-  if (!waiter) return;
-  auto view = Seen(*entry, waiter.mapped().whole);
-  lock.unlock();
-  waiter.mapped().told(std::move(view));
-}
-
-Result<uint64_t> Desk::Watch(const std::string& client, const std::string& id, size_t from,
-                             std::function<bool(size_t, const Event&)> take) {
-  {
-    const std::lock_guard lock(mutex_);
-    KB_ASSIGN_OR_RETURN(const EntryPtr entry, Known(client, id));
-    if (entry) {
-      for (size_t i = from; i < entry->events.size(); ++i) {
-        if (!take(i, entry->events[i])) return 0;
-      }
-      if (Final(entry->state) || stopped_) return 0;
-      entry->watchers[++listeners_] = std::move(take);
-      return listeners_;
-    }
-  }
-  KB_ASSIGN_OR_RETURN(json view, FromStore(client, id, false));
-  const std::string state = view["state"];
-  (void)take(from, {state, std::move(view), true});
-  return 0;
-}
-
-void Desk::Forget(const std::string& id, uint64_t number) {
-  std::unique_lock lock(mutex_);
-  const auto found = entries_.find(id);
-  if (number == 0 || found == entries_.end()) return;
-  const auto watcher = found->second->watchers.extract(number);
-  const auto waiter = found->second->waiters.extract(number);
-  lock.unlock();  // what they hold ends without the lock
-  if (waiter) timers_.Cancel(waiter.mapped().timer);
-}
-
 Result<json> Desk::Cancel(const std::string& client, const std::string& id, const std::string& why) {
   std::unique_lock lock(mutex_);
   KB_ASSIGN_OR_RETURN(const EntryPtr entry, Known(client, id));
-  const bool open = entry && entry->state == "queued";
+  const bool open = entry && !Final(entry->state);
   const int64_t job = entry ? entry->submission.job.id : 0;
   lock.unlock();
-  if (open) {
-    const Error error{ErrorCode::kUsage, "cancelled: " + why};
-    KB_ASSIGN_OR_RETURN(const bool cancelled, loop_->Cancel(job, error.message));
-    if (cancelled) Finish(entry, "cancelled", nullptr, &error);
+  const Error error{ErrorCode::kUsage, "cancelled: " + why};
+  if (!entry) {  // it has ended, or waits for another kind of device, or another process has it
+    KB_ASSIGN_OR_RETURN(const std::optional<Submission> found, store_->FindSubmission(id));
+    if (found && found->client == client) KB_RETURN_IF_ERROR(store_->CancelJob(found->job.id, "", error.message));
   }
-  return Find(client, id, false);
+  if (!open) return Find(client, id, false);
+  KB_ASSIGN_OR_RETURN(const bool cancelled, loop_->Cancel(job, error.message));
+  if (cancelled) Finish(entry, "cancelled", nullptr, &error);
+  // One that has ended is in the store before the desk hears of it.
+  return cancelled || !entry->kept ? Find(client, id, false) : FromStore(client, id, false);
 }
 
 Desk::Counts Desk::counts() const {

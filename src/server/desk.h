@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "jobs/job_loop.h"
+#include "server/access.h"
 #include "server/order.h"
+#include "server/quota.h"
 #include "server/refusal.h"
 #include "server/timers.h"
 #include "store/store.h"
@@ -34,6 +36,7 @@ struct DeskOptions {
   std::vector<std::string> devices = {"cpu"};
   int compilations = 0;  // as JobLoopOptions
   std::shared_ptr<const OrderReader> reader;
+  std::map<std::string, int> builds;  // Client::builds of those whose evaluations an earlier service left
 };
 
 class Desk {
@@ -44,10 +47,10 @@ class Desk {
   Desk& operator=(const Desk&) = delete;
   ~Desk();
 
-  // Accepts all or none; their ids, in the order of the orders. kUsage as Store::AddSubmissions(). All are kept or
-  // none.
-  Result<std::vector<std::string>> Take(const std::string& client, std::vector<Order> orders,
-                                        const std::string& batch = "");
+  // Accepts all or none; their ids, in the order of the orders. 409 as Store::AddSubmissions(), 429 over a quota of the
+  // client. All are kept or none.
+  tl::expected<std::vector<std::string>, Refusal> Take(const Client& client, std::vector<Order> orders,
+                                                       const std::string& batch = "");
   // kUsage: this client has none of that id. `whole`: with all that was measured.
   Result<nlohmann::json> Find(const std::string& client, const std::string& id, bool whole);
   Result<std::vector<nlohmann::json>> FindBatch(const std::string& client, const std::string& batch);
@@ -59,9 +62,9 @@ class Desk {
   // block and not call the desk. The number as Await().
   Result<uint64_t> Watch(const std::string& client, const std::string& id, size_t from,
                          std::function<bool(size_t, const Event&)> take);
-  // Who waited or watched under that number is told no more.
+  // Who waited or watched under that number is told no more. The last one of an evaluation that is not kept cancels it.
   void Forget(const std::string& id, uint64_t number);
-  // What has not begun. As it is then: what has begun is judged.
+  // As it is then: cancelled, for `why`, unless it has ended. What is prepared or judged ends soon after it.
   Result<nlohmann::json> Cancel(const std::string& client, const std::string& id, const std::string& why);
 
   struct Counts {
@@ -76,8 +79,13 @@ class Desk {
   };
   Counts counts() const;
   size_t OpenOf(const std::string& client) const;
-  // What ended it, if anything did: a store that cannot be written, say. Then nothing more is judged.
+  // What ended it, if anything did. Then nothing more is judged.
   Status status() const { return loop_->status(); }
+  // That, or what keeps it from judging what is kept for now: a store that cannot be written.
+  Status health() const {
+    const Status judging = loop_->status();
+    return judging ? loop_->trouble() : judging;
+  }
   // How much is remembered; for tests.
   struct Remembered {
     size_t entries = 0, open = 0, timers = 0, listeners = 0;
@@ -99,11 +107,13 @@ class Desk {
   Status Resume();
   Status ResumeOne(const Submission& submission);
   Result<std::vector<Filed>> File(const std::string& client, std::vector<Order>* orders, const std::string& batch);
-  void Begin(const EntryPtr& entry, const Order& order, double deadline_s);
+  void Begin(const EntryPtr& entry, const Order& order, double deadline_s, int builds);
   Result<EntryPtr> Known(const std::string& client, const std::string& id) const;
   Result<nlohmann::json> FromStore(const std::string& client, const std::string& id, bool whole) const;
   Result<nlohmann::json> Seen(const Entry& entry, bool whole) const;
+  void Attend(const EntryPtr& entry);
   void Tell(Entry* entry, Event event);
+  void CountDown(const std::string& client, size_t count);
   bool Close(Entry* entry);
   void Step(int64_t job, const std::string& state, nlohmann::json data);
   Status End(const JobEnd& end);
@@ -117,9 +127,10 @@ class Desk {
   mutable std::mutex mutex_;  // of all below, and of entries
   std::map<std::string, EntryPtr> entries_;
   std::map<int64_t, EntryPtr> by_job_;  // of those that have not ended
-  std::map<std::string, size_t> open_;  // how many of each client
+  std::map<std::string, size_t> open_;  // how many of each client, and of what it is asking for
   std::deque<std::string> ended_;       // still in entries_, oldest first
   Counts counts_;
+  DeviceUse use_;
   uint64_t listeners_ = 0;
   bool stopped_ = false;
   std::unique_ptr<JobLoop> loop_;  // its threads use all of the others

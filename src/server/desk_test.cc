@@ -2,11 +2,10 @@
 
 #include <gmock/gmock.h>
 
-#include <condition_variable>
 #include <future>
 
+#include "server/desk_test_util.h"
 #include "server/http_test_util.h"
-#include "server/service_test_util.h"
 
 namespace kb::server {
 namespace {
@@ -14,73 +13,6 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr double kLong = 600;
-
-// The judge waits in it until it is opened.
-class Gate {
- public:
-  void Open() {
-    const std::lock_guard lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void Pass() {
-    std::unique_lock lock(mutex_);
-    ++came_;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return open_; });
-  }
-  // Until so many have come.
-  void Await(int came) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return came_ >= came; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-  int came_ = 0;
-};
-
-class DeskTest : public ServiceTest {
- protected:
-  // Every candidate waits in the gate, while it is judged.
-  void JudgeBehind(Gate* gate) {
-    judging_.judge = [gate](const kb::Request&) -> Result<Evaluation> {
-      gate->Pass();
-      return Evaluation();
-    };
-  }
-  // What is told of it when it has ended.
-  static Result<json> End(Desk* desk, const std::string& id, const std::string& client = "ann", bool whole = false) {
-    std::promise<Result<json>> told;
-    desk->Await(client, id, kLong, whole, [&](Result<json> view) { told.set_value(std::move(view)); });
-    return told.get_future().get();
-  }
-  static std::string StateOf(Desk* desk, const std::string& id, const std::string& client = "ann") {
-    const auto view = desk->Find(client, id, false);
-    return view ? view->at("state").get<std::string>() : view.error().message;
-  }
-  // Names of the events from number `from` on, with their numbers, until the last.
-  static std::vector<std::string> EventsOf(Desk* desk, const std::string& id, size_t from) {
-    const auto names = std::make_shared<std::vector<std::string>>();
-    const auto ended = std::make_shared<std::promise<void>>();
-    const auto watching = desk->Watch("ann", id, from, [names, ended](size_t at, const Event& event) {
-      names->push_back(std::to_string(at) + " " + event.name);
-      if (event.last) ended->set_value();
-      return !event.last;
-    });
-    EXPECT_TRUE(watching) << watching.error().message;
-    ended->get_future().wait();
-    return *names;
-  }
-  int Judged(const std::string& source) {
-    const std::lock_guard lock(judging_.mutex);
-    return judging_.judged[source];
-  }
-};
 
 TEST_F(DeskTest, WhatIsAcceptedIsJudgedAndKept) {
   const auto desk = Open();
@@ -101,7 +33,7 @@ TEST_F(DeskTest, AClientSeesItsOwnAlone) {
   Gate gate;
   JudgeBehind(&gate);
   const auto desk = Open();
-  const auto ids = desk->Take("ann", {MakeOrder("one")}, "batch").value();
+  const auto ids = desk->Take({"ann"}, {MakeOrder("one")}, "batch").value();
   EXPECT_EQ(StateOf(desk.get(), ids[0], "bob"), "there is no evaluation " + ids[0]);
   EXPECT_FALSE(End(desk.get(), ids[0], "bob"));
   EXPECT_FALSE(desk->Watch("bob", ids[0], 0, [](size_t, const Event&) { return true; }));
@@ -161,6 +93,26 @@ TEST_F(DeskTest, EventsComeInOrderFromAnyNumberAndAfterTheEnd) {
   EXPECT_EQ(desk->remembered().listeners, 0u);
 }
 
+// On a machine that is too busy it is put off, and judged once more when others have been.
+TEST_F(DeskTest, WhatIsPutOffIsNotBeingJudged) {
+  Gate gate;
+  judging_.judge = [&](const kb::Request& request) -> Result<Evaluation> {
+    Evaluation evaluation;
+    evaluation.verdict = Verdict::kCorrect;
+    if (request.candidate.source == "busy") evaluation.timings.no_speedup = kMachineBusy;
+    if (request.candidate.source == "next") gate.Pass();
+    return evaluation;
+  };
+  const auto desk = Open();
+  const auto ids = desk->Take({"ann"}, {MakeOrder("busy"), MakeOrder("next")}).value();
+  gate.Await(1);
+  EXPECT_EQ(StateOf(desk.get(), ids[0]), "preparing");
+  EXPECT_EQ(desk->counts().open["judging"], 1);
+  gate.Open();
+  EXPECT_THAT(EventsOf(desk.get(), ids[0], 0),
+              ElementsAre("0 queued", "1 preparing", "2 judging", "3 preparing", "4 judging", "5 done"));
+}
+
 TEST_F(DeskTest, WhoGoesAwayIsForgotten) {
   Gate gate;
   JudgeBehind(&gate);
@@ -183,42 +135,43 @@ TEST_F(DeskTest, WhoGoesAwayIsForgotten) {
   EXPECT_FALSE(told);
 }
 
-TEST_F(DeskTest, WhatHasNotBegunIsCancelled) {
+TEST_F(DeskTest, AQuotaHoldsForManyThatAskAtOnce) {
   Gate gate;
   JudgeBehind(&gate);
   const auto desk = Open();
-  const std::string first = Take(desk.get(), "first");
-  gate.Await(1);
-  const std::string second = Take(desk.get(), "second");
-  auto waiting = std::async(std::launch::async, [&] { return End(desk.get(), second); });
-  ASSERT_TRUE(Soon([&] { return desk->remembered().listeners == 1; }));
-  EXPECT_EQ(desk->Cancel("ann", first, "for a test")->at("state"), "judging") << "what has begun is judged";
-  const json cancelled = desk->Cancel("ann", second, "for a test").value();
-  EXPECT_EQ(cancelled["state"], "cancelled");
-  EXPECT_EQ(cancelled["error"], "cancelled: for a test");
-  EXPECT_EQ(waiting.get()->at("state"), "cancelled");
-  EXPECT_THAT(EventsOf(desk.get(), second, 0), ElementsAre("0 queued", "1 cancelled"));
-  EXPECT_EQ(desk->Cancel("ann", second, "again")->at("error"), "cancelled: for a test");
+  std::atomic<int> accepted = 0, refused = 0;
+  std::vector<std::future<void>> asking;
+  for (int i = 0; i < 8; ++i) {
+    asking.push_back(std::async(std::launch::async, [&, i] {
+      for (int time = 0; time < 5; ++time) {
+        const auto ids = desk->Take({.name = "ann", .queued = 7}, {MakeOrder(std::to_string(i * 100 + time))});
+        EXPECT_TRUE(ids || ids.error().status == 429);
+        ++(ids ? accepted : refused);
+      }
+    }));
+  }
+  for (auto& each : asking) each.get();
+  EXPECT_EQ(accepted, 7);
+  EXPECT_EQ(refused, 33);
+  EXPECT_TRUE(desk->Take({.name = "bob", .queued = 1}, {MakeOrder("bob's")})) << "each client has its own";
   gate.Open();
-  EXPECT_EQ(End(desk.get(), first)->at("state"), "done");
-  EXPECT_EQ(Judged("second"), 0);
 }
 
-TEST_F(DeskTest, ADeadlineEndsWhatWaitsAndNothingElse) {
-  Gate gate;
-  JudgeBehind(&gate);
+TEST_F(DeskTest, DeviceSecondsOfAClientAreCounted) {
+  judging_.judge = [](const kb::Request&) -> Result<Evaluation> {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return Evaluation();
+  };
   const auto desk = Open();
-  const std::string judged = Take(desk.get(), "judged", {{"deadline_s", 500}});
-  gate.Await(1);
-  EXPECT_EQ(desk->remembered().timers, 0u) << "its turn has come";
-  const std::string late = Take(desk.get(), "late", {{"deadline_s", 0.01}});
-  const std::string patient = Take(desk.get(), "patient", {{"deadline_s", 500}});
-  EXPECT_THAT(End(desk.get(), late)->at("error"), HasSubstr("deadline"));
-  gate.Open();
-  EXPECT_EQ(End(desk.get(), judged)->at("state"), "done");
-  EXPECT_EQ(End(desk.get(), patient)->at("state"), "done");
-  EXPECT_EQ(Judged("late"), 0);
-  EXPECT_EQ(desk->remembered().timers, 0u);
+  const Client ann{.name = "ann", .device_s = 0.001};
+  const auto ids = desk->Take(ann, {MakeOrder("one")});
+  ASSERT_TRUE(ids);
+  EXPECT_EQ(End(desk.get(), ids->at(0))->at("state"), "done");
+  const auto over = desk->Take(ann, {MakeOrder("two")});
+  ASSERT_FALSE(over);
+  EXPECT_EQ(over.error().status, 429);
+  EXPECT_THAT(over.error().detail, HasSubstr("--device-seconds"));
+  EXPECT_TRUE(desk->Take({.name = "bob", .device_s = 0.001}, {MakeOrder("three")}));
 }
 
 TEST_F(DeskTest, AKeyAsksOnceAlsoFromManyThreads) {
@@ -237,9 +190,10 @@ TEST_F(DeskTest, AKeyAsksOnceAlsoFromManyThreads) {
   EXPECT_EQ(Take(desk.get(), "one", {{"idempotency_key", "k"}}), id) << "after its end, too";
   EXPECT_EQ(Judged("one"), 1);
   EXPECT_EQ(desk->remembered().open, 0u);
-  const auto other = desk->Take("ann", {MakeOrder("two", {{"idempotency_key", "k"}})});
+  const auto other = desk->Take({"ann"}, {MakeOrder("two", {{"idempotency_key", "k"}})});
   ASSERT_FALSE(other);
-  EXPECT_THAT(other.error().message, HasSubstr("another request"));
+  EXPECT_EQ(other.error().status, 409);
+  EXPECT_THAT(other.error().detail, HasSubstr("another request"));
 }
 
 TEST_F(DeskTest, WhatIsNotKeptLeavesNothingInTheStore) {
@@ -289,7 +243,7 @@ TEST_F(DeskTest, WhatCannotBeJudgedAnyMoreHasFailedAfterARestart) {
   gate.Await(1);
   const std::string gone = Take(desk.get(), "second", {{"problem", "1/20"}});
   auto stopping = std::async(std::launch::async, [&] { desk->Stop(); });
-  ASSERT_TRUE(Soon([&] { return !desk->Take("ann", {MakeOrder("refused")}); }));
+  ASSERT_TRUE(Soon([&] { return !desk->Take({"ann"}, {MakeOrder("refused")}); }));
   gate.Open();
   stopping.get();
   desk.reset();
@@ -334,7 +288,7 @@ TEST_F(DeskTest, WhoWaitsWhenItStopsIsTold) {
   }
   ASSERT_TRUE(Soon([&] { return desk->remembered().listeners == 3; }));
   auto stopping = std::async(std::launch::async, [&] { desk->Stop(); });
-  ASSERT_TRUE(Soon([&] { return !desk->Take("ann", {MakeOrder("refused")}); }));
+  ASSERT_TRUE(Soon([&] { return !desk->Take({"ann"}, {MakeOrder("refused")}); }));
   gate.Open();
   stopping.get();
   EXPECT_EQ(waiting[0].get()->at("state"), "done") << "what is being judged is judged to its end";
@@ -374,7 +328,7 @@ TEST_F(DeskTest, ThousandsLeaveNothingBehind) {
   std::vector<Order> orders;
   for (int i = 0; i < 500; ++i) orders.push_back(MakeOrder(std::to_string(i), {{"keep", false}, {"deadline_s", 1e5}}));
   for (int batch = 0; batch < 10; ++batch) {
-    const auto ids = desk->Take("ann", orders).value();
+    const auto ids = desk->Take({"ann"}, orders).value();
     for (const std::string& id : ids) {
       desk->Await("ann", id, kLong, false, [&](const Result<json>&) { ++ended; });
       (void)desk->Watch("ann", id, 0, [](size_t, const Event&) { return true; });

@@ -145,6 +145,11 @@ void AddOutcome(const EvaluationState& state, json* view) {
 
 }  // namespace
 
+std::string StateOf(const Job& job) {
+  if (job.state == "running") return "judging";
+  return job.state == "failed" && job.error.starts_with("cancelled") ? "cancelled" : job.state;
+}
+
 json FaultOf(const json& evaluation) {
   if (evaluation.value("verdict", "") != "correct") return "candidate";
   const json why = Member(&evaluation, "no_speedup");

@@ -14,6 +14,9 @@ namespace kb::server {
 
 extern const Table kCandidate, kEvaluation;
 
+// Of a job in the store, as far as that knows it: what is prepared counts as judging.
+std::string StateOf(const Job& job);
+
 struct EvaluationState {
   std::string state;                           // queued, preparing, judging, done, failed, cancelled
   const nlohmann::json* evaluation = nullptr;  // of a done one

@@ -62,11 +62,11 @@ const char* MeaningOf(int status) {
     case 408:
       return "the request came too slowly";
     case 409:
-      return "the idempotency key or the sample is another's, or what is to be cancelled has begun";
+      return "the idempotency key or the sample is another's, or what is to be cancelled has ended";
     case 413:
       return "the body is too large";
     case 429:
-      return "the client has as much open as it may";
+      return "a quota of the client is used up; detail names it, Retry-After says for how long";
     case 431:
       return "the headers are too large";
     case 500:

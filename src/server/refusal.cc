@@ -17,7 +17,8 @@ Refusal RefusalOf(const Error& error, int usage_status) {
       return {503, error.message, "machine", true, 60};
     case ErrorCode::kInterrupted:
       return {503, "the service is stopping: send the request again", "engine", true, 5};
-    case ErrorCode::kStore:
+    case ErrorCode::kStore:  // a full disk, mostly
+      return {503, error.message, "machine", true, 10};
     case ErrorCode::kEngine:
       break;
   }

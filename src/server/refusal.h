@@ -20,7 +20,7 @@ struct Refusal {
   int retry_after_s = 0;
 };
 
-// kUsage is the caller's fault, kUnavailable the machine's, all else the engine's.
+// kUsage is the caller's fault, kUnavailable and kStore are the machine's, all else is the engine's.
 Refusal RefusalOf(const Error& error, int usage_status = 400);
 Refusal CallersFault(int status, std::string detail);
 nlohmann::json ToJson(const Refusal& refusal);

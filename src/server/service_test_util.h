@@ -89,8 +89,8 @@ class ServiceTest : public ::testing::Test {
   // Its id.
   std::string Take(Desk* desk, const std::string& source, const nlohmann::json& more = {},
                    const std::string& client = "ann") const {
-    auto ids = desk->Take(client, {MakeOrder(source, more)});
-    EXPECT_TRUE(ids) << ids.error().message;
+    auto ids = desk->Take({.name = client}, {MakeOrder(source, more)});
+    EXPECT_TRUE(ids) << ids.error().detail;
     return ids ? ids->at(0) : "";
   }
 

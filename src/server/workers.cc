@@ -20,7 +20,6 @@ void Workers::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
-    waiting_.clear();
   }
   changed_.notify_all();
   for (std::thread& thread : threads_) {
@@ -32,7 +31,7 @@ void Workers::Run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
-    if (stopping_) return;
+    if (waiting_.empty()) return;
     std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();

@@ -20,7 +20,7 @@ class Workers {
 
   // False: too much waits already, or it has stopped.
   bool Do(std::function<void()> work);
-  void Stop();  // what waits is forgotten
+  void Stop();  // when all that waits is done
 
  private:
   void Run();
