@@ -15,10 +15,12 @@
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
+#include "cli/score_flags.h"
 #include "cli/selection_flags.h"
 #include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "judge/devices/device_kind.h"
+#include "report/score_formats.h"
 #include "server/api.h"
 #include "server/http_server.h"
 #include "store/store.h"
@@ -72,6 +74,15 @@ void WaitForEnd(const server::Desk& desk, const server::Api& api, double idle_s)
   }
 }
 
+// As `kernelbench score RUN --json` prints them.
+Result<std::string> ScoresOf(ScoreFlags flags, const std::string& run) {
+  flags.runs = {run};
+  KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(flags));
+  std::string scores = ScoreJson(MakeScoreSheet(input.rows, input.jobs, input.problems, {}, input.spent));
+  scores.resize(scores.find_last_not_of('\n') + 1);
+  return scores;
+}
+
 // Of clients whose evaluations an earlier service left.
 std::map<std::string, int> BuildsOf(const server::TokenFile& file) {
   std::map<std::string, int> builds;
@@ -83,10 +94,15 @@ std::map<std::string, int> BuildsOf(const server::TokenFile& file) {
 
 Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installation& installation,
                                         const std::vector<std::string>& devices) {
-  server::ApiOptions options{.version = KB_VERSION, .devices = devices, .access = {}, .rewards = {}};
+  server::ApiOptions options{.version = KB_VERSION, .devices = devices};
   options.access = {.tokens = flags.tokens, .no_auth = flags.no_auth, .hosts = flags.hosts};
   options.identity = server::IdentityOf(OptionsOf(*flags.judge), devices, flags.judge->jobs);
   KB_ASSIGN_OR_RETURN(options.rewards, server::ReadRewards(installation.rewards));
+  options.installation = installation;
+  ScoreFlags scores;
+  scores.store = flags.store;
+  scores.selection.problems = flags.problems;
+  options.scores = [scores](const std::string& run) { return ScoresOf(scores, run); };
   return options;
 }
 
@@ -118,7 +134,8 @@ Status Serve(ServeFlags flags) {
                                    .builds = BuildsOf(server::TokenFile(flags.tokens))};
   KB_ASSIGN_OR_RETURN(server::ApiOptions api_options, ApiOptionsOf(flags, installation, devices));
   KB_ASSIGN_OR_RETURN(const auto desk, server::Desk::Open(std::move(desk_options), &store));
-  server::Api api(std::move(api_options), reader, desk.get(), &store);
+  KB_ASSIGN_OR_RETURN(Store reading, Store::Open(flags.store));  // whose readers hold up nobody who writes
+  server::Api api(std::move(api_options), reader, desk.get(), &reading);
   KB_ASSIGN_OR_RETURN(const auto http, server::HttpServer::Start({flags.socket, flags.listen}, {}, &api));
   if (!flags.quiet) {
     fmt::print(stderr, "kernelbench: judging on {}; listening on {}{}\n", fmt::join(devices, ", "), flags.socket,

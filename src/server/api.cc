@@ -155,6 +155,10 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
     if (!value) return responder->Send(AnswerOf(RefusalOf(value.error())));
     call.query[name] = std::move(*value);
   }
+  for (const Field& field : route.query) {
+    if (!field.required || call.query.contains(field.name)) continue;
+    return responder->Send(AnswerOf(CallersFault(400, fmt::format("{}: is missing", field.name))));
+  }
   if (route.body != nullptr) {
     if (const Status checked = CheckShape(request.body); !checked) {
       return responder->Send(AnswerOf(RefusalOf(checked.error())));

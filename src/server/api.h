@@ -4,12 +4,15 @@
 #define SERVER_API_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "prompt/prompt.h"
 #include "server/access.h"
 #include "server/desk.h"
 #include "server/fields.h"
@@ -53,6 +56,8 @@ struct ApiOptions {
   AccessOptions access;
   std::vector<Reward> rewards;
   Identity identity;
+  Installation installation;
+  std::function<Result<std::string>(const std::string& run)> scores;  // of a run: JSON of docs/scores.md; on any thread
 };
 
 class Api : public HttpServer::Handler {
@@ -94,6 +99,14 @@ class Api : public HttpServer::Handler {
   void GetProtocols(Call call);
   void GetRuns(Call call);
   void GetService(Call call);
+  void GetPrompts(Call call);
+  void GetPrompt(Call call);
+  void GetEvaluations(Call call);
+  void GetEntries(Call call);
+  void GetEntry(Call call);
+  void GetScores(Call call);
+
+  Result<Prompt> MakePrompt(const Call& call) const;
 
   Result<Order> ReadOrder(const Call& call, const nlohmann::json& request);
   // The ids of what was accepted, or nothing, and the refusal is sent.
@@ -115,6 +128,7 @@ class Api : public HttpServer::Handler {
   Access access_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
   std::atomic<bool> stopping_ = false;
+  std::atomic<int> scoring_ = 0;           // runs
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
 };

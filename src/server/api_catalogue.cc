@@ -1,9 +1,12 @@
 // What there is to ask about besides evaluations.
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "judge/problem/metadata.h"
+#include "prompt/hardware.h"
 #include "server/api.h"
 #include "server/metrics.h"
 
@@ -13,7 +16,9 @@ using nlohmann::json;
 
 void Api::GetHealth(Call call) {
   if (const Status judging = desk_->health(); !judging) {
-    return call.responder->Send(AnswerOf({503, judging.error().message, "engine", true, 5}));
+    Refusal why = RefusalOf(judging.error());
+    why.status = 503;
+    return call.responder->Send(AnswerOf(why));
   }
   call.responder->Send(JsonAnswer({{"status", "healthy"},
                                    {"version", options_.version},
@@ -67,10 +72,56 @@ void Api::GetService(Call call) {
       JsonAnswer({{"pid", ::getpid()}, {"identity", options_.identity}, {"open", desk_->counts().Open()}}));
 }
 
-void Api::GetRuns(Call call) {
-  const auto runs = store_->Runs();
-  if (!runs) return call.responder->Send(AnswerOf(RefusalOf(runs.error())));
-  call.responder->Send(JsonAnswer({{"runs", *runs}}));
+void Api::GetPrompts(Call call) {
+  json prompts = json::array();
+  for (const std::string& name : BackendNames()) {
+    json devices = json::array();
+    std::string title;
+    for (const char* device : {"cpu", "cuda"}) {
+      const auto target = MakeTarget(name, device);
+      if (!target) continue;
+      devices.push_back(device);
+      if (title.empty()) title = Title(*target);
+    }
+    prompts.push_back({{"name", name}, {"title", title}, {"devices", std::move(devices)}});
+  }
+  const auto hardware = HardwareNames(options_.installation.prompts);
+  if (!hardware) return call.responder->Send(AnswerOf(RefusalOf({ErrorCode::kEngine, hardware.error().message})));
+  call.responder->Send(JsonAnswer(
+      {{"prompts", std::move(prompts)}, {"hardware", *hardware}, {"strategies", {"sample", "refine", "evolve"}}}));
+}
+
+// As `kernelbench prompt` makes it. A native candidate is for what is served, unless it is said otherwise.
+Result<Prompt> Api::MakePrompt(const Call& call) const {
+  const Installation& installation = options_.installation;
+  const std::string backend = call.path.at("name");
+  PromptRequest request{.size = call.query.value("size", "standard"),
+                        .precision = call.query.value("precision", "fp32"),
+                        .shots = call.query.value("shots", 1)};
+  KB_ASSIGN_OR_RETURN(request.problem, reader_->Problem(call.query["problem"]));
+  KB_ASSIGN_OR_RETURN(const PromptTemplate parts, PromptTemplate::Load(installation.prompts));
+  KB_ASSIGN_OR_RETURN(request.target,
+                      MakeTarget(backend, call.query.value("device", backend == "native" ? reader_->device() : "")));
+  KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(installation.prompts, call.query.value("hardware", "none"),
+                                                     request.target, []() -> Result<json> {
+                                                       return Fail(ErrorCode::kUsage,
+                                                                   "hardware: name a GPU; a device is measured by "
+                                                                   "kernelbench prompt alone");
+                                                     }));
+  return BuildPrompt(parts, request, installation);
+}
+
+void Api::GetPrompt(Call call) {
+  const std::string name = call.path["name"];
+  const std::vector<std::string> names = BackendNames();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    return call.responder->Send(
+        AnswerOf(CallersFault(404, "there is no prompt " + name + "; GET /v1/prompts lists them")));
+  }
+  const auto prompt = MakePrompt(call);
+  if (!prompt) return call.responder->Send(AnswerOf(RefusalOf(prompt.error())));
+  call.responder->Send(JsonAnswer(
+      {{"system", prompt->system}, {"user", prompt->user}, {"examples", prompt->examples}, {"notes", prompt->notes}}));
 }
 
 }  // namespace kb::server

@@ -23,6 +23,7 @@ class ApiTest : public ServiceTest {
     desk_ = Open();
     ApiOptions options{.version = "1", .devices = {"cpu"}};
     options.access = {.tokens = path("tokens.json"), .no_auth = no_auth};
+    options.scores = scores_;
     options.rewards = ReadRewards(std::string(KB_SOURCE_DIR) + "/rewards").value();
     api_ = std::make_unique<Api>(std::move(options), reader_, desk_.get(), &store_);
     auto http = HttpServer::Start({path("s"), listen}, {}, api_.get());
@@ -59,6 +60,7 @@ class ApiTest : public ServiceTest {
     return std::to_string(answer.first) + " " + answer.second.value("detail", "");
   }
 
+  std::function<Result<std::string>(const std::string&)> scores_;
   std::unique_ptr<Desk> desk_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<HttpServer> http_;
@@ -151,8 +153,8 @@ TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
   const std::string ann = file.Add({"ann", {"judge"}, 2}).value();
   EXPECT_EQ(Ask("GET", "/v1/problems", "", "kb_wrong").first, 401);
   EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 200);
-  EXPECT_THAT(Detail(Ask("GET", "/v1/runs", "", ann)), HasSubstr("403 ann lacks the right admin"));
-  EXPECT_EQ(Ask("GET", "/v1/runs").first, 200) << "the user may";
+  EXPECT_THAT(Detail(Ask("GET", "/v1/service", "", ann)), HasSubstr("403 ann lacks the right admin"));
+  EXPECT_EQ(Ask("GET", "/v1/service").first, 200) << "the user may";
   EXPECT_EQ(Ask("GET", "/health", "", "kb_wrong").first, 200);
   const std::string id = Post("/v1/evaluations?wait=600", Request("one")).second["id"];
   EXPECT_EQ(Ask("GET", "/v1/evaluations/" + id, "", ann).first, 404) << "it is the user's";
@@ -175,6 +177,95 @@ TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
   EXPECT_EQ(Ask("GET", batch + "?wait=600", "", ann).second["open"], 0);
   ASSERT_TRUE(file.Revoke("ann").value());
   EXPECT_EQ(Ask("GET", "/v1/problems", "", ann).first, 401);
+}
+
+TEST_F(ApiTest, AClientListsItsEvaluations) {
+  std::promise<void> promise;
+  judging_.judge = [go = promise.get_future().share()](const kb::Request& request) -> Result<Evaluation> {
+    if (request.candidate.source == "slow") go.wait();
+    Evaluation evaluation;
+    evaluation.verdict = request.candidate.source == "2" ? Verdict::kIncorrect : Verdict::kCorrect;
+    return evaluation;
+  };
+  Serve("127.0.0.1:0");
+  const std::string ann = TokenFile(path("tokens.json")).Add({"ann"}).value();
+  const auto list = [&](const std::string& query, const std::string& token = "") {
+    return Ask("GET", "/v1/evaluations" + query, "", token).second;
+  };
+  EXPECT_EQ(list(""), json({{"evaluations", json::array()}, {"next", nullptr}}));
+  json batch = {{"evaluations", {Request("0"), Request("1", {{"run", "other"}}), Request("2")}}};
+  const std::string id = Post("/v1/batches", batch).second["id"];
+  ASSERT_EQ(Ask("GET", "/v1/batches/" + id + "?wait=600").first, 200);
+  Post("/v1/evaluations?wait=600", Request("secret", {{"keep", false}}));
+  Post("/v1/evaluations?wait=600", Request("ann's"), ann);
+  Post("/v1/evaluations", Request("slow"));
+  ASSERT_TRUE(Soon([&] { return desk_->counts().open["judging"] == 1; }));
+  Post("/v1/evaluations", Request("queued"));
+  const auto states = [](const json& page) {
+    std::string text;
+    for (const json& line : page["evaluations"]) text += line["state"].get<std::string>() + " ";
+    return text;
+  };
+  EXPECT_EQ(states(list("")), "queued judging done done done ") << "newest first, and what is not kept not at all";
+  EXPECT_EQ(states(list("", ann)), "done ");
+  EXPECT_EQ(states(list("?state=judging")), "judging ");
+  EXPECT_EQ(states(list("?state=preparing")), "");
+  EXPECT_EQ(states(list("?state=queued")), "queued ");
+  EXPECT_EQ(states(list("?batch=" + id)), "done done done ");
+  EXPECT_EQ(states(list("?run=other")), "done ");
+  EXPECT_EQ(states(list("?problem=1/20")), "");
+  const json first = list("?limit=3"), second = list("?limit=3&before=" + first["next"].dump());
+  EXPECT_EQ(states(first), "queued judging done ");
+  EXPECT_EQ(states(second), "done done ");
+  EXPECT_TRUE(second["next"].is_null());
+  const json& last = first["evaluations"][2];
+  EXPECT_EQ(last["verdict"], "incorrect");
+  EXPECT_EQ(last["run"], "local");
+  EXPECT_EQ(Ask("GET", "/v1/evaluations?limit=1001").first, 400);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations?state=lost").first, 400);
+  promise.set_value();
+}
+
+TEST_F(ApiTest, EntriesAndRunsAreThoseOfTheClientOrAll) {
+  Serve("127.0.0.1:0");
+  const TokenFile file(path("tokens.json"));
+  const std::string ann = file.Add({"ann"}).value(), an = file.Add({"an"}).value();
+  Post("/v1/evaluations?wait=600", Request("one"), ann);
+  const std::string entry =
+      Post("/v1/evaluations?wait=600", Request("two", {{"run", "r"}, {"model", "m"}}), ann).second["evaluation_id"];
+  Post("/v1/evaluations?wait=600", Request("three"));
+  const auto runs = [&](const std::string& token) { return Ask("GET", "/v1/runs", "", token).second["runs"]; };
+  EXPECT_EQ(runs(ann), json({"ann", "ann/r"}));
+  EXPECT_EQ(runs(an), json::array()) << "a name that begins another";
+  EXPECT_EQ(runs(""), json({"ann", "ann/r", "local"}));
+  const auto count = [&](const std::string& query, const std::string& token) {
+    return Ask("GET", "/v1/entries" + query, "", token).second["entries"].size();
+  };
+  EXPECT_EQ(count("", ann), 2u);
+  EXPECT_EQ(count("", an), 0u);
+  EXPECT_EQ(count("", ""), 3u);
+  EXPECT_EQ(count("?run=local", ann), 0u);
+  EXPECT_EQ(count("?verdict=incorrect", ""), 0u);
+  const json page = Ask("GET", "/v1/entries?run=ann/r", "", ann).second;
+  EXPECT_EQ(page["entries"][0]["id"], entry);
+  EXPECT_EQ(page["entries"][0]["model"], "m");
+  EXPECT_TRUE(page["next"].is_null());
+  EXPECT_EQ(Ask("GET", "/v1/entries/" + entry, "", ann).second["evaluation"]["id"], entry);
+  EXPECT_EQ(Ask("GET", "/v1/entries/" + entry, "", an).first, 404);
+  EXPECT_EQ(Ask("GET", "/v1/entries/nonsense").first, 404);
+}
+
+TEST_F(ApiTest, ScoresAreOfRunsThatTheClientMaySee) {
+  scores_ = [](const std::string& run) -> Result<std::string> { return R"({"of":")" + run + "\"}"; };
+  Serve("127.0.0.1:0");
+  const std::string ann = TokenFile(path("tokens.json")).Add({"ann"}).value();
+  Post("/v1/evaluations?wait=600", Request("one"), ann);
+  Post("/v1/evaluations?wait=600", Request("two"));
+  EXPECT_EQ(Ask("GET", "/v1/scores?run=ann", "", ann).second["scores"]["of"], "ann");
+  EXPECT_EQ(Ask("GET", "/v1/scores?run=local", "", ann).first, 404);
+  EXPECT_EQ(Ask("GET", "/v1/scores?run=ann").first, 200);
+  EXPECT_EQ(Ask("GET", "/v1/scores?run=none").first, 404);
+  EXPECT_EQ(Detail(Ask("GET", "/v1/scores")), "400 run: is missing");
 }
 
 TEST_F(ApiTest, ABatchIsCancelledAlsoWhatIsBeingJudged) {

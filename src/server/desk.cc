@@ -402,6 +402,12 @@ size_t Desk::OpenOf(const std::string& client) const {
   return found == open_.end() ? 0 : found->second;
 }
 
+std::string Desk::StateNow(const Submission& submission) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_job_.find(submission.job.id);
+  return found == by_job_.end() ? StateOf(submission.job) : found->second->state;
+}
+
 Desk::Remembered Desk::remembered() const {
   const std::lock_guard lock(mutex_);
   Remembered remembered{entries_.size(), by_job_.size(), timers_.size(), 0};

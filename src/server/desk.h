@@ -54,6 +54,8 @@ class Desk {
   // kUsage: this client has none of that id. `whole`: with all that was measured.
   Result<nlohmann::json> Find(const std::string& client, const std::string& id, bool whole);
   Result<std::vector<nlohmann::json>> FindBatch(const std::string& client, const std::string& batch);
+  // Of one that the store has; more exactly than there, while it is open here.
+  std::string StateNow(const Submission& submission) const;
   // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then. kInterrupted: the
   // service stops, and it is not kept. The number is for Forget(); 0: it has been told.
   uint64_t Await(const std::string& client, const std::string& id, double seconds, bool whole,

@@ -110,6 +110,75 @@ const Table kEvaluation = {
          .help = "all that was measured, as docs/evaluation.md describes it; only if asked for"},
     }};
 
+// What both a line of a list and an entry say.
+static std::vector<Field> Summarised(std::vector<Field> fields) {
+  const std::vector<Field> common = {
+      {.name = "created", .type = Type::kText, .help = "when, UTC", .required = true},
+      {.name = "run", .type = Type::kText, .help = "that it is part of", .required = true, .nullable = true},
+      {.name = "model", .type = Type::kText, .help = "which model wrote it", .required = true, .nullable = true},
+      {.name = "sample", .type = Type::kInteger, .help = "its number in the run", .required = true, .nullable = true},
+      {.name = "problem", .type = Type::kText, .help = "its name", .required = true},
+      {.name = "size", .type = Type::kText, .help = "of the problem", .required = true},
+      {.name = "device", .type = Type::kText, .help = "cpu or cuda", .required = true},
+      {.name = "protocol", .type = Type::kText, .help = "rules of judgement", .required = true},
+      {.name = "candidate", .type = Type::kObject, .help = "what is judged", .required = true, .table = &kCandidate},
+      {.name = "reason", .type = Type::kText, .help = "why it is not correct", .required = true, .nullable = true},
+      {.name = "speedup",
+       .type = Type::kNumber,
+       .help = "over the baseline; null: there is none",
+       .required = true,
+       .nullable = true},
+      {.name = "speedup_interval",
+       .type = Type::kList,
+       .help = "in which it lies",
+       .required = true,
+       .nullable = true,
+       .items = Type::kNumber},
+      {.name = "baseline_us",
+       .type = Type::kNumber,
+       .help = "microseconds of a call of the baseline",
+       .required = true,
+       .nullable = true},
+      {.name = "candidate_us",
+       .type = Type::kNumber,
+       .help = "microseconds of a call of the candidate",
+       .required = true,
+       .nullable = true}};
+  fields.insert(fields.end(), common.begin(), common.end());
+  return fields;
+}
+
+const Table kEvaluationLine = {
+    "EvaluationLine", "An evaluation that was asked for, in short.",
+    Summarised({
+        {.name = "id", .type = Type::kText, .help = "32 hexadecimal digits", .required = true},
+        {.name = "state",
+         .type = Type::kText,
+         .help = "how far it is; the last three are final",
+         .required = true,
+         .choices = {"queued", "preparing", "judging", "done", "failed", "cancelled"}},
+        {.name = "batch", .type = Type::kText, .help = "that it is part of; empty: none", .required = true},
+        {.name = "priority", .type = Type::kInteger, .help = "among the client's own", .required = true},
+        {.name = "error", .type = Type::kText, .help = "why there is no verdict", .required = true, .nullable = true},
+        {.name = "evaluation_id",
+         .type = Type::kText,
+         .help = "GET /v1/entries/ID",
+         .required = true,
+         .nullable = true},
+        {.name = "verdict",
+         .type = Type::kText,
+         .help = "of a done one: correct, incorrect, build_failed, ...",
+         .required = true,
+         .nullable = true},
+    })};
+
+const Table kEntry = {
+    "Entry", "A stored evaluation, in short.",
+    Summarised(
+        {{.name = "id", .type = Type::kText, .help = "GET /v1/entries/ID, kernelbench show ID", .required = true},
+         {.name = "verdict", .type = Type::kText, .help = "correct, incorrect, ...", .required = true},
+         {.name = "device_name", .type = Type::kText, .help = "what its driver calls it", .required = true}})};
+
 namespace {
 
 json Member(const json* evaluation, const char* key) {
@@ -182,6 +251,40 @@ json ViewOf(const Submission& submission, const EvaluationState& state, bool who
   AddOutcome(state, &view);
   if (whole) view["evaluation"] = evaluation == nullptr ? json(nullptr) : *evaluation;
   return view;
+}
+
+json EntryOf(const json& summary) {
+  json entry = {{"device_name", summary["device_info"]["name"]},
+                {"candidate", {{"name", summary["candidate"]["path"]}, {"sha256", summary["candidate"]["sha256"]}}}};
+  for (const char* key : {"id", "created", "run", "model", "sample", "problem", "size", "device", "protocol", "verdict",
+                          "reason", "speedup", "speedup_interval", "baseline_us", "candidate_us"}) {
+    entry[key] = summary[key];
+  }
+  return entry;
+}
+
+json LineOf(const SubmissionSummary& summary, const std::string& state) {
+  const Job& job = summary.submission.job;
+  const bool lost = state == "failed" || state == "cancelled";
+  json line = {{"id", summary.submission.id},
+               {"state", state},
+               {"batch", summary.submission.batch},
+               {"priority", job.priority},
+               {"error", lost ? json(job.error) : json()},
+               {"created", summary.submission.created},
+               {"run", summary.submission.run},
+               {"model", job.model},
+               {"sample", job.sample},
+               {"problem", job.problem},
+               {"size", job.size},
+               {"device", job.device},
+               {"protocol", job.protocol},
+               {"candidate", {{"name", job.path}, {"sha256", job.sha256}}}};
+  for (const char* key : {"verdict", "reason", "speedup", "speedup_interval", "baseline_us", "candidate_us"}) {
+    line[key] = Member(summary.entry.is_object() ? &summary.entry : nullptr, key);
+  }
+  line["evaluation_id"] = Member(summary.entry.is_object() ? &summary.entry : nullptr, "id");
+  return line;
 }
 
 }  // namespace kb::server

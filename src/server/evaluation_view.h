@@ -12,7 +12,7 @@
 
 namespace kb::server {
 
-extern const Table kCandidate, kEvaluation;
+extern const Table kCandidate, kEvaluation, kEvaluationLine, kEntry;
 
 // Of a job in the store, as far as that knows it: what is prepared counts as judging.
 std::string StateOf(const Job& job);
@@ -25,6 +25,11 @@ struct EvaluationState {
 
 // `whole`: with the evaluation itself (docs/evaluation.md).
 nlohmann::json ViewOf(const Submission& submission, const EvaluationState& state, bool whole);
+
+// A line of a list.
+nlohmann::json LineOf(const SubmissionSummary& summary, const std::string& state);
+// Of what Store::Entries() tells.
+nlohmann::json EntryOf(const nlohmann::json& summary);
 
 // Whose fault it is that there is no speedup: candidate, machine, or null.
 nlohmann::json FaultOf(const nlohmann::json& evaluation);

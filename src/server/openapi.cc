@@ -41,6 +41,7 @@ json ParametersOf(const Route& route) {
   for (const Field& field : route.query) {
     parameters.push_back(
         {{"name", field.name}, {"in", "query"}, {"schema", SchemaOf(field)}, {"description", field.help}});
+    if (field.required) parameters.back()["required"] = true;
   }
   return parameters;
 }

@@ -22,6 +22,24 @@ const Field kWait = {.name = "wait",
                      .most = kMostWait};
 const Field kWhole = {.name = "whole", .type = Type::kFlag, .help = "true: with all that was measured"};
 
+const Field kRun = {.name = "run",
+                    .type = Type::kText,
+                    .help = "only of this run, as evaluations name it: CLIENT/RUN",
+                    .least = 1,
+                    .most = 300};
+const Field kProblem = {
+    .name = "problem", .type = Type::kText, .help = "only of this problem: 1/19", .least = 1, .most = 200};
+const Field kLimit = {
+    .name = "limit", .type = Type::kInteger, .help = "at most so many: 100 without it", .least = 1, .most = 1000};
+const Field kBefore = {
+    .name = "before", .type = Type::kInteger, .help = "`next` of the page before", .least = 1, .most = 9e15};
+
+Field Required(Field field, const char* help) {
+  field.required = true;
+  field.help = help;
+  return field;
+}
+
 }  // namespace
 
 const std::vector<Route>& Api::Routes() {
@@ -39,6 +57,24 @@ const std::vector<Route>& Api::Routes() {
        &kEvaluation,
        {202, 409},
        &Api::PostEvaluation},
+      {"GET",
+       "/v1/evaluations",
+       "evaluations",
+       "The client's own, those that are kept",
+       "judge",
+       {{.name = "state",
+         .type = Type::kText,
+         .help = "only those in this state",
+         .choices = {"queued", "preparing", "judging", "done", "failed", "cancelled"}},
+        kRun,
+        kProblem,
+        {.name = "batch", .type = Type::kText, .help = "only of this batch", .least = 1, .most = 100},
+        kLimit,
+        kBefore},
+       nullptr,
+       &kEvaluationPage,
+       {},
+       &Api::GetEvaluations},
       {"GET",
        "/v1/evaluations/{id}",
        "evaluation",
@@ -159,7 +195,73 @@ const std::vector<Route>& Api::Routes() {
        &kServiceInfo,
        {},
        &Api::GetService},
-      {"GET", "/v1/runs", "runs", "Runs in the store", "admin", {}, nullptr, &kRunList, {}, &Api::GetRuns},
+      {"GET", "/v1/runs", "runs", "Runs in the store", "judge", {}, nullptr, &kRunList, {}, &Api::GetRuns},
+      {"GET",
+       "/v1/entries",
+       "entries",
+       "What the store has of its runs",
+       "judge",
+       {kRun,
+        kProblem,
+        {.name = "verdict", .type = Type::kText, .help = "only of this verdict", .least = 1, .most = 100},
+        kLimit,
+        kBefore},
+       nullptr,
+       &kEntryPage,
+       {},
+       &Api::GetEntries},
+      {"GET",
+       "/v1/entries/{id}",
+       "entry",
+       "A stored evaluation, whole",
+       "judge",
+       {},
+       nullptr,
+       &kWholeEntry,
+       {404},
+       &Api::GetEntry},
+      {"GET",
+       "/v1/scores",
+       "scores",
+       "Scores of a run",
+       "judge",
+       {Required(kRun, "as evaluations name it: CLIENT/RUN")},
+       nullptr,
+       &kScores,
+       {404},
+       &Api::GetScores},
+      {"GET",
+       "/v1/prompts",
+       "prompts",
+       "The prompts that there are",
+       "judge",
+       {},
+       nullptr,
+       &kPromptList,
+       {},
+       &Api::GetPrompts},
+      {"GET",
+       "/v1/prompts/{name}",
+       "prompt",
+       "What generate asks a model first, for a problem",
+       "judge",
+       {Required(kProblem, "its name: 1/19"),
+        {.name = "size", .type = Type::kText, .help = "of the problem: standard without it", .least = 1, .most = 50},
+        {.name = "precision", .type = Type::kText, .help = "fp32 without it", .choices = {"fp32", "fp16", "bf16"}},
+        {.name = "device",
+         .type = Type::kText,
+         .help = "without it what the backend runs on, for native what is served",
+         .choices = {"cpu", "cuda"}},
+        {.name = "shots", .type = Type::kInteger, .help = "worked examples: 1 without it", .least = 0, .most = 100},
+        {.name = "hardware",
+         .type = Type::kText,
+         .help = "a GPU to describe, by name: H100; none without it",
+         .least = 1,
+         .most = 100}},
+       nullptr,
+       &kPrompt,
+       {404},
+       &Api::GetPrompt},
   };
   return routes;
 }

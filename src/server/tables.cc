@@ -146,7 +146,7 @@ const Table kProtocolList = {
     {{.name = "protocols", .type = Type::kList, .help = "by name", .required = true, .table = &kProtocolInfo}}};
 
 const Table kRunList = {"RunList",
-                        "Runs in the store.",
+                        "Runs in the store that the client may see: its own; with the right admin, all.",
                         {{.name = "runs", .type = Type::kList, .help = "names, oldest first", .required = true}}};
 
 const Table kServiceInfo = {
@@ -155,5 +155,65 @@ const Table kServiceInfo = {
     {{.name = "pid", .type = Type::kInteger, .help = "of the process", .required = true},
      {.name = "open", .type = Type::kInteger, .help = "evaluations that have not ended", .required = true},
      {.name = "identity", .type = Type::kMap, .help = "program, devices, limits, environment", .required = true}}};
+
+static const Field kNext = {.name = "next",
+                            .type = Type::kInteger,
+                            .help = "`before` of the page after this one; null: there is none",
+                            .required = true,
+                            .nullable = true};
+
+const Table kEvaluationPage = {"EvaluationPage",
+                               "A page of the client's evaluations.",
+                               {{.name = "evaluations",
+                                 .type = Type::kList,
+                                 .help = "newest first; of one state a page may hold fewer than were asked for",
+                                 .required = true,
+                                 .table = &kEvaluationLine},
+                                kNext}};
+
+const Table kEntryPage = {
+    "EntryPage",
+    "A page of stored evaluations.",
+    {{.name = "entries", .type = Type::kList, .help = "newest first", .required = true, .table = &kEntry}, kNext}};
+
+const Table kWholeEntry = {
+    "WholeEntry",
+    "A stored evaluation.",
+    {{.name = "evaluation", .type = Type::kAny, .help = "as docs/evaluation.md describes it", .required = true}}};
+
+const Table kScores = {"Scores",
+                       "Scores of a run.",
+                       {{.name = "scores",
+                         .type = Type::kAny,
+                         .help = "as docs/scores.md describes them, and `kernelbench score RUN --json` prints them",
+                         .required = true}}};
+
+static const Table kPromptLine = {
+    "PromptLine",
+    "A prompt that can be asked for.",
+    {{.name = "name", .type = Type::kText, .help = "the backend that it asks for", .required = true},
+     {.name = "title", .type = Type::kText, .help = "for people", .required = true},
+     {.name = "devices", .type = Type::kList, .help = "that its candidates can be for", .required = true}}};
+
+const Table kPromptList = {
+    "PromptList",
+    "The prompts that there are.",
+    {{.name = "prompts", .type = Type::kList, .help = "by backend", .required = true, .table = &kPromptLine},
+     {.name = "hardware",
+      .type = Type::kList,
+      .help = "GPUs that a prompt can describe: the query parameter hardware",
+      .required = true},
+     {.name = "strategies",
+      .type = Type::kList,
+      .help = "of `kernelbench generate`, which send a prompt first",
+      .required = true}}};
+
+const Table kPrompt = {
+    "Prompt",
+    "What a model is asked first.",
+    {{.name = "system", .type = Type::kText, .help = "the system's part", .required = true},
+     {.name = "user", .type = Type::kText, .help = "the user's part", .required = true},
+     {.name = "examples", .type = Type::kList, .help = "candidates that it shows", .required = true},
+     {.name = "notes", .type = Type::kList, .help = "what whoever asks should know", .required = true}}};
 
 }  // namespace kb::server

@@ -7,7 +7,8 @@
 namespace kb::server {
 
 extern const Table kProblemDetails, kHealth, kBatchRequest, kBatch, kRewardRequest, kRewards, kRewardList, kProblemList,
-    kProblemInfo, kProtocolList, kRunList, kServiceInfo;
+    kProblemInfo, kProtocolList, kRunList, kServiceInfo, kEvaluationPage, kEntryPage, kWholeEntry, kScores, kPromptList,
+    kPrompt;
 
 }  // namespace kb::server
 
