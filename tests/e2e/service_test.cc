@@ -226,8 +226,8 @@ TEST_F(ServiceTest, OverTcpTokensAreNeeded) {
   EXPECT_EQ(ask("/v1/problems", ann + "0"), 401);
   EXPECT_EQ(ask("/v1/problems", ann), 200);
   EXPECT_EQ(ask("/v1/problems", ann, "http://evil.example.org"), 403);
-  EXPECT_EQ(ask("/v1/runs", ann), 403);
-  EXPECT_EQ(ask("/v1/runs", boss), 200);
+  EXPECT_EQ(ask("/v1/service", ann), 403);
+  EXPECT_EQ(ask("/v1/service", boss), 200);
   EXPECT_EQ(Run({"token", "revoke", "ann"}).code, 0);
   EXPECT_EQ(ask("/v1/problems", ann), 401) << "at once";
   EXPECT_THAT(Run({"token", "list"}).out, testing::Not(HasSubstr("ann")));

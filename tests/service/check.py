@@ -76,7 +76,7 @@ class Check:
             sys.exit(77)
 
     def serve(self):
-        self.token = self.run(self.binary, "token", "add", "tester", "--rights", "judge,problems,admin").stdout.strip()
+        self.token = self.run(self.binary, "token", "add", "tester", "--rights", "judge,admin").stdout.strip()
         self.service = subprocess.Popen([self.binary, "serve", "--listen", "127.0.0.1:0"], env=self.environment, cwd=self.root, stderr=subprocess.PIPE, text=True)
         said = self.service.stderr.readline()
         self.url = re.search(r"http://\S+", said)[0]
