@@ -135,7 +135,7 @@ class AsyncClient:
                     raise Garbled(f"an event has more than {_MOST_EVENT >> 20} MiB")
 
     async def cancel(self, id: str) -> Evaluation:
-        """Refused, with status 409, if it has begun."""
+        """Ends it, also while it is judged. Refused, with status 409, if it has ended."""
         return read_evaluation(await self._ask("DELETE", f"/v1/evaluations/{quote(id, '')}"))
 
     # ---- Many ----
@@ -156,7 +156,7 @@ class AsyncClient:
             await asyncio.sleep(_PAUSE_S)
 
     async def cancel_batch(self, id: str) -> Batch:
-        """Cancels those that have not begun."""
+        """Cancels those that have not ended."""
         return read_batch(await self._ask("DELETE", f"/v1/batches/{quote(id, '')}"))
 
     async def rewards(self, candidates: Iterable[Candidate], reward: str = "sure_gain", *, best: Sequence[float | None] | None = None, timeout_s: float = 600.0,

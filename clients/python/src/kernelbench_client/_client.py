@@ -83,7 +83,7 @@ class Client:
             _run(close())
 
     def cancel(self, id: str) -> Evaluation:
-        """Refused, with status 409, if it has begun."""
+        """Ends it, also while it is judged. Refused, with status 409, if it has ended."""
         return _run(self.asynchronous.cancel(id))
 
     def batch(self, candidates: Iterable[Candidate]) -> Batch:
@@ -97,7 +97,7 @@ class Client:
         return _run(self.asynchronous.wait_batch(id, timeout_s=timeout_s))
 
     def cancel_batch(self, id: str) -> Batch:
-        """Cancels those that have not begun."""
+        """Cancels those that have not ended."""
         return _run(self.asynchronous.cancel_batch(id))
 
     def rewards(self, candidates: Iterable[Candidate], reward: str = "sure_gain", *, best: Sequence[float | None] | None = None, timeout_s: float = 600.0,
