@@ -2,7 +2,8 @@
 
 Started by the engine as `python -m kernelbench_torch.device_host SOCKET_FD LIBRARY DEVICE THREADS`. Serves one engine over
 one socket (length-prefixed JSON, see src/wire/channel.h) until it closes. Trusted: it never loads candidate code and never
-believes a runner.
+believes a runner. The problem of a service's client is executed in one that was forked from a zygote and has confined itself
+before (serve_confined()): that is trusted no more from then on.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ import traceback
 
 import torch
 
-from . import device_library, error_budgets, ops, reference_session, trees
+from . import device_library, error_budgets, ops, reference_session, runner_library, trees
 from .audit import IMPOSTORS, Audit
 from .channel import Channel
 from .clocks import GpuClocks
@@ -113,7 +114,7 @@ class Host(reference_session.Operations, error_budgets.Operations):
             self.release_memory()
             problem = Problem(request.path, request.size, request.precision, request.weight_seeds,
                               lambda *tensor: self.lib.kbd_fill_uniform(self.device, *tensor), self.kind,
-                              request.memory_bytes, request.figures)
+                              request.memory_bytes, request.figures, request.text)
             problem.budgets, problem.impostors, problem.arena = {}, {}, None
             problem.reach = self.reach(problem) if self.arena else 0
             self.problems[key] = problem
@@ -378,7 +379,10 @@ def main():
     gc.freeze()  # what is imported is never garbage: collections in the middle of a call are short
     if kind == "cpu":
         limit_memory()
-    channel = Channel(fd)
+    serve(Channel(fd), library, kind, threads)
+
+
+def serve(channel, library, kind, threads):
     try:
         host = Host(library, kind, threads)
     except NoDevice as error:
@@ -388,6 +392,21 @@ def main():
     while (message := channel.receive()) is not None:
         reply, fds = answer(host, *message)
         channel.send(reply, fds)
+
+
+def serve_confined(runners, request, channel):
+    """The worker's whole life; returns its exit code. `runners`: the runner library. `request`: runner_spec.Device."""
+    problem = runner_library.confine(runners, request.confinement)  # before there are threads, which would not be
+    if problem:
+        sys.stderr.write(f"device process: {problem}\n")
+        return 125
+    torch.set_num_threads(request.threads)
+    torch.set_grad_enabled(False)
+    try:
+        serve(channel, request.library, request.device, request.threads)
+    except ConnectionError:
+        pass  # the engine is gone
+    return 0
 
 
 if __name__ == "__main__":

@@ -138,6 +138,7 @@ class LoadProblem:
     weight_seeds: list
     memory_bytes: int
     figures: dict
+    text: typing.Optional[str]
 
     Reply = Problem
 

@@ -11,6 +11,7 @@ A file may also declare
 import contextlib
 import copy
 import functools
+import linecache
 import os
 import pathlib
 import sys
@@ -41,6 +42,8 @@ def module_of(source, path, size):
     module = types.ModuleType("kernelbench_problem")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
+    if isinstance(source, str):  # inspect finds it there, where torch.jit looks
+        linecache.cache[str(path)] = (len(source), None, source.splitlines(True), str(path))
     try:
         exec(compile(source, str(path), "exec"), module.__dict__)
     except ModuleNotFoundError as error:
@@ -203,15 +206,16 @@ def constructor_arguments(module):
 class Problem:
     """A problem at one size and precision on one device, with one reference module for each weight seed."""
 
-    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0, figures=None):
+    def __init__(self, path, size, precision, weight_seeds, fill_uniform, device="cpu", memory_bytes=0, figures=None, text=None):
         """`fill_uniform(address, elements, seed)`: a faster torch.rand for inputs without a prescribed seed, on the CPU.
         `memory_bytes`: plan with at most this much of the device's memory; 0: with what is free. `figures`: `input_bytes` and
         `parameter_bytes` in fp32 (problems/index.json), as far as they are known. What is not known is found out on meta tensors, on
-        which some arithmetic takes seconds of imports."""
+        which some arithmetic takes seconds of imports. `text`: what a file at `path` would hold, where there is none."""
         figures = figures or {}
         self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
-        self.module = load_module(path, size)
+        self.module = load_module(path, size) if text is None else module_of(text, path, size)
+        self.text = text
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
         self.errors_wander = bool(getattr(self.module, "ERRORS_WANDER", ""))

@@ -26,9 +26,11 @@ _KINDS = {
 }
 
 
-def source(path, size, kind, model):
-    """The problem's text as a module candidate: its class `model` at one of its SIZES, as load_module() makes it."""
-    text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
+def source(path, size, kind, model, text=None):
+    """The problem's text as a module candidate: its class `model` at one of its SIZES, as load_module() makes it. `text`: of none that
+    lies at `path`."""
+    if text is None:
+        text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
     constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
     timed = _KINDS.get(kind, _COMPILED).format(model=model, mode=kind.removeprefix("compile-"))
     return f"{text}\n\n{constants}import torch\n{timed}"
@@ -87,7 +89,8 @@ class Operations:
             return ops.ShareReference.Reply(room=False)
         layout = dataclasses.replace(self.layout, parameters=[], parameters_bytes=0, holds=request.holds)
         self.beside = ReferenceSession(self.lib, self.device, layout, arena if self.kind == "cpu" else 0)
-        text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"))
+        text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"),
+                      self.problem.text)
         return ops.ShareReference.Reply(room=True, arena_bytes=arena, output_turns=turns, source=text), list(self.beside.fds)
 
     def reference_arena(self):

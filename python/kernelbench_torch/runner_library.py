@@ -9,6 +9,7 @@ WORK = ctypes.CFUNCTYPE(ctypes.c_int)
 _POINTER, _TEXT, _I64, _U64, _INT = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_int64, ctypes.c_uint64, ctypes.c_int
 _SIGNATURES = {
     "kbr_run_worker": (None, [_INT, _INT, _INT, _U64, _TEXT, _TEXT, WORK]),
+    "kbr_enter": (None, [_INT, _U64, _TEXT, _TEXT]),
     "kbr_confine": (_TEXT, [_TEXT]),
     "kbr_probe": (None, [_TEXT]),
     "kbr_open_gpu": (_TEXT, []),

@@ -17,6 +17,7 @@ class Confinement:
     gpu: bool
     programs: bool
     namespaces: bool
+    judges: bool
 
 
 @dataclass
@@ -59,6 +60,25 @@ class Run:
 
 
 @dataclass
+class Native:
+    program: str
+    device: str
+    threads: int
+    profiler: str
+    confinement: Confinement
+    keep: str
+
+
+@dataclass
+class Device:
+    library: str
+    device: str
+    threads: int
+    confinement: Confinement
+    keep: str
+
+
+@dataclass
 class Probe:
     pid: int
     secret_file: str
@@ -84,4 +104,4 @@ class Capture:
     keep: str
 
 
-WORKERS = {"run": Run, "probe": Probe, "capture": Capture}  # by what they are started for
+WORKERS = {"run": Run, "native": Native, "device": Device, "probe": Probe, "capture": Capture}  # by what they are started for

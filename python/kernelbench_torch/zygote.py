@@ -2,13 +2,14 @@
 
 Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
 candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
-candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), or tries what a candidate could
-do (op "probe").
+candidate, the builder's eyes on one (op "capture": which extensions does it want compiled?), the device process of a client's
+problem (op "device", device_host.py), or tries what a candidate could do (op "probe"). Op "native" makes it kb-runner.
 
-Requests are those of runner_spec.py. Descriptors with one: hello, status, output (its stdout and stderr), then for "run": a
-socket by which it is told what to run (module_runner.py); for "capture": result.
+Requests are those of runner_spec.py. Descriptors with one: hello, status, output (its stdout and stderr), then a socket by which
+it is told what to run (module_runner.py) or do; for "capture" instead: result.
 """
 
+import dataclasses
 import gc
 import os
 import resource
@@ -19,7 +20,7 @@ import warnings
 import torch
 import torch.utils.cpp_extension  # noqa: F401  imported here once, not by each candidate
 
-from . import extensions, module_runner, ops, runner_library, runner_spec
+from . import device_host, extensions, module_runner, ops, runner_library, runner_spec
 from .channel import Channel
 from .problem import settle_math
 
@@ -40,15 +41,32 @@ def become_child(library, namespaces, message, fds):
     close_all_but({0, 1, 2, *fds})  # the engine's socket above all
     name, request = ops.request(message, runner_spec.WORKERS)
     works = {"run": lambda: module_runner.serve(library, request, Channel(rest[0])), "probe": lambda: probe(library, request),
-             "capture": lambda: extensions.capture(library, request, rest[0])}
+             "capture": lambda: extensions.capture(library, request, rest[0]),
+             "device": lambda: device_host.serve_confined(library, request, Channel(rest[0]))}
     if name == "capture":  # what is timed has the zygote's cores, and goes before others
         os.setsid()  # its session has what is timed in it
         os.setpriority(os.PRIO_PROCESS, 0, max(request.nice, os.getpriority(os.PRIO_PROCESS, 0)))
         if request.cores:
             os.sched_setaffinity(0, request.cores)
-    work = runner_library.WORK(works[name])
     without = runner_library.lines(request.confinement.without)
+    if name == "native":
+        library.kbr_enter(namespaces, request.confinement.tmp_bytes, request.keep.encode(), without)
+        become_native(request, {"hello": hello, "status": status, "control": rest[0]})
+    work = runner_library.WORK(works[name])
     library.kbr_run_worker(hello, status, namespaces, request.confinement.tmp_bytes, request.keep.encode(), without, work)
+
+
+def become_native(request, fds):
+    """kb-runner, in a worker's namespaces. Does not return."""
+    told = dataclasses.asdict(request)
+    program = told.pop("program")
+    spec = os.memfd_create("spec", 0)
+    os.write(spec, ops.encoded({**told, "op": "run"}))
+    arguments = [program, "--spec", str(spec)]
+    for name, fd in fds.items():
+        os.set_inheritable(fd, True)
+        arguments += [f"--{name}", str(fd)]
+    os.execv(program, arguments)
 
 
 def probe(library, request):

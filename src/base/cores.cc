@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <fstream>
 #include <map>
+#include <sstream>
 #include <utility>
 
 namespace kb {
@@ -56,6 +57,15 @@ std::vector<int> UsableCores() {
 int CoreCount() {
   const std::optional<cpu_set_t> usable = CoresOf(0);
   return usable ? CPU_COUNT(&*usable) : 1;
+}
+
+uint64_t AvailableMemory() {
+  std::ifstream info("/proc/meminfo");
+  uint64_t kilobytes = 0;
+  for (std::string line; std::getline(info, line);) {
+    if (line.starts_with("MemAvailable:")) std::istringstream(line.substr(13)) >> kilobytes;
+  }
+  return kilobytes << 10;
 }
 
 cpu_set_t OnlyCore(int core) {

@@ -1,9 +1,10 @@
-// Which cores a process may use, and on which one its calls begin.
+// Which cores a process may use, on which one its calls begin, and what memory there is.
 #ifndef BASE_CORES_H_
 #define BASE_CORES_H_
 
 #include <sched.h>
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,9 @@ std::vector<std::vector<int>> ThreadsByCore();
 // All of them; one of each core comes before the second of any.
 std::vector<int> UsableCores();
 int CoreCount();
+
+// Bytes of memory that programs may still take; 0: the kernel does not say.
+uint64_t AvailableMemory();
 
 cpu_set_t OnlyCore(int core);
 

@@ -24,6 +24,12 @@ std::optional<ExtensionRequest> LacksExtension(const Measurements& measured) {
   return lacks ? ReadAsked(ending.said.text) : std::nullopt;
 }
 
+std::vector<uint64_t> DrawWeightSeeds() {
+  std::vector<uint64_t> seeds;
+  for (int i = 0; i < Protocol::kWeightSeeds; ++i) seeds.push_back(RandomBits() >> 8);
+  return seeds;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& options) {
@@ -31,40 +37,83 @@ Result<std::unique_ptr<Evaluator>> Evaluator::Create(const EvaluatorOptions& opt
   KB_ASSIGN_OR_RETURN(Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Sandbox sandbox,
                       Sandbox::Create(installation, options.isolation, options.without, device.access));
-  Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}};
+  Setup setup{options, std::move(device), std::move(installation), std::move(sandbox), {}, {}};
   setup.options.device = setup.device.kind->name;
   if (!setup.options.seating) setup.options.seating = std::make_shared<Seating>(ThreadsByCore());
   // Calls on the host compute on all cores, and nothing is built meanwhile (scheduler.cc).
   if (!setup.on_host()) setup.device.seat = setup.options.seating->Take(setup.device.near, setup.device.number);
   const auto seats = static_cast<int>(setup.device.seat.cores.size());
   if (setup.options.threads <= 0) setup.options.threads = seats > 0 ? seats : CoreCount();
-  for (int i = 0; i < Protocol::kWeightSeeds; ++i) setup.weight_seeds.push_back(RandomBits() >> 8);
+  setup.weight_seeds = DrawWeightSeeds();
   std::unique_ptr<Evaluator> evaluator(new Evaluator(std::move(setup)));
   KB_ASSIGN_OR_RETURN(evaluator->preparer_, Preparer::Create(&evaluator->setup_, &evaluator->services_));
   return evaluator;
 }
 
-// What the candidate took of `evaluation_timeout_s` is gone in the next attempt, too. An attempt that ended in an error
-// was none of it.
 Result<Evaluation> Evaluator::Evaluate(Prepared* prepared, const std::vector<RunnerNeeds>& ahead) {
   KB_RETURN_IF_ERROR(CanTime(prepared->request.protocol));
   if (!prepared->rejection.empty()) return RejectByText(*prepared);
+  if (prepared->request.problem.from_client) return EvaluateApart(prepared);
+  return EvaluateWith(&services_, prepared, ahead);
+}
+
+// A client's problem has a device process, a zygote and runners of its own, which end with this call. Those of others
+// stay as they are, and are at rest meanwhile.
+Result<Evaluation> Evaluator::EvaluateApart(Prepared* prepared) {
+  KB_RETURN_IF_ERROR(setup_.sandbox.HoldsDeviceProcess());
+  KB_RETURN_IF_ERROR(services_.Ensure(false));
+  StepTimes times;
+  services_.AwaitDeath(&times);
+  const Services::Quiet quiet(&services_);
+  KB_ASSIGN_OR_RETURN(const Setup apart, SetupApart(prepared->request.protocol));
+  Services own(&apart, services_.python());
+  KB_RETURN_IF_ERROR(own.Ensure(true));
+  // From here on what fails is the text's doing, as far as anybody can tell: nothing that it says is believed.
+  Result<Evaluation> evaluation = Fail(ErrorCode::kUsage, "");
+  try {
+    evaluation = EvaluateWith(&own, prepared, {});
+    if (evaluation) (void)evaluation->ToJson();
+  } catch (const std::exception& exception) {
+    evaluation = Fail(ErrorCode::kUsage, std::string("the problem's process answered nonsense: ") + exception.what());
+  }
+  if (evaluation || evaluation.error().code != ErrorCode::kEngine) return evaluation;
+  return Fail(ErrorCode::kUsage, "of the problem that was sent: " + evaluation.error().message);
+}
+
+Result<Setup> Evaluator::SetupApart(const Protocol& protocol) {
+  constexpr double kGib = 1 << 30, kLeastGb = 1;
+  KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_.Facts());
+  Setup apart = setup_;
+  apart.sandbox = setup_.sandbox.Apart(setup_.device.number);
+  apart.weight_seeds = DrawWeightSeeds();  // those of others stay unknown to it
+  apart.apart = Apart{.facts = facts,
+                      .memory_gb = std::max(static_cast<double>(AvailableMemory()) / 2 / kGib, kLeastGb),
+                      .seconds = 2 * (protocol.reference_timeout_s + protocol.evaluation_timeout_s)};
+  double& plan = apart.options.device_memory_gb;
+  if (setup_.on_host()) plan = plan > 0 ? std::min(plan, apart.apart->memory_gb) : apart.apart->memory_gb;
+  return apart;
+}
+
+// What the candidate took of `evaluation_timeout_s` is gone in the next attempt, too. An attempt that ended in an error
+// was none of it.
+Result<Evaluation> Evaluator::EvaluateWith(Services* services, Prepared* prepared,
+                                           const std::vector<RunnerNeeds>& ahead) {
   Attempts attempts;
   attempts.next.spent_s = prepared->spent_s;
   for (;;) {
-    auto evaluation = EvaluateOnce(prepared, ahead, &attempts);
+    auto evaluation = EvaluateOnce(services, prepared, ahead, &attempts);
     if (evaluation) {
       if (prepared->asked < kMostAsked) prepared->lacking = LacksExtension(evaluation->measured);
       if (prepared->lacking) {
         prepared->spent_s = evaluation->spent_s;
         return evaluation;
       }
-      const std::string reason = WhyAgain(*evaluation, &attempts);
+      const std::string reason = WhyAgain(services, *evaluation, &attempts);
       if (reason.empty()) return evaluation;
       attempts.next.spent_s = evaluation->spent_s;
       setup_.Say("trying again: " + reason);
     } else {
-      if (evaluation.error().code != ErrorCode::kEngine) return evaluation;
+      if (evaluation.error().code != ErrorCode::kEngine || services != &services_) return evaluation;
       if (attempts.failures == 2) return WhoseFailure(prepared->request, attempts, evaluation.error());
       setup_.Say("trying again: " + evaluation.error().message);
     }
@@ -79,19 +128,19 @@ Result<Evaluation> Evaluator::EvaluateToTheEnd(Prepared* prepared, const std::ve
   }
 }
 
-Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector<RunnerNeeds>& ahead,
-                                           Attempts* attempts) {
+Result<Evaluation> Evaluator::EvaluateOnce(Services* services, Prepared* prepared,
+                                           const std::vector<RunnerNeeds>& ahead, Attempts* attempts) {
   const Request& request = prepared->request;
   bool loaded = false;
   auto evaluation = [&]() -> Result<Evaluation> {
-    KB_RETURN_IF_ERROR(services_.Ensure(request.module() || request.protocol.measure));
-    Trial trial(&services_, *preparer_, prepared, attempts->next, ahead);
+    KB_RETURN_IF_ERROR(services->Ensure(request.module() || request.protocol.measure));
+    Trial trial(services, *preparer_, prepared, attempts->next, ahead);
     auto ended = trial.Run();
     loaded = trial.loaded();
     return ended;
   }();
   if (!evaluation && evaluation.error().code == ErrorCode::kEngine) NoteFailure(loaded, attempts);
-  if (!evaluation) services_.EndReference();  // it may be in the middle of a call
+  if (!evaluation) services->EndReference();  // it may be in the middle of a call
   return evaluation;
 }
 
@@ -99,9 +148,9 @@ Result<Evaluation> Evaluator::EvaluateOnce(Prepared* prepared, const std::vector
 // - A module's first answer is wrong, and its weights have only other values than the reference's: it may draw them in
 //   another order.
 // - SIGKILL ended it, as where a machine runs out of memory. Who sends it to itself has one more attempt.
-std::string Evaluator::WhyAgain(const Evaluation& evaluation, Attempts* attempts) {
+std::string Evaluator::WhyAgain(Services* services, const Evaluation& evaluation, Attempts* attempts) {
   if (evaluation.started_early && evaluation.timings.brief) {
-    services_.ForgetCalls();
+    services->ForgetCalls();
     return "the device was in use before calls, and others may use it";
   }
   const bool at_first = evaluation.verdict == Verdict::kIncorrect && evaluation.measured.rounds.empty();
@@ -135,6 +184,7 @@ Result<Evaluation> Evaluator::WhoseFailure(const Request& request, const Attempt
 }
 
 Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error) {
+  if (request.problem.from_client) return tl::make_unexpected(error);
   Evaluation alone;
   const auto baseline = MeasureBaseline(request.problem, request.size, request.protocol);
   if (!baseline && baseline.error().message != kBusy) return tl::make_unexpected(error);
@@ -147,9 +197,9 @@ Result<Evaluation> Evaluator::Charge(const Request& request, const Error& error)
 // Whether the problem has the size that is asked for shows in its text, or when it is loaded.
 Result<Evaluation> Evaluator::RejectByText(const Prepared& prepared) {
   const Request& request = prepared.request;
-  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(request.problem.path, 16 << 20));
+  KB_ASSIGN_OR_RETURN(const std::string source, TextOf(request.problem));
   const std::vector<std::string> sizes = ReadMetadata(source).sizes;
-  if (std::find(sizes.begin(), sizes.end(), request.size) == sizes.end()) {
+  if (!request.problem.from_client && std::find(sizes.begin(), sizes.end(), request.size) == sizes.end()) {
     KB_RETURN_IF_ERROR(DescribeProblem(request.problem, request.size, request.protocol));
   }
   Evaluation evaluation = BeginEvaluation(setup_, request);

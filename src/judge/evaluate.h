@@ -97,9 +97,13 @@ class Evaluator {
     bool always_loaded = true;                          // in all of those
     bool trusted_died = false, trusted_killed = false;  // in the last of those; by SIGKILL
   };
-  Result<Evaluation> EvaluateOnce(Prepared* prepared, const std::vector<RunnerNeeds>& ahead, Attempts* attempts);
+  Result<Evaluation> EvaluateApart(Prepared* prepared);
+  Result<Setup> SetupApart(const Protocol& protocol);
+  Result<Evaluation> EvaluateWith(Services* services, Prepared* prepared, const std::vector<RunnerNeeds>& ahead);
+  Result<Evaluation> EvaluateOnce(Services* services, Prepared* prepared, const std::vector<RunnerNeeds>& ahead,
+                                  Attempts* attempts);
   // Why a verdict is not the last one; empty: it is. Changes what the next attempt is.
-  std::string WhyAgain(const Evaluation& evaluation, Attempts* attempts);
+  std::string WhyAgain(Services* services, const Evaluation& evaluation, Attempts* attempts);
   void NoteFailure(bool loaded, Attempts* attempts);
   // What a candidate gets under which the engine failed twice, the second time with this error.
   Result<Evaluation> WhoseFailure(const Request& request, const Attempts& attempts, const Error& error);

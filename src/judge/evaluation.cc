@@ -101,6 +101,7 @@ json Evaluation::ToJson() const {
               {"created", created},
               {"problem", problem},
               {"problem_sha256", problem_sha256},
+              {"problem_source", problem_source},
               {"size", size},
               {"device", device},
               {"device_info", device_info},

@@ -20,6 +20,7 @@ struct Evaluation {
   std::string id;
   std::string created;
   std::string problem, problem_sha256, size, device;
+  std::string problem_source = "file";  // or "client", who sent its text to a service
   nlohmann::json device_info;
   Protocol protocol;
   nlohmann::json candidate;

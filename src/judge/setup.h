@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "judge/devices/device_kind.h"
 #include "judge/sandbox/sandbox.h"
 #include "judge/seating.h"
+#include "wire/ops.h"
 
 namespace kb {
 
@@ -42,11 +44,19 @@ inline std::chrono::milliseconds Seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1e3));
 }
 
+// What judges the problem of one client, once: in processes of its own.
+struct Apart {
+  ops::DeviceFacts facts;  // of the device, as the process says that no client's code has been in
+  double memory_gb = 0;    // that its device process may take; its reference's process half of that
+  double seconds = 0;      // in which its device process must have answered all
+};
+
 struct Setup {
   EvaluatorOptions options;  // device without its number; threads as they are
   FoundDevice device;
   Installation installation;
   Sandbox sandbox;
+  std::optional<Apart> apart;          // it judges a client's problem, and no other; else never one
   std::vector<uint64_t> weight_seeds;  // random ones, drawn once, so that the loaded problem serves every candidate
 
   const Calibration& calibration() const { return device.kind->calibration; }

@@ -44,8 +44,7 @@ Without WithoutOf(const char* text) {
 
 }  // namespace
 
-void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
-                    const char* without, int (*work)()) {
+void kbr_enter(int namespaces, uint64_t tmp_bytes, const char* keep, const char* without) {
   if (namespaces) {
     if (const Status entered = EnterNamespaces(tmp_bytes, keep, WithoutOf(without)); !entered) {
       std::fprintf(stderr, "module runner: %s\n", entered.error().message.c_str());
@@ -55,6 +54,11 @@ void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_by
   } else {
     prctl(PR_SET_PDEATHSIG, SIGKILL);  // no namespace ends with the zygote here
   }
+}
+
+void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
+                    const char* without, int (*work)()) {
+  kbr_enter(namespaces, tmp_bytes, keep, without);
   Supervise(hello_fd, status_fd, [work] { return work(); });
 }
 

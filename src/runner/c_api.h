@@ -12,6 +12,10 @@
 KBR_EXPORT void kbr_run_worker(int hello_fd, int status_fd, int namespaces, uint64_t tmp_bytes, const char* keep,
                                const char* without, int (*work)());
 
+// Where kbr_run_worker() would run `work`, returns in the new worker's supervisor-to-be instead, which becomes a
+// program that supervises its own worker (kb-runner).
+KBR_EXPORT void kbr_enter(int namespaces, uint64_t tmp_bytes, const char* keep, const char* without);
+
 // `confinement` is JSON (wire/runner_spec.h). Null, or a message that lives until the next call.
 KBR_EXPORT const char* kbr_confine(const char* confinement);
 

@@ -188,7 +188,7 @@ Status Confine(const Confinement& limits) {
   if (chdir(limits.scratch.c_str()) != 0) return Errno(limits.scratch.c_str());
   for (const char* variable : {"HOME", "TMPDIR"}) setenv(variable, limits.scratch.c_str(), 1);
   if (with("capabilities")) KB_RETURN_IF_ERROR(DropCapabilities());
-  if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable, limits.writable));
+  if (with("landlock")) KB_RETURN_IF_ERROR(RestrictByLandlock(limits.readable, limits.writable, limits.judges));
   if (with("seccomp")) KB_RETURN_IF_ERROR(InstallSyscallFilter(limits));
   return with("rlimits") ? SetLimits(limits) : Status();
 }

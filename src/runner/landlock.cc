@@ -47,14 +47,15 @@ Status Allow(int ruleset, const std::string& path, uint64_t access) {
 
 }  // namespace
 
-Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable) {
+Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable,
+                          bool signals) {
   const int abi = LandlockAbi();
   if (abi == 0) return {};
   const uint64_t write =
       kWriteFile | kRemoveAndMake | (abi >= 2 ? kRefer : uint64_t{0}) | (abi >= 3 ? kTruncate : uint64_t{0});
   const uint64_t read = readable.empty() ? 0 : kExecute | kReadFile | kReadDir;
   const RulesetAttributes attributes{write | read, abi >= 4 ? kBindTcp | kConnectTcp : 0,
-                                     abi >= 6 ? kScopeAbstractSockets | kScopeSignals : 0};
+                                     abi >= 6 ? kScopeAbstractSockets | (signals ? uint64_t{0} : kScopeSignals) : 0};
   // Older kernels know a shorter structure.
   const size_t size = abi >= 6 ? sizeof attributes : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
   const Fd ruleset(static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0)));

@@ -12,8 +12,9 @@ namespace kb::runner {
 // From now on this process and its children write nothing but what is in or below `writable`, open no TCP connection
 // (ABI 4), reach no abstract socket and signal no process outside (ABI 6), and trace none. If `readable` is not empty,
 // they also read and execute only below those paths. Does nothing on a kernel without landlock; what an older one lacks
-// is left out. Requires no_new_privs.
-Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable);
+// is left out. `signals`: they may signal processes outside. Requires no_new_privs.
+Status RestrictByLandlock(const std::vector<std::string>& readable, const std::vector<std::string>& writable,
+                          bool signals);
 
 }  // namespace kb::runner
 

@@ -24,7 +24,6 @@ constexpr const char* kDenied[] = {
     "kcmp",
     "pidfd_open",
     "pidfd_getfd",
-    "pidfd_send_signal",
     "rt_sigqueueinfo",
     "rt_tgsigqueueinfo",
     // What wakes a stopped process, or goes on while it is stopped.
@@ -216,7 +215,9 @@ Status InstallSyscallFilter(const Confinement& limits) {
   // Limits of others: without a PID namespace those are all processes of the same user.
   filter.Deny(SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
   // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
-  if (limits.gpu) filter.Deny(SCMP_SYS(sched_setaffinity));
+  if (limits.gpu && !limits.judges) filter.Deny(SCMP_SYS(sched_setaffinity));
+  // A PID namespace or a user of its own bounds whom a device process reaches.
+  if (!limits.judges) filter.Deny(SCMP_SYS(pidfd_send_signal));
   DenyProcesses(limits.programs, &filter);
   DenySignals(limits.programs && limits.namespaces, &filter);
   DenyRules(&filter);

@@ -7,7 +7,7 @@
 #include <chrono>
 
 #include "base/json.h"
-#include "server/json_shape.h"
+#include "base/json_shape.h"
 
 namespace kb::server {
 namespace {

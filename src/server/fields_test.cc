@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/json_shape.h"
+#include "base/json_shape.h"
 
 namespace kb::server {
 namespace {

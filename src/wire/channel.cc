@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/json.h"
+#include "base/json_shape.h"
 
 namespace kb {
 namespace {
@@ -76,6 +77,7 @@ tl::expected<void, ReceiveFailure> ReceiveAll(int socket, char* bytes, size_t si
     if (got <= 0) return tl::make_unexpected(ReceiveFailure::kClosed);
     TakeFds(&message, fds);
     interruptible = false;
+    if (fds->size() > kMaxMessageFds) return tl::make_unexpected(ReceiveFailure::kMalformed);
     bytes += got;
     size -= static_cast<size_t>(got);
   }
@@ -103,6 +105,15 @@ Status Channel::Send(const nlohmann::json& body, const std::vector<int>& fds) {
 }
 
 tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout, bool interruptible) {
+  return Receive(timeout, kMaxMessage, false, interruptible);
+}
+
+tl::expected<ChannelMessage, ReceiveFailure> Channel::ReceiveHostile(std::chrono::milliseconds timeout, size_t most) {
+  return Receive(timeout, std::min(most, kMaxMessage), true, true);
+}
+
+tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout, size_t most,
+                                                              bool hostile, bool interruptible) {
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
   ChannelMessage message;
   uint32_t size = 0;
@@ -111,11 +122,12 @@ tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milli
       !got) {
     return tl::make_unexpected(got.error());
   }
-  if (size > kMaxMessage) return tl::make_unexpected(ReceiveFailure::kMalformed);
+  if (size > most) return tl::make_unexpected(ReceiveFailure::kMalformed);
   std::string text(size, '\0');
   if (auto got = ReceiveAll(socket_.get(), text.data(), size, deadline, &message.fds, false); !got) {
     return tl::make_unexpected(got.error());
   }
+  if (hostile && !CheckShape(text)) return tl::make_unexpected(ReceiveFailure::kMalformed);
   message.body = nlohmann::json::parse(text, nullptr, false);
   if (message.body.is_discarded()) return tl::make_unexpected(ReceiveFailure::kMalformed);
   return message;

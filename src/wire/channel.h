@@ -1,4 +1,4 @@
-// Messages between trusted processes: engine, device process and zygote. A message is a 4-byte length (little endian),
+// Messages between engine, device process, zygote and runners. A message is a 4-byte length (little endian),
 // JSON of that length, and optionally file descriptors that travel with the first byte.
 #ifndef WIRE_CHANNEL_H_
 #define WIRE_CHANNEL_H_
@@ -33,10 +33,15 @@ class Channel {
   Status Send(const nlohmann::json& body, const std::vector<int>& fds = {});
   // After kInterrupted nothing of a message has been read: it can still be received.
   tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, bool interruptible = true);
+  // The same from a process that is not trusted: a message of more than `most` bytes, or one that is costly to parse
+  // (CheckShape()), is kMalformed.
+  tl::expected<ChannelMessage, ReceiveFailure> ReceiveHostile(std::chrono::milliseconds timeout, size_t most);
 
   int fd() const { return socket_.get(); }
 
  private:
+  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, size_t most, bool hostile,
+                                                       bool interruptible);
   Fd socket_;
 };
 

@@ -135,9 +135,10 @@ struct LoadProblem {
   using Reply = Problem;
   std::string path, sha256, size, precision;
   std::vector<uint64_t> weight_seeds;
-  uint64_t memory_bytes = 0;  // of the device, to plan with at most; 0: what is free
-  Json figures;               // input_bytes and parameter_bytes, as far as they are known
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, figures)
+  uint64_t memory_bytes = 0;        // of the device, to plan with at most; 0: what is free
+  Json figures;                     // input_bytes and parameter_bytes, as far as they are known
+  std::optional<std::string> text;  // none: the file at `path` holds it
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(LoadProblem, path, sha256, size, precision, weight_seeds, memory_bytes, figures, text)
 };
 
 struct Clocks {

@@ -29,8 +29,9 @@ struct Confinement {
   bool gpu = false;         // the judge chooses its cores
   bool programs = false;    // may start programs: compilers, in a process that is no runner
   bool namespaces = false;  // it sees no processes, sockets and files of others
+  bool judges = false;      // it stops and seats runners: of a client's problem, as a device process
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Confinement, memory_bytes, file_bytes, tmp_bytes, scratch, readable, writable, without,
-                                 gpu, programs, namespaces)
+                                 gpu, programs, namespaces, judges)
 };
 
 // What a runner is to run.
@@ -79,6 +80,30 @@ struct Run {
   Confinement confinement;
   std::string keep;
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Run, device, threads, profiler, confinement, keep)
+};
+
+// A native runner below the zygote: `program` (kb-runner), told the rest as a Run.
+struct Native {
+  static constexpr const char* kOp = "native";
+  std::string program;
+  std::string device;
+  int threads = 1;
+  std::string profiler;
+  Confinement confinement;
+  std::string keep;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Native, program, device, threads, profiler, confinement, keep)
+};
+
+// A device process that confines itself before it holds a problem: it will execute what a client sent. It stays in the
+// zygote's PID namespace, below which its runners are.
+struct Device {
+  static constexpr const char* kOp = "device";
+  std::string library;  // libkernelbench_device.so
+  std::string device;
+  int threads = 1;
+  Confinement confinement;
+  std::string keep;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Device, library, device, threads, confinement, keep)
 };
 
 // Tries what a candidate must not be able to do (runner/probes.h), with what the engine has put up to be reached.

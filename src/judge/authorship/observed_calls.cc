@@ -47,6 +47,10 @@ const char* AnonymousCode(const Candidate& candidate) {
 
 Status Trial::FindAuthorship() {
   if (!right_ || !protocol().Profiles()) return {};
+  if (setup_.apart) {
+    measured().no_authorship = "it is not asked where a client's problem is judged";
+    return {};
+  }
   if (setup_.on_host() && setup_.options.without.contains("freeze")) {
     measured().no_authorship = "a runner that is not stopped cannot be looked at";
     return {};

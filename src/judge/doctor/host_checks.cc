@@ -106,12 +106,7 @@ Check CalendarClock() {
 }
 
 Check Memory() {
-  std::ifstream info("/proc/meminfo");
-  int64_t available = 0;
-  for (std::string line; std::getline(info, line);) {
-    if (line.starts_with("MemAvailable:")) std::istringstream(line.substr(13)) >> available;
-  }
-  const double gib = static_cast<double>(available) / (1 << 20);
+  const double gib = static_cast<double>(AvailableMemory()) / (1 << 30);
   if (gib >= 4) return Ok("resources", "memory", fmt::format("{:.1f} GiB available", gib));
   return {"resources", "memory", "warning", fmt::format("{:.1f} GiB available", gib),
           "sizes other than small may not fit; end other programs"};

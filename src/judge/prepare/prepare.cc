@@ -169,7 +169,7 @@ Status Preparer::BuildNative(Prepared* prepared) const {
 
 // Without the GPU: others are timed there. What a module asks for only where there is one, its first call asks for.
 Result<std::vector<ExtensionRequest>> Preparer::CaptureExtensions(const Request& request) const {
-  KB_ASSIGN_OR_RETURN(std::string problem, ReadFile(request.problem.path, 16 << 20));
+  KB_ASSIGN_OR_RETURN(std::string problem, TextOf(request.problem));
   const Seat elsewhere = setup_->options.seating->Elsewhere();
   const worker::Capture capture{
       .source = request.candidate.source,

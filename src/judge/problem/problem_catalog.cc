@@ -6,6 +6,7 @@
 #include <regex>
 #include <tuple>
 
+#include "base/client_problem.h"
 #include "base/file.h"
 
 namespace kb {
@@ -97,5 +98,22 @@ Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& na
                           "them all) or the path of a problem file",
                           name));
 }
+
+Result<std::string> TextOf(const ProblemFile& problem) {
+  if (problem.from_client) return problem.text;
+  return ReadFile(problem.path, 16 << 20);
+}
+
+ProblemFile ClientsProblem(const std::string& sha256, std::string text) {
+  ProblemFile problem;
+  problem.name = fmt::format("{}{}", kClientsProblem, sha256);
+  problem.path = fmt::format("problem-{}.py", sha256.substr(0, 12));
+  problem.title = problem.path;
+  problem.from_client = true;
+  problem.text = std::move(text);
+  return problem;
+}
+
+bool IsClientsProblem(const std::string& name) { return name.starts_with(kClientsProblem); }
 
 }  // namespace kb

@@ -5,8 +5,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "judge/devices/cuda/cuda_libraries.h"
+#include "judge/process/runner_process.h"
 
 namespace kb {
 namespace {
@@ -153,8 +158,39 @@ Result<DeviceProcess> DeviceProcess::Start(const Installation& installation, con
   return DeviceProcess(std::move(process), std::move(pair.first));
 }
 
+DeviceProcess DeviceProcess::Confined(std::shared_ptr<RunnerProcess> process, Channel channel, double seconds,
+                                      ops::DeviceFacts facts) {
+  return {std::move(process), std::move(channel), NowNs() + static_cast<int64_t>(seconds * 1e9), std::move(facts)};
+}
+
+pid_t DeviceProcess::pid() const { return process_ ? process_->pid() : confined_->pid(); }
+
+namespace {
+
+// The process's numbers, from the namespace that we see to its own one.
+std::vector<pid_t> NumbersOf(pid_t pid) {
+  std::vector<pid_t> numbers;
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("NSpid:")) continue;
+    std::istringstream listed(line.substr(6));
+    for (pid_t number = 0; listed >> number;) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace
+
+pid_t DeviceProcess::NumberOf(pid_t other) const {
+  if (process_) return other;
+  const size_t depth = NumbersOf(pid()).size();
+  const std::vector<pid_t> numbers = NumbersOf(other);
+  return depth > 0 && depth <= numbers.size() ? numbers[depth - 1] : other;
+}
+
 Status DeviceProcess::AwaitReady() {
-  KB_ASSIGN_OR_RETURN(facts_, Ask(ops::Hello(), std::chrono::seconds(120)));
+  KB_ASSIGN_OR_RETURN(ops::DeviceFacts facts, Ask(ops::Hello(), std::chrono::seconds(120)));
+  if (!confined_) facts_ = std::move(facts);
   return {};
 }
 
@@ -190,6 +226,7 @@ bool DeviceProcess::Recover() {
 }
 
 Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, milliseconds timeout, bool interruptible) {
+  if (confined_) return ReceiveHostile(op, timeout);
   auto reply = channel_.Receive(timeout, interruptible);
   if (!reply && reply.error() == ReceiveFailure::kInterrupted) {
     posted_ = Posted{op, timeout};
@@ -199,15 +236,15 @@ Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, millisecond
   if (!reply) {
     alive_ = false;
     if (reply.error() == ReceiveFailure::kTimedOut) {
-      process_.Kill();
+      process_->Kill();
       return Fail(ErrorCode::kUsage,
                   fmt::format("the reference did not finish within {} s (in step \"{}\"); use a smaller "
                               "--size or a larger --reference-timeout-s",
                               static_cast<double>(timeout.count()) / 1e3, op));
     }
-    const auto status = process_.Wait(std::chrono::seconds(2));
+    const auto status = process_->Wait(std::chrono::seconds(2));
     killed_ = status && status->signal == SIGKILL;
-    process_.Kill();
+    process_->Kill();
     return Fail(ErrorCode::kEngine, fmt::format("the device process died in step \"{}\": {}", op,
                                                 status ? status->Describe() : "it closed its socket"));
   }
@@ -215,6 +252,48 @@ Result<ChannelMessage> DeviceProcess::Receive(const std::string& op, millisecond
   if (reply->body.contains("out_of_memory")) return Fail(ErrorCode::kUnavailable, reply->body["problem_error"]);
   if (reply->body.contains("problem_error")) return Fail(ErrorCode::kUsage, reply->body["problem_error"]);
   return std::move(*reply);
+}
+
+namespace {
+
+// What such a process says, as part of a message.
+std::string Bounded(const nlohmann::json& said) {
+  const std::string text = said.is_string() ? said.get<std::string>() : Dump(said);
+  return text.substr(0, 4000);
+}
+
+}  // namespace
+
+// Whatever becomes of it, its author's text is to blame: nothing else of it changes from one problem to the next.
+Result<ChannelMessage> DeviceProcess::ReceiveHostile(const std::string& op, milliseconds timeout) {
+  const milliseconds left(std::max<int64_t>(0, (until_ns_ - NowNs()) / 1'000'000));
+  auto reply = channel_.ReceiveHostile(std::min(timeout, left), bytes_left_);
+  if (reply) {
+    bytes_left_ -= std::min(bytes_left_, Dump(reply->body).size());
+    for (const char* error : {"device_error", "problem_error"}) {
+      if (reply->body.contains(error)) return Fail(ErrorCode::kUsage, Bounded(reply->body[error]));
+    }
+    return std::move(*reply);
+  }
+  alive_ = false;
+  if (reply.error() == ReceiveFailure::kInterrupted) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (reply.error() == ReceiveFailure::kClosed) confined_->WaitForEnd(std::chrono::seconds(2));
+  confined_->Kill();
+  const RunnerProcess::End end = confined_->Finish();
+  if (reply.error() == ReceiveFailure::kMalformed) {
+    return Fail(ErrorCode::kUsage, fmt::format("the problem's process sent what is no answer, in step \"{}\"", op));
+  }
+  if (reply.error() == ReceiveFailure::kTimedOut) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("the problem's process did not finish in time, in step \"{}\"; choose a smaller size, or a "
+                            "larger reference_timeout_s",
+                            op));
+  }
+  const std::string why = end.out_of_memory ? "it needs more memory than it may have; choose a smaller size"
+                          : end.status      ? end.status->Describe()
+                                            : "it was killed";
+  const std::string last = end.output.empty() ? "" : " (" + LastLine(end.output) + ")";
+  return Fail(ErrorCode::kUsage, fmt::format("the problem's process ended in step \"{}\": {}{}", op, why, last));
 }
 
 }  // namespace kb

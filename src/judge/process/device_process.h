@@ -1,4 +1,5 @@
-// The engine's view of the device process: Python with PyTorch, hosting the device library. Trusted.
+// The engine's view of the device process: Python with PyTorch, hosting the device library. Trusted, but for that of a
+// client's problem, which is confined and whose answers are hostile.
 #ifndef JUDGE_PROCESS_DEVICE_PROCESS_H_
 #define JUDGE_PROCESS_DEVICE_PROCESS_H_
 
@@ -19,6 +20,8 @@
 #include "wire/ops.h"
 
 namespace kb {
+
+class RunnerProcess;
 
 // The Python that has PyTorch, and what its processes need to see.
 struct PythonIdentity {
@@ -51,13 +54,17 @@ class DeviceProcess {
   // Starts it; importing torch goes on in the background until AwaitReady().
   static Result<DeviceProcess> Start(const Installation& installation, const PythonIdentity& python,
                                      const FoundDevice& device, int threads);
+  // One that Zygote::StartDevice() has started, which has `seconds` for all its answers together. `facts`: of its
+  // device; what it says itself is not asked.
+  static DeviceProcess Confined(std::shared_ptr<RunnerProcess> process, Channel channel, double seconds,
+                                ops::DeviceFacts facts);
   Status AwaitReady();
   // After kInterrupted: whether it has ended what it was asked, for which it gets a moment, whatever interrupts that.
   // If not it is killed.
   bool Recover();
 
   // One operation of wire/ops.h. An error of the problem is ErrorCode::kUsage; a device process that died or hung
-  // is kEngine, and the object is of no further use.
+  // is kEngine, and the object is of no further use. Of a confined one all of that is kUsage.
   template <typename Op>
   Result<typename Op::Reply> Ask(const Op& op, std::chrono::milliseconds timeout, const std::vector<int>& fds = {}) {
     KB_ASSIGN_OR_RETURN(const ChannelMessage reply, Exchange(Op::kOp, op, timeout, fds));
@@ -79,18 +86,29 @@ class DeviceProcess {
   const ops::DeviceFacts& facts() const { return facts_; }  // once it is ready
   bool alive() const { return alive_; }
   bool killed() const { return killed_; }  // by SIGKILL, and not by us
-  pid_t pid() const { return process_.pid(); }
+  pid_t pid() const;
+  // What this process knows another one as, which is its own number where both see the same namespace.
+  pid_t NumberOf(pid_t other) const;
 
  private:
   DeviceProcess(Subprocess process, Channel channel) : process_(std::move(process)), channel_(std::move(channel)) {}
+  DeviceProcess(std::shared_ptr<RunnerProcess> process, Channel channel, int64_t until_ns, ops::DeviceFacts facts)
+      : confined_(std::move(process)), until_ns_(until_ns), channel_(std::move(channel)), facts_(std::move(facts)) {}
   Result<ChannelMessage> Exchange(const char* op, nlohmann::json request, std::chrono::milliseconds timeout,
                                   const std::vector<int>& fds);
   Status Send(const char* op, nlohmann::json request, std::chrono::milliseconds timeout);
   Result<ChannelMessage> Receive(const std::string& op, std::chrono::milliseconds timeout, bool interruptible = true);
+  Result<ChannelMessage> ReceiveHostile(const std::string& op, std::chrono::milliseconds timeout);
   template <typename Op>
   static Result<typename Op::Reply> Decode(const ChannelMessage& reply) {
     try {
-      return reply.body.get<typename Op::Reply>();
+      auto decoded = reply.body.get<typename Op::Reply>();
+      if constexpr (requires { decoded.gap_us; }) {
+        for (const double us : {decoded.us, decoded.gap_us, decoded.waited_us}) {
+          if (us < 0 || us > 1e15) return Fail(ErrorCode::kEngine, "the device process told a time that cannot be");
+        }
+      }
+      return decoded;
     } catch (const nlohmann::json::exception& error) {
       return Fail(ErrorCode::kEngine, std::string("the device process answered \"") + Op::kOp + "\": " + error.what());
     }
@@ -101,7 +119,10 @@ class DeviceProcess {
     std::string op;
     std::chrono::milliseconds timeout;
   };
-  Subprocess process_;
+  std::optional<Subprocess> process_;
+  std::shared_ptr<RunnerProcess> confined_;  // instead of that
+  int64_t until_ns_ = 0;                     // when it must have answered all, and
+  size_t bytes_left_ = size_t{16} << 20;     // how much more it may say
   Channel channel_;
   std::optional<Posted> posted_;
   bool late_ = false;  // an interrupt came before the answer to what was posted

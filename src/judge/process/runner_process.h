@@ -60,6 +60,8 @@ class RunnerProcess {
   // Stops it while something is timed that it must not disturb, and lets it go on. Before it is told anything.
   void Pause();
   void Resume();
+  // The socket by which it is told, of one that talks: to be taken once, and instead of Tell().
+  Channel TakeControl() { return *std::exchange(control_, std::nullopt); }
   // What to run, and in which memory: the session's descriptors, then `files`, copies of which it gets. It is told
   // once.
   Status Tell(const RunnerSpec& spec, const SessionFds& session, const std::vector<std::filesystem::path>& files);

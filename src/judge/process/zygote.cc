@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 }  // namespace
 
 Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                             const FoundDevice& device, int threads) {
+                             const FoundDevice& device, int threads, const std::vector<std::string>& folders) {
   KB_ASSIGN_OR_RETURN(auto pair, Channel::Pair());
   const bool namespaces = sandbox.isolation() == Isolation::kNamespaces;
   SandboxSpec box;
@@ -28,6 +28,7 @@ Result<Zygote> Zygote::Start(const Installation& installation, const Sandbox& sa
   for (std::string& variable : OutputMemory(installation, device)) box.environment.push_back(std::move(variable));
   box.read_only = python.paths;
   box.read_only.insert(box.read_only.end(), {installation.python, installation.libexec});
+  box.read_only.insert(box.read_only.end(), folders.begin(), folders.end());
   KB_RETURN_IF_ERROR(sandbox.CheckReadable(box.read_only));
   box.inherit = {pair.second.get()};
   box.seat = device.seat;
@@ -70,6 +71,10 @@ Result<std::unique_ptr<RunnerProcess>> Zygote::Fork(Op op, std::optional<int> re
 }
 
 Result<std::unique_ptr<RunnerProcess>> Zygote::StartRunner(const worker::Run& run) { return Fork(run); }
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::StartNative(const worker::Native& run) { return Fork(run); }
+
+Result<std::unique_ptr<RunnerProcess>> Zygote::StartDevice(const worker::Device& device) { return Fork(device); }
 
 Result<std::string> Zygote::Probe(const worker::Probe& probe) { return Probed(Fork(probe), probe); }
 

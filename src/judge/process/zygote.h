@@ -25,12 +25,18 @@ namespace kb {
 class Zygote {
  public:
   // Starts it; importing torch goes on in the background until the first use.
+  // `folders`: what its workers see besides.
   static Result<Zygote> Start(const Installation& installation, const Sandbox& sandbox, const PythonIdentity& python,
-                              const FoundDevice& device, int threads);
+                              const FoundDevice& device, int threads, const std::vector<std::string>& folders = {});
 
   // The files that the runner is told are shared objects in the order of RunnerSpec::extensions, then what its first
   // call compiled, if anything.
   Result<std::unique_ptr<RunnerProcess>> StartRunner(const worker::Run& run);
+  // A native runner in a namespace below this process's, where a device process is that StartDevice() has started.
+  Result<std::unique_ptr<RunnerProcess>> StartNative(const worker::Native& run);
+  // A device process for the problem of a client. It speaks over RunnerProcess::TakeControl(), and can stop and watch
+  // the runners of this zygote alone, where there are PID namespaces; else all processes of its user.
+  Result<std::unique_ptr<RunnerProcess>> StartDevice(const worker::Device& device);
   // Imports a module in a worker of its own to learn which extensions it wants; the worker's text, for ReadCapture().
   // Empty if the worker died or took too long: the runner will meet that again.
   Result<std::string> Capture(const worker::Capture& capture, std::chrono::milliseconds timeout);
@@ -53,7 +59,7 @@ class Zygote {
         sandbox_(std::move(sandbox)),
         shown_(std::move(shown)),
         keep_(std::move(keep)) {}
-  // `result`: a file for what the worker finds out, if it is no runner.
+  // `result`: a file for what the worker finds out, if it is told nothing.
   template <typename Op>
   Result<std::unique_ptr<RunnerProcess>> Fork(Op op, std::optional<int> result = {});
 

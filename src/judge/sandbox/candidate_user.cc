@@ -11,6 +11,7 @@ namespace {
 // systemd gives these to services that need a user while they run (DynamicUser=), so no account has them. Engines
 // differ, so that none can reach another's candidates.
 constexpr uid_t kFirst = 61184, kCount = 4336;
+constexpr uid_t kOfAnEngine = 2 * (1 + kApartUsers);
 
 // A line of /proc/self/uid_map.
 struct Range {
@@ -21,12 +22,12 @@ struct Range {
 
 Result<std::optional<uid_t>> CandidateUser() {
   if (geteuid() != 0) return std::nullopt;
-  const uid_t wanted = kFirst + 2 * (static_cast<uid_t>(getpid()) % (kCount / 2));
+  const uid_t wanted = kFirst + kOfAnEngine * (static_cast<uid_t>(getpid()) % (kCount / kOfAnEngine));
   std::ifstream map("/proc/self/uid_map");
   bool possible = false;
   for (Range range; map >> range.inside >> range.outside >> range.count;) {
     if (range.inside == 0 && range.outside != 0) return std::nullopt;  // outside this namespace it is somebody else
-    possible |= wanted >= range.inside && wanted + 1 - range.inside < range.count;
+    possible |= wanted >= range.inside && wanted + kOfAnEngine - 1 - range.inside < range.count;
   }
   if (possible) return wanted;
   return Fail(ErrorCode::kUnavailable,

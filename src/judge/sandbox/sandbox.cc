@@ -233,9 +233,37 @@ Result<std::optional<TempDir>> Sandbox::MakeScratch(const std::vector<fs::path>&
     return Fail(ErrorCode::kUnavailable, "cannot hand a temporary directory to the user that candidates run as");
   }
   confinement->scratch = scratch.path();
-  confinement->writable.push_back(scratch.path());
+  // Shared memory may be large files, of which a disk has no room for many.
+  if (!confinement->judges) confinement->writable.push_back(scratch.path());
   for (const fs::path& path : paths) confinement->readable.push_back(path);
   return std::optional(std::move(scratch));
+}
+
+Sandbox Sandbox::Apart(int number) const {
+  Sandbox apart = *this;
+  if (user_ != 0) apart.user_ += 2 * (1 + static_cast<uid_t>(number) % kApartUsers);
+  return apart;
+}
+
+Status Sandbox::HoldsDeviceProcess() const {
+  if (LandlockAbi() == 0 || missing_.contains("landlock") || missing_.contains("seccomp")) {
+    return Fail(
+        ErrorCode::kUsage,
+        "this machine cannot confine a problem that a client sends: its kernel has no landlock; name a problem");
+  }
+  const bool sees_others = isolation_ == Isolation::kProcess || missing_.contains("pid-namespace");
+  if (user_ != 0 || !sees_others) return {};
+  return Fail(ErrorCode::kUsage,
+              "this service cannot confine a problem that a client sends: without PID namespaces, as on a GPU or with "
+              "--isolation=process, that takes a user of its own, and only root can give it one; name a problem");
+}
+
+Confinement Sandbox::ConfinementOfDeviceProcess(uint64_t memory_bytes) const {
+  Confinement confinement = ConfinementFor(memory_bytes);
+  confinement.judges = true;
+  confinement.file_bytes = memory_bytes;
+  confinement.without.insert("pid-namespace");  // it stays where its runners are below it
+  return confinement;
 }
 
 SpawnOptions Sandbox::Wrap(const SandboxSpec& spec) const {

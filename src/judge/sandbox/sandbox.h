@@ -71,6 +71,15 @@ class Sandbox {
   Result<std::optional<TempDir>> MakeScratch(const std::vector<std::filesystem::path>& paths,
                                              Confinement* confinement) const;
 
+  // The same for all processes of a client's problem on the `number`th device: where users can be told apart, they are
+  // others than all others.
+  Sandbox Apart(int number) const;
+  // Whether a device process can be confined here which executes what a client sent; an error says what is missing.
+  // It must reach its runners, and no process besides.
+  Status HoldsDeviceProcess() const;
+  // What such a process gives up.
+  Confinement ConfinementOfDeviceProcess(uint64_t memory_bytes) const;
+
   // The command that runs `spec` inside, under a keeper (keeper_main.cc), so that nothing outlives it. Without
   // namespaces `files` must be empty: the caller uses real paths.
   SpawnOptions Wrap(const SandboxSpec& spec) const;

@@ -56,13 +56,14 @@ Result<bool> Services::LoadReference(const Request& request, const ops::Problem&
                                                  protocol.baseline, LastLine(compiled.log)));
     }
   }
-  KB_ASSIGN_OR_RETURN(auto process, TakeRunner(ReferenceNeeds()));
+  KB_ASSIGN_OR_RETURN(auto process, TakeRunner(NeedsOfReference()));
   spec.arena_bytes = session.arena_bytes;
   spec.output_turns = session.output_turns;
   std::vector<std::filesystem::path> files;
   if (spec.compiled) files.push_back(compiled.artifact);
   KB_RETURN_IF_ERROR(process->Tell(spec, session, files));
-  KB_RETURN_IF_ERROR(device_->Ask(ops::AttachReference{.pid = process->pid()}, kStepTime, {process->pidfd()}));
+  KB_RETURN_IF_ERROR(
+      device_->Ask(ops::AttachReference{.pid = device_->NumberOf(process->pid())}, kStepTime, {process->pidfd()}));
   reference_ = Reference{ReferenceOf(request), std::move(process), compiled.hold, {}};
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kEmpty, 0));  // waits for it to be ready
   KB_RETURN_IF_ERROR(TellReference(&*device_, protocol, CallKind::kLoad, 0));

@@ -32,6 +32,11 @@ RunnerNeeds ReferenceNeeds() {
   return {CandidateKind::kModule, pages * bytes / kGib};
 }
 
+RunnerNeeds Services::NeedsOfReference() const {
+  if (!setup_->apart) return ReferenceNeeds();
+  return {CandidateKind::kModule, setup_->apart->memory_gb / 2};
+}
+
 std::string ReferenceOf(const Request& request) {
   const Protocol& protocol = request.protocol;
   if (!protocol.measure) return "";
@@ -70,6 +75,14 @@ Result<std::unique_ptr<RunnerProcess>> Services::LaunchRunner(const RunnerNeeds&
   std::vector<std::string>& readable = run.confinement.readable;
   if (!readable.empty()) readable.insert(readable.end(), folders.begin(), folders.end());
   if (needs.kind == CandidateKind::kModule) return zygote()->StartRunner(run);
+  if (setup_->apart) {
+    return zygote()->StartNative({.program = setup_->installation.libexec / "kb-runner",
+                                  .device = run.device,
+                                  .threads = run.threads,
+                                  .profiler = run.profiler,
+                                  .confinement = run.confinement,
+                                  .keep = ""});
+  }
   return StartNativeRunner(setup_->installation, setup_->sandbox, run, setup_->device, folders);
 }
 

@@ -6,7 +6,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/problem/problem_index.h"
+#include "judge/sandbox/cgroup.h"
 
 namespace kb {
 namespace {
@@ -26,9 +28,32 @@ Status Services::StartDevice() {
   KB_RETURN_IF_ERROR(FindThePython());
   setup_->Say("starting the device process");
   device_.reset();
+  if (setup_->apart) return StartConfinedDevice();
   KB_ASSIGN_OR_RETURN(DeviceProcess device,
                       DeviceProcess::Start(setup_->installation, *python_, setup_->device, setup_->options.threads));
   device_.emplace(std::move(device));
+  return {};
+}
+
+// A child of the zygote, below which its runners are.
+Status Services::StartConfinedDevice() {
+  const uint64_t memory_bytes = Gigabytes(setup_->apart->memory_gb);
+  KB_ASSIGN_OR_RETURN(std::shared_ptr<RunnerProcess> process,
+                      zygote_->StartDevice({.library = setup_->installation.libexec / "libkernelbench_device.so",
+                                            .device = setup_->device.kind->name,
+                                            .threads = setup_->options.threads,
+                                            .confinement = setup_->sandbox.ConfinementOfDeviceProcess(memory_bytes),
+                                            .keep = ""}));
+  KB_RETURN_IF_ERROR(process->Arrive());
+  if (CgroupsOffered() && !setup_->options.without.contains("cgroup")) {
+    process->Limit(Cgroup::Create(memory_bytes + kGroupSlack, kRunnerThreads));
+    if (!process->Limited()) {
+      return Fail(ErrorCode::kUnavailable, "cannot put the process of a client's problem into a control group");
+    }
+  }
+  Channel channel = process->TakeControl();
+  device_.emplace(
+      DeviceProcess::Confined(std::move(process), std::move(channel), setup_->apart->seconds, setup_->apart->facts));
   return {};
 }
 
@@ -36,8 +61,10 @@ Status Services::StartZygote() {
   KB_RETURN_IF_ERROR(FindThePython());
   setup_->Say("starting the zygote of module runners");
   zygote_.reset();
+  const std::vector<std::string> folders =
+      setup_->apart ? FoldersOf(setup_->apart->facts.build.libraries) : std::vector<std::string>();
   KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(setup_->installation, setup_->sandbox, *python_, setup_->device,
-                                                   setup_->options.threads));
+                                                   setup_->options.threads, folders));
   zygote_ = std::make_shared<Zygote>(std::move(zygote));
   return {};
 }
@@ -47,14 +74,17 @@ Status Services::Ensure(bool needs_zygote) {
   const std::lock_guard lock(starting_);
   if (device_) (void)device_->Recover();
   const bool needs_device = !device_ || !device_->alive() || !facts_;
+  const auto zygote = [&]() -> Status {
+    if (zygote_ && zygote_->alive()) return {};
+    std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
+    return StartZygote();
+  };
+  if (setup_->apart) KB_RETURN_IF_ERROR(zygote());  // whose child the device process is
   if (!device_ || !device_->alive()) {
     EndReference();  // it serves the one that is gone
     KB_RETURN_IF_ERROR(StartDevice());
   }
-  if (needs_zygote && (!zygote_ || !zygote_->alive())) {
-    std::erase_if(waiting_, [](const auto& runner) { return runner.needs.kind == CandidateKind::kModule; });
-    KB_RETURN_IF_ERROR(StartZygote());
-  }
+  if (needs_zygote) KB_RETURN_IF_ERROR(zygote());
   if (!needs_device) return {};
   const Status ready = device_->AwaitReady();
   if (ready) facts_ = device_->facts();
@@ -89,7 +119,10 @@ Result<std::shared_ptr<Zygote>> Services::SharedZygote() {
 Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std::string& size,
                                            const Protocol& protocol, StepTimes* times) {
   const int64_t start = NowNs();
-  KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path, 16 << 20));
+  if (problem.from_client != setup_->apart.has_value()) {
+    return Fail(ErrorCode::kEngine, "only a confined device process may load a client's problem, and nothing else");
+  }
+  KB_ASSIGN_OR_RETURN(const std::string source, TextOf(problem));
   std::vector<uint64_t> seeds;
   const bool known = setup_->options.without.contains("weight-seeds");
   if (known) seeds.push_back(42);
@@ -99,7 +132,7 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
   }
   const std::string sha256 = Sha256(source);
   // What inputs and weights take need not be found out again.
-  const json entry = IndexEntry(problem.path, problem.name);
+  const json entry = problem.from_client ? json::object() : IndexEntry(problem.path, problem.name);
   const json sizes = entry.value("sha256", "") == sha256 ? entry.value("sizes", json::object()) : json::object();
   const ops::LoadProblem request{.path = problem.path.string(),
                                  .sha256 = sha256,
@@ -107,7 +140,8 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
                                  .precision = protocol.precision,
                                  .weight_seeds = seeds,
                                  .memory_bytes = Gigabytes(setup_->options.device_memory_gb),
-                                 .figures = sizes.value(size, json::object())};
+                                 .figures = sizes.value(size, json::object()),
+                                 .text = problem.from_client ? std::optional(source) : std::nullopt};
   if (const std::string text = Dump(json(request)); loaded_problem_ != text) {
     EndReference();
     loaded_problem_ = text;
@@ -120,6 +154,10 @@ Result<ops::Problem> Services::LoadProblem(const ProblemFile& problem, const std
     answer = device_->Ask(request, Seconds(protocol.reference_timeout_s));
   }
   KB_ASSIGN_OR_RETURN(ops::Problem loaded, std::move(answer));
+  if (loaded.weight_seeds.empty() || loaded.weight_seeds.size() > seeds.size()) {
+    return Fail(ErrorCode::kEngine, "the device process told weights that it was not asked for");
+  }
+  loaded.sha256 = sha256;
   if (loaded.fresh) kept_.alone.clear();
   // Without namespaces a candidate could reach those of its user that wait for others.
   roomy_ = loaded.roomy && setup_->sandbox.isolation() == Isolation::kNamespaces;

@@ -30,7 +30,9 @@ inline constexpr std::chrono::seconds kStepTime(60);
 // FoundPython(), Facts() and SharedZygote().
 class Services {
  public:
-  explicit Services(const Setup* setup) : setup_(setup) {}
+  // `python`: if it is known.
+  explicit Services(const Setup* setup, std::optional<PythonIdentity> python = {})
+      : setup_(setup), python_(std::move(python)) {}
   Services(const Services&) = delete;  // owns processes
   Services& operator=(const Services&) = delete;
 
@@ -61,6 +63,8 @@ class Services {
   // others, or the first alone where the device has no room.
   void ForeseeRunners(const std::vector<RunnerNeeds>& wanted);
   Result<std::unique_ptr<RunnerProcess>> TakeRunner(const RunnerNeeds& needs);
+  // Of the reference's process.
+  RunnerNeeds NeedsOfReference() const;
   // What every process is told that is to run the candidate.
   RunnerSpec SpecOf(const Request& request, const ops::Problem& problem) const;
   // Nothing of ours runs beside what is measured: stops the runners that wait, for as long as it lives.
@@ -135,6 +139,7 @@ class Services {
   // Under `starting_`.
   Status FindThePython();
   Status StartDevice();
+  Status StartConfinedDevice();
   Status StartZygote();
   Result<std::unique_ptr<RunnerProcess>> LaunchRunner(const RunnerNeeds& needs);
   // Whether there was room.

@@ -56,6 +56,7 @@ Evaluation BeginEvaluation(const Setup& setup, const Request& request) {
   evaluation.id = fmt::format("{}-{:08x}", UtcNow("%Y%m%d-%H%M%S"), static_cast<uint32_t>(RandomBits()));
   evaluation.created = UtcNow(kIso8601);
   evaluation.problem = request.problem.name;
+  evaluation.problem_source = request.problem.from_client ? "client" : "file";
   evaluation.size = request.size;
   evaluation.device = setup.options.device;
   evaluation.device_info = json::object();
@@ -139,7 +140,7 @@ Result<Evaluation> Trial::Run() {
 // Before the problem is loaded there may be a reference of the last one.
 void Trial::ForeseeRunners() {
   std::vector<RunnerNeeds> runners = {NeedsOf(request_)};
-  if (protocol().measure && !services_->has_reference(request_)) runners.push_back(ReferenceNeeds());
+  if (protocol().measure && !services_->has_reference(request_)) runners.push_back(services_->NeedsOfReference());
   runners.insert(runners.end(), ahead_.begin(), ahead_.end());
   services_->ForeseeRunners(runners);
 }
@@ -155,7 +156,8 @@ Status Trial::LoadProblem() {
   KB_ASSIGN_OR_RETURN(problem_, services_->LoadProblem(request_.problem, request_.size, protocol(), &times()));
   evaluation_.problem_sha256 = problem_.sha256;
   ForeseeRunners();
-  evaluation_.figures = MeasuredFigures(request_.problem.path, request_.problem.name, request_.size);
+  if (!request_.problem.from_client)
+    evaluation_.figures = MeasuredFigures(request_.problem.path, request_.problem.name, request_.size);
   for (const std::string& note : problem_.notes) measured().AddNote(note);
   return {};
 }
@@ -209,7 +211,8 @@ Status Trial::StartRunner() {
   const int64_t start = NowNs();
   KB_ASSIGN_OR_RETURN(runner_, services_->TakeRunner(NeedsOf(request_)));
   KB_RETURN_IF_ERROR(TellRunner(session));
-  KB_RETURN_IF_ERROR(services_->device().Ask(ops::Attach{.pid = runner_->pid()}, kStepTime, {runner_->pidfd()}));
+  KB_RETURN_IF_ERROR(services_->device().Ask(ops::Attach{.pid = services_->device().NumberOf(runner_->pid())},
+                                             kStepTime, {runner_->pidfd()}));
   times()["launch"] += Since(start);
   session_.emplace(&services_->device());
   if (const Status offset = measurer_.Measure(Stage::kRunner); !offset) {

@@ -1,8 +1,8 @@
-#include "server/json_shape.h"
+#include "base/json_shape.h"
 
 #include <fmt/format.h>
 
-namespace kb::server {
+namespace kb {
 
 Status CheckShape(std::string_view text) {
   size_t depth = 0, values = 1;
@@ -27,4 +27,4 @@ Status CheckShape(std::string_view text) {
   return {};
 }
 
-}  // namespace kb::server
+}  // namespace kb
