@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/client_problem.h"
 #include "report/text.h"
 #include "report/view.h"
 
@@ -70,6 +71,8 @@ SampleRows NewestOfEach(const SampleRows& rows, const std::vector<std::string>& 
 ProblemFacts FactsOf(const ProblemTable& table, const std::string& problem) {
   const auto found = table.find(problem);
   ProblemFacts facts = found == table.end() ? ProblemFacts{} : found->second;
+  if (problem.starts_with(kClientsProblem))
+    facts.unscored = "a client of a service sent its text, which is whatever it says";
   if (facts.level.empty()) facts.level = "other";
   if (facts.family.empty()) facts.family = "other";
   if (facts.dominated_by.empty()) facts.dominated_by = "other";

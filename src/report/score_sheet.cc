@@ -4,6 +4,7 @@
 #include <functional>
 #include <tuple>
 
+#include "base/client_problem.h"
 #include "report/view.h"
 
 namespace kb {
@@ -110,7 +111,7 @@ ModelScores ScoreModel(const ScoreGroup& group, const ScoreOptions& options, con
     const auto count = static_cast<int64_t>(problem.samples.size());
     if (!problem.facts.unscored.empty()) {
       scores.unscored.push_back({problem.problem, problem.facts.unscored, count});
-      unscored.push_back(Represent(problem, first));
+      if (!problem.problem.starts_with(kClientsProblem)) unscored.push_back(Represent(problem, first));
       continue;
     }
     const Outcome outcome = Represent(problem, first);
