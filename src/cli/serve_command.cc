@@ -35,7 +35,7 @@ struct ServeFlags {
   std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
   std::vector<std::string> hosts;
   double idle_s = 0;
-  bool no_auth = false, quiet = false;
+  bool no_auth = false, allow_problems = false, quiet = false;
 };
 
 // 127.0.0.1:80, [::1]:80, localhost:80.
@@ -49,6 +49,9 @@ Status CheckFlags(const ServeFlags& flags) {
   if (flags.no_auth && !IsLoopback(flags.listen)) {
     return Fail(ErrorCode::kUsage,
                 "--no-auth is for a loopback address alone: others need tokens (kernelbench token add)");
+  }
+  if (flags.allow_problems && !flags.no_auth) {
+    return Fail(ErrorCode::kUsage, "--allow-problems is for --no-auth: a token has the right or not");
   }
   return {};
 }
@@ -95,7 +98,8 @@ std::map<std::string, int> BuildsOf(const server::TokenFile& file) {
 Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installation& installation,
                                         const std::vector<std::string>& devices) {
   server::ApiOptions options{.version = KB_VERSION, .devices = devices};
-  options.access = {.tokens = flags.tokens, .no_auth = flags.no_auth, .hosts = flags.hosts};
+  options.access = {
+      .tokens = flags.tokens, .no_auth = flags.no_auth, .allow_problems = flags.allow_problems, .hosts = flags.hosts};
   options.identity = server::IdentityOf(OptionsOf(*flags.judge), devices, flags.judge->jobs);
   KB_ASSIGN_OR_RETURN(options.rewards, server::ReadRewards(installation.rewards));
   options.installation = installation;
@@ -158,6 +162,7 @@ void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) 
   command->add_option("--tokens", flags->tokens, "the file of tokens; default: tokens.json beside the store");
   command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
   command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
+  command->add_flag("--allow-problems", flags->allow_problems, "with --no-auth: clients may bring problems");
   command->add_option("--idle", flags->idle_s, "end after so many seconds without a request; 0: never")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();

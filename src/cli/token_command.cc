@@ -81,7 +81,7 @@ void AddCommand(CLI::App* token, const char* name, const char* help, Status (*ru
         });
   }
   if (std::string_view(name) == "add") {
-    command->add_option("--rights", flags->rights, "judge, admin")
+    command->add_option("--rights", flags->rights, "judge, problems, admin")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(server::kRights))

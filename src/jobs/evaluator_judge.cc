@@ -20,6 +20,7 @@ class EvaluatorJudge : public Judge {
     std::vector<RunnerNeeds> needs;
     std::string reference = ReferenceOf(prepared->request);
     for (const Request* later : ahead) {
+      if (later->problem.from_client) continue;  // it has runners of its own
       needs.push_back(NeedsOf(*later));
       const std::string next = ReferenceOf(*later);
       if (!next.empty() && next != reference) needs.push_back(ReferenceNeeds());

@@ -81,10 +81,12 @@ std::optional<bool> JudgedTwice::SameSpeedup() const {
 Result<std::vector<JudgedTwice>> DrawEvaluations(const RejudgeWanted& wanted, const Store& store, ProblemFinder* finder,
                                                  std::string* note) {
   KB_ASSIGN_OR_RETURN(std::vector<ScoreRow> rows, store.Scores({.run = wanted.run}));
-  std::erase_if(rows, [&](const ScoreRow& row) { return row.device != wanted.device; });
+  // What a client of a service sent as a problem is executed by none but that.
+  std::erase_if(rows,
+                [&](const ScoreRow& row) { return row.device != wanted.device || IsClientsProblem(row.problem); });
   if (rows.empty()) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("the store holds no evaluation of run {} on {}", wanted.run, wanted.device));
+    return Fail(ErrorCode::kUsage, fmt::format("the store holds no evaluation of run {} on {} whose problem is a file",
+                                               wanted.run, wanted.device));
   }
   KB_RETURN_IF_ERROR(LeaveOutChanged(wanted, finder, &rows, note));
   std::mt19937_64 random(wanted.seed);

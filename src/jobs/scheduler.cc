@@ -196,6 +196,11 @@ bool Scheduler::Refill(Device* device) {
 
 void Scheduler::Prepare(Device* device, Task task) {
   auto candidate = task.read();
+  if (candidate && task.read_problem) {
+    auto text = task.read_problem();
+    if (text) task.problem.text = std::move(*text);
+    if (!text) candidate = tl::make_unexpected(text.error());
+  }
   if (!candidate) {
     End({task.id, device->name, tl::make_unexpected(candidate.error())});
     return;

@@ -26,7 +26,8 @@ struct Task {
   ProblemFile problem;
   std::string size = "standard";
   std::shared_ptr<const Protocol> protocol;
-  std::function<Result<Candidate>()> read;  // the candidate, once its turn has come
+  std::function<Result<Candidate>()> read;                 // the candidate, once its turn has come
+  std::function<Result<std::string>()> read_problem = {};  // and the text of a client's problem; else empty
   RoundWatch watch = {};
   int priority = 0;    // higher ones first
   std::string client;  // who wants it; "": whoever started this process

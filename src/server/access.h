@@ -18,9 +18,9 @@
 
 namespace kb::server {
 
-// judge: have candidates judged and see what became of one's own.
+// judge: have candidates judged and see what became of one's own. problems: bring problems of one's own.
 // admin: see what is of all clients.
-inline const std::vector<std::string> kRights = {"judge", "admin"};
+inline const std::vector<std::string> kRights = {"judge", "problems", "admin"};
 
 struct Client {
   std::string name;
@@ -59,6 +59,7 @@ class TokenFile {
 struct AccessOptions {
   std::filesystem::path tokens;
   bool no_auth = false;            // over TCP: whoever comes may judge
+  bool allow_problems = false;     // and bring problems
   std::vector<std::string> hosts;  // names under which the service is reached over TCP, besides its own addresses
 };
 

@@ -150,8 +150,9 @@ TEST_F(AccessTest, OverTheUnixSocketItIsTheUser) {
 }
 
 TEST_F(AccessTest, WithoutTokensWhoeverComesMayJudge) {
-  Access access({.tokens = path_, .no_auth = true});
-  EXPECT_THAT(access.ClientOf(Head(""))->rights, ElementsAre("judge"));
+  Access closed({.tokens = path_, .no_auth = true}), open({.tokens = path_, .no_auth = true, .allow_problems = true});
+  EXPECT_THAT(closed.ClientOf(Head(""))->rights, ElementsAre("judge"));
+  EXPECT_THAT(open.ClientOf(Head(""))->rights, ElementsAre("judge", "problems"));
 }
 
 TEST_F(AccessTest, PagesOfOtherSitesDoNotReachIt) {

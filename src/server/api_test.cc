@@ -83,6 +83,36 @@ TEST_F(ApiTest, WhatIsAskedForIsJudged) {
   EXPECT_EQ(Ask("PUT", "/v1/evaluations/" + id).first, 405);
 }
 
+TEST_F(ApiTest, AProblemsTextNeedsARight) {
+  std::string judged;
+  judging_.judge = [&judged](const kb::Request& request) -> Result<Evaluation> {
+    judged = request.problem.from_client ? request.problem.text : "a file";
+    return Evaluation();
+  };
+  const TokenFile tokens(path("tokens.json"));
+  const std::string plain = tokens.Add({.name = "plain"}).value();
+  const std::string trainer = tokens.Add({.name = "trainer", .rights = {"judge", "problems"}}).value();
+  Serve("127.0.0.1:0");
+  const json text = {{"problem_text", kProblem}, {"source", "one"}};
+  const std::string lacks = "403 plain lacks the right problems";
+  EXPECT_THAT(Detail(Post("/v1/evaluations", text, plain)), HasSubstr(lacks));
+  EXPECT_THAT(Detail(Post("/v1/batches", {{"evaluations", {Request("two"), text}}}, plain)), HasSubstr(lacks));
+  EXPECT_THAT(Detail(Post("/v1/rewards", {{"reward", "staged"}, {"evaluations", {text}}}, plain)), HasSubstr(lacks));
+  EXPECT_TRUE(store_.Runs()->empty());
+  const json view = Post("/v1/evaluations?wait=600", text, trainer).second;
+  EXPECT_EQ(view["state"], "done") << view;
+  EXPECT_EQ(view["problem_source"], "client");
+  EXPECT_EQ(judged, kProblem);
+  // Neither the key of an earlier request nor the name of the problem makes one of the other.
+  const json keyed = {{"problem_text", kProblem}, {"source", "three"}, {"idempotency_key", "k"}};
+  json other = keyed;
+  other["problem_text"] = std::string(kProblem) + "\n";
+  EXPECT_EQ(Post("/v1/evaluations", keyed, trainer).first, 202);
+  EXPECT_THAT(Detail(Post("/v1/evaluations", other, trainer)), HasSubstr("409 "));
+  EXPECT_THAT(Detail(Post("/v1/evaluations", Request("three", {{"idempotency_key", "k"}}), trainer)),
+              HasSubstr("409 "));
+}
+
 TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
   Serve();
   const json batch = {

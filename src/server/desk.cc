@@ -78,8 +78,12 @@ Status Desk::ResumeOne(const Submission& submission) {
   if (job.device != options_.reader->device()) return {};
   const auto source = store_->Source(job.sha256);
   const bool trusted = submission.client == kLocalClient;
-  const auto order =
-      source ? options_.reader->Read(submission.request, trusted, *source) : tl::make_unexpected(source.error());
+  std::optional<std::string> problem;
+  if (IsClientsProblem(job.problem)) {
+    if (auto text = store_->Source(job.problem_sha256)) problem = std::move(*text);
+  }
+  const auto order = source ? options_.reader->Read(submission.request, trusted, *source, problem)
+                            : tl::make_unexpected(source.error());
   if (!order) {
     KB_ASSIGN_OR_RETURN(const bool mine, store_->ClaimJob(job.id, OwnerName()));
     const auto given = mine ? store_->GiveUpJob(job.id, OwnerName(), order.error().message, false) : mine;
@@ -115,7 +119,7 @@ Result<std::vector<Desk::Filed>> Desk::File(const std::string& client, std::vect
     job.client = client;
     job.priority = order.priority;
     wanted.push_back({NewId(), client, batch, order.idempotency_key, order.request,
-                      order.run.empty() ? client : order.run, job, order.source});
+                      order.run.empty() ? client : order.run, job, order.source, order.problem.text});
   }
   std::vector<Filed> filed;
   if (!orders->empty() && !orders->front().keep) {
@@ -203,6 +207,10 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, i
     if (!rejection.empty()) candidate.rejection = rejection;
     return candidate;
   };
+  if (order.problem.from_client && entry->kept) {  // thousands may wait
+    task.problem.text.clear();
+    task.read_problem = [this, sha256 = order.problem_sha256] { return store_->Source(sha256); };
+  }
   loop_->Submit(job, std::move(task));
 }
 

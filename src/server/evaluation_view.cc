@@ -1,5 +1,6 @@
 #include "server/evaluation_view.h"
 
+#include "judge/problem/problem_catalog.h"
 #include "server/refusal.h"
 
 namespace kb::server {
@@ -23,7 +24,15 @@ const Table kEvaluation = {
          .required = true,
          .choices = {"queued", "preparing", "judging", "done", "failed", "cancelled"}},
         {.name = "created", .type = Type::kText, .help = "when it was accepted, UTC", .required = true},
-        {.name = "problem", .type = Type::kText, .help = "its name", .required = true},
+        {.name = "problem",
+         .type = Type::kText,
+         .help = "its name; of one that a client sent client: and the SHA-256 of its text",
+         .required = true},
+        {.name = "problem_source",
+         .type = Type::kText,
+         .help = "client: it sent the text, so the verdict says nothing to others; else file",
+         .required = true,
+         .choices = {"file", "client"}},
         {.name = "size", .type = Type::kText, .help = "of the problem", .required = true},
         {.name = "device", .type = Type::kText, .help = "cpu or cuda", .required = true},
         {.name = "protocol",
@@ -232,6 +241,7 @@ json ViewOf(const Submission& submission, const EvaluationState& state, bool who
                {"state", state.state},
                {"created", submission.created},
                {"problem", job.problem},
+               {"problem_source", IsClientsProblem(job.problem) ? "client" : "file"},
                {"size", job.size},
                {"device", job.device},
                {"protocol", job.protocol},

@@ -18,14 +18,16 @@ using Type = Field::Type;
 
 const Table kEvaluationRequest = {
     "EvaluationRequest",
-    "A candidate to be judged for a problem. Exactly one of source, files and sha256 gives its text.",
+    "A candidate to be judged for a problem. Exactly one of problem and problem_text says for which, and exactly one "
+    "of source, files and sha256 gives the candidate's text.",
     {
-        {.name = "problem",
+        {.name = "problem", .type = Type::kText, .help = "its name: 1/19, v3:4/1, modern:3", .least = 1, .most = 4096},
+        {.name = "problem_text",
          .type = Type::kText,
-         .help = "its name: 1/19, v3:4/1, modern:3",
-         .required = true,
+         .help = "the text of a problem of the client's own, a Python file as docs/problems.md describes it; needs the "
+                 "right problems",
          .least = 1,
-         .most = 4096},
+         .most = kMostProblemBytes},
         {.name = "source", .type = Type::kText, .help = "the candidate's text", .most = kMaxCandidateBytes},
         {.name = "files",
          .type = Type::kMap,
@@ -114,6 +116,8 @@ const Table kEvaluationRequest = {
 
 namespace {
 
+constexpr const char* kOfProblem = "problem_text";
+
 tl::unexpected<Error> Wrong(const char* field, const std::string& why) {
   return Fail(ErrorCode::kUsage, fmt::format("/{}: {}", field, why));
 }
@@ -192,14 +196,31 @@ Result<ProblemFile> OrderReader::ProblemAt(const std::filesystem::path& path, co
   return problem;
 }
 
-Result<Order> OrderReader::Read(const json& request, bool trusted, const std::optional<std::string>& source) const {
+// A text is a client's, whoever sends it: not even the user's own is executed outside.
+Result<ProblemFile> OrderReader::ProblemOf(const json& request, bool trusted,
+                                           const std::optional<std::string>& problem_text) const {
+  if (request.contains("problem") == request.contains(kOfProblem)) {
+    return Wrong("problem", "give exactly one of problem and problem_text");
+  }
+  const std::string name = request.value("problem", "");
+  if (IsClientsProblem(name) && problem_text) return ClientsProblem(Sha256(*problem_text), *problem_text);
+  if (!request.contains(kOfProblem)) {
+    const bool file = trusted && name.starts_with('/');
+    return file ? ProblemAt(name, request.value("problem_name", name)) : Problem(name);
+  }
+  if (request.contains("problem_name")) return Wrong("problem_name", "is for a problem that is a file");
+  std::string text = request[kOfProblem];
+  if (text.find('\0') != std::string::npos) return Wrong(kOfProblem, "it holds a NUL byte, and Python takes none");
+  const std::string hash = Sha256(text);
+  return ClientsProblem(hash, std::move(text));
+}
+
+Result<Order> OrderReader::Read(const json& request, bool trusted, const std::optional<std::string>& source,
+                                const std::optional<std::string>& problem_text) const {
   KB_RETURN_IF_ERROR(Check(kEvaluationRequest, request));
   Order order;
-  const std::string problem = request["problem"];
-  const bool file = trusted && problem.starts_with('/');
-  KB_ASSIGN_OR_RETURN(order.problem,
-                      file ? ProblemAt(problem, request.value("problem_name", problem)) : Problem(problem));
-  KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(order.problem.path));
+  KB_ASSIGN_OR_RETURN(order.problem, ProblemOf(request, trusted, problem_text));
+  KB_ASSIGN_OR_RETURN(const std::string text, TextOf(order.problem));
   order.problem_sha256 = Sha256(text);
   order.size = request.value("size", "standard");
   const std::vector<std::string> sizes = ReadMetadata(text).sizes;
@@ -226,7 +247,8 @@ Result<Order> OrderReader::Read(const json& request, bool trusted, const std::op
   order.keep = request.value("keep", true);
   order.rejection = request.value("rejection", "");
   order.request = request;
-  for (const char* key : {"source", "files", "sha256", "idempotency_key"}) order.request.erase(key);
+  for (const char* key : {"source", "files", "sha256", "idempotency_key", kOfProblem}) order.request.erase(key);
+  if (order.problem.from_client) order.request["problem"] = order.problem.name;
   return order;
 }
 

@@ -21,6 +21,8 @@ namespace kb::server {
 
 extern const Table kEvaluationRequest;
 
+inline constexpr size_t kMostProblemBytes = size_t{256} << 10;
+
 // The user of this machine, over the Unix socket.
 inline constexpr const char* kLocalClient = "local";
 
@@ -31,7 +33,7 @@ struct Order {
   std::string rules;       // the protocol and every key that the request changed
   std::string name;        // of the candidate's file or folder
   std::string source;      // its text, of a folder the packed form
-  nlohmann::json request;  // without that text
+  nlohmann::json request;  // without that text; a client's problem is named by its hash in it
   int priority = 0;
   double deadline_s = 0;  // 0: none
   std::string idempotency_key, run, model;
@@ -49,8 +51,10 @@ class OrderReader {
   // kUsage says which field is wrong, as Check() does. `trusted`: the client is the user, whose files may be read.
   // `source`: of a candidate that is named by its digest, or that
   // was accepted before.
+  // `problem_text`: of a client's problem that was accepted before.
   Result<Order> Read(const nlohmann::json& request, bool trusted,
-                     const std::optional<std::string>& source = std::nullopt) const;
+                     const std::optional<std::string>& source = std::nullopt,
+                     const std::optional<std::string>& problem_text = std::nullopt) const;
   // All problems, in their order.
   const std::vector<ProblemFile>& problems() const { return problems_; }
   Result<ProblemFile> Problem(const std::string& name) const;
@@ -58,6 +62,8 @@ class OrderReader {
   const std::string& device() const { return device_; }
 
  private:
+  Result<ProblemFile> ProblemOf(const nlohmann::json& request, bool trusted,
+                                const std::optional<std::string>& problem_text) const;
   Result<ProblemFile> ProblemAt(const std::filesystem::path& path, const std::string& name) const;
 
   const std::filesystem::path protocols_;

@@ -39,6 +39,36 @@ TEST_F(OrderTest, WhatIsLeftOutHasItsDefault) {
   EXPECT_TRUE(order.keep);
 }
 
+TEST_F(OrderTest, AProblemIsAFileOrAText) {
+  json request = {{"problem_text", kProblem}, {"source", "x"}, {"size", "small"}, {"idempotency_key", "k"}};
+  const auto order = reader_->Read(request, false);
+  ASSERT_TRUE(order) << order.error().message;
+  EXPECT_TRUE(order->problem.from_client);
+  EXPECT_EQ(order->problem.text, kProblem);
+  EXPECT_EQ(order->problem.name, "client:" + Sha256(kProblem)) << "and not 1/19, whose text it is";
+  EXPECT_EQ(order->problem_sha256, Sha256(kProblem));
+  // As it is stored, and read again.
+  EXPECT_FALSE(order->request.contains("problem_text"));
+  const auto again = reader_->Read(order->request, false, "x", kProblem);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->problem.from_client);
+  EXPECT_EQ(again->problem.text, kProblem);
+  EXPECT_THAT(Refused(order->request, "x"), HasSubstr("there is no problem client:")) << "nor can a client name it";
+
+  request["problem"] = "1/19";
+  EXPECT_THAT(Refused(request), HasSubstr("exactly one of problem and problem_text"));
+  EXPECT_THAT(Refused({{"source", "x"}}), HasSubstr("exactly one of problem and problem_text"));
+  EXPECT_THAT(Refused({{"problem_text", ""}, {"source", "x"}}), HasSubstr("/problem_text: "));
+  EXPECT_THAT(Refused({{"problem_text", std::string(kMostProblemBytes + 1, '#')}, {"source", "x"}}),
+              HasSubstr("/problem_text: "));
+  EXPECT_THAT(Refused({{"problem_text", std::string("a\0b", 3)}, {"source", "x"}}), HasSubstr("NUL"));
+  EXPECT_THAT(Refused({{"problem_text", kProblem}, {"source", "x"}, {"size", "large"}}), HasSubstr("has the sizes"));
+  // Over the Unix socket a path is a file's, and a text is none the more trusted.
+  const auto local = reader_->Read({{"problem_text", kProblem}, {"source", "x"}}, true);
+  ASSERT_TRUE(local) << local.error().message;
+  EXPECT_TRUE(local->problem.from_client);
+}
+
 TEST_F(OrderTest, EveryFieldIsRead) {
   const Order order = MakeOrder("int x;", {{"name", "relu.cpp"},
                                            {"size", "small"},
@@ -149,7 +179,7 @@ TEST_F(OrderTest, WhatIsWrongIsSaid) {
   };
   for (const auto& [more, expected] : cases) EXPECT_THAT(Refused(Request("x", more)), HasSubstr(expected)) << more;
   EXPECT_THAT(Refused({{"problem", "1/19"}}), HasSubstr("/source: give exactly one"));
-  EXPECT_THAT(Refused({{"source", "x"}}), HasSubstr("/problem: is missing"));
+  EXPECT_THAT(Refused({{"source", "x"}}), HasSubstr("/problem: give exactly one"));
 }
 
 }  // namespace

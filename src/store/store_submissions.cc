@@ -80,6 +80,7 @@ Result<Submission> Insert(SQLite::Database& database, const NewSubmission& wante
   KB_ASSIGN_OR_RETURN(std::optional<Submission> before, AskedBefore(database, wanted));
   if (before) return std::move(*before);
   AddSource(database, json::object(), wanted.source);
+  if (!wanted.problem_text.empty()) AddSource(database, json::object(), wanted.problem_text);
   KB_ASSIGN_OR_RETURN(const int64_t job, InsertJob(database, wanted));
   SQLite::Statement insert(database,
                            "INSERT INTO submissions (id, job_id, created, client, batch, idempotency_key, request) "

@@ -30,8 +30,9 @@ struct NewSubmission {
   std::string idempotency_key;  // of the client's; empty: none
   nlohmann::json request;
   std::string run;
-  Job job;             // its sample is -1 where the run's next one is meant
-  std::string source;  // the candidate's text or packed folder
+  Job job;                        // its sample is -1 where the run's next one is meant
+  std::string source;             // the candidate's text or packed folder
+  std::string problem_text = {};  // of a client's problem: Source() of the job's problem_sha256
 };
 
 }  // namespace kb
