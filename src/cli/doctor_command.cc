@@ -45,6 +45,10 @@ void PrintBackends(const Diagnosis& diagnosis) {
   }
 }
 
+std::string Inside(const std::string& runner) {
+  return runner == "problem" ? "a client's problem" : runner + " runner";
+}
+
 void PrintProbes(const Diagnosis& diagnosis, bool verbose) {
   std::map<std::string, std::pair<int, int>> held;  // by runner: of how many
   for (const Probe& probe : diagnosis.probes) {
@@ -54,12 +58,12 @@ void PrintProbes(const Diagnosis& diagnosis, bool verbose) {
   }
   fmt::print("tried from inside\n");
   for (const auto& [runner, count] : held) {
-    fmt::print("  {:<8} {} runner: {} of {} forbidden things failed\n", count.first == count.second ? "ok" : "OPEN",
-               runner, count.first, count.second);
+    fmt::print("  {:<8} {}: {} of {} forbidden things failed\n", count.first == count.second ? "ok" : "OPEN",
+               Inside(runner), count.first, count.second);
   }
   for (const Probe& probe : diagnosis.probes) {
     if (probe.holds && !verbose) continue;
-    fmt::print("  {:<8} {} runner: {} ({}): {}\n", probe.holds ? "ok" : "OPEN", probe.runner, probe.forbidden,
+    fmt::print("  {:<8} {}: {} ({}): {}\n", probe.holds ? "ok" : "OPEN", Inside(probe.runner), probe.forbidden,
                probe.barrier, probe.detail);
   }
 }

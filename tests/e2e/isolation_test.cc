@@ -1,4 +1,5 @@
-// Each barrier holds what it is for: with all in place everything forbidden fails inside both kinds of runner; with one
+// Each barrier holds what it is for: with all in place everything forbidden fails inside both kinds of runner and where
+// a client's problem is executed; with one
 // taken away, what it alone holds becomes possible. A probe that could not fail would show here.
 
 #include "harness.h"
@@ -19,7 +20,7 @@ class IsolationTest : public EngineTest {
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Ended ended = Run(arguments, {{"KERNELBENCH_STORE", store().string()}});
     const json diagnosis = json::parse(ended.out, nullptr, false);
-    std::map<std::string, std::vector<std::string>> open = {{"native", {}}, {"module", {}}};
+    std::map<std::string, std::vector<std::string>> open = {{"native", {}}, {"module", {}}, {"problem", {}}};
     EXPECT_TRUE(diagnosis.is_object()) << ended;
     if (!diagnosis.is_object()) return open;
     std::map<std::string, int> tried;
@@ -29,6 +30,9 @@ class IsolationTest : public EngineTest {
     }
     EXPECT_GT(tried["native"], 30) << ended;
     EXPECT_EQ(tried["native"], tried["module"]) << ended;
+    if (without.empty() && more.empty()) {
+      EXPECT_EQ(tried["problem"], tried["module"]) << ended;
+    }
     EXPECT_EQ(ended.code, diagnosis.at("healthy") ? 0 : 3);
     return open;
   }
@@ -38,6 +42,7 @@ TEST_F(IsolationTest, NothingForbiddenIsPossible) {
   const auto open = Open({});
   EXPECT_THAT(open.at("native"), IsEmpty());
   EXPECT_THAT(open.at("module"), IsEmpty());
+  EXPECT_THAT(open.at("problem"), IsEmpty());
 }
 
 TEST_F(IsolationTest, WhatEachBarrierHolds) {

@@ -151,6 +151,14 @@ void CheckPython(const Installation& installation, const Sandbox& sandbox, const
   diagnosis->checks.push_back({"tools", "PyTorch", "ok", python->executable, ""});
   auto zygote = Zygote::Start(installation, sandbox, *python, Host(), 1);
   AddProbes("module", zygote ? zygote->Probe(probe) : tl::make_unexpected(zygote.error()), diagnosis);
+  if (const Status holds = sandbox.HoldsDeviceProcess(); !holds) {
+    diagnosis->checks.push_back(
+        {"isolation", "problems that clients send", "warning", holds.error().message, "name problems instead"});
+    return;
+  }
+  worker::Probe of_problem = probe;  // in the place of its device process
+  of_problem.confinement = sandbox.ConfinementOfDeviceProcess(probe.confinement.memory_bytes);
+  AddProbes("problem", zygote ? zygote->Probe(of_problem) : tl::make_unexpected(zygote.error()), diagnosis);
 }
 
 }  // namespace
