@@ -181,6 +181,7 @@ TEST_F(ServiceTest, ItRefusesToStartWhereItWouldDoHarm) {
   for (const char* address : {"0.0.0.0:0", "[::]:0", "10.0.0.1:80", "127.example.org:80", "example.org:80"}) {
     refused({"serve", "--no-auth", "--listen", address}, "loopback");
   }
+  refused({"serve", "--allow-problems"}, "--allow-problems is for --no-auth");
   refused({"serve", "--listen", "nonsense"}, "nonsense");
   refused({"serve", "--socket", std::string(200, 'x')}, "shorter");
   refused({"serve", "--socket", Write("file", "x")}, "no socket");
