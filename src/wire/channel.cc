@@ -53,37 +53,6 @@ void TakeFds(msghdr* message, std::vector<Fd>* fds) {
   }
 }
 
-// Reads exactly `size` bytes before the deadline. An interrupt counts before the first byte alone, if at all: what is
-// read in part can never be read again.
-tl::expected<void, ReceiveFailure> ReceiveAll(int socket, char* bytes, size_t size, int64_t deadline,
-                                              std::vector<Fd>* fds, bool interruptible) {
-  while (size > 0) {
-    const int64_t left_ms = (deadline - NowNs() + 999'999) / 1'000'000;
-    pollfd waiting{socket, POLLIN, 0};
-    if (interruptible && Interrupted()) return tl::make_unexpected(ReceiveFailure::kInterrupted);
-    const int64_t slice = std::clamp<int64_t>(left_ms, 0, kInterruptSlice.count());
-    const int ready = poll(&waiting, 1, static_cast<int>(slice));
-    if ((ready < 0 && errno == EINTR) || (ready == 0 && left_ms > slice)) continue;
-    if (ready == 0) return tl::make_unexpected(ReceiveFailure::kTimedOut);
-    alignas(cmsghdr) char control[CMSG_SPACE(kMaxMessageFds * sizeof(int))];
-    iovec part{bytes, size};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return tl::make_unexpected(ReceiveFailure::kClosed);
-    TakeFds(&message, fds);
-    interruptible = false;
-    if (fds->size() > kMaxMessageFds) return tl::make_unexpected(ReceiveFailure::kMalformed);
-    bytes += got;
-    size -= static_cast<size_t>(got);
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::pair<Channel, Fd>> Channel::Pair() {
@@ -104,27 +73,60 @@ Status Channel::Send(const nlohmann::json& body, const std::vector<int>& fds) {
   return {};
 }
 
+// Reads exactly `size` bytes before the deadline. What is read in part can never be read again.
+tl::expected<void, ReceiveFailure> Channel::ReceiveAll(int socket, char* bytes, size_t size, int64_t deadline,
+                                                       std::vector<Fd>* fds, Interrupts interrupts) {
+  while (size > 0) {
+    const int64_t left_ms = (deadline - NowNs() + 999'999) / 1'000'000;
+    pollfd waiting{socket, POLLIN, 0};
+    if (interrupts != Interrupts::kNever && Interrupted()) return tl::make_unexpected(ReceiveFailure::kInterrupted);
+    const int64_t slice = std::clamp<int64_t>(left_ms, 0, kInterruptSlice.count());
+    const int ready = poll(&waiting, 1, static_cast<int>(slice));
+    if ((ready < 0 && errno == EINTR) || (ready == 0 && left_ms > slice)) continue;
+    if (ready == 0) return tl::make_unexpected(ReceiveFailure::kTimedOut);
+    alignas(cmsghdr) char control[CMSG_SPACE(kMaxMessageFds * sizeof(int))];
+    iovec part{bytes, size};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    message.msg_control = control;
+    message.msg_controllen = sizeof control;
+    const ssize_t got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return tl::make_unexpected(ReceiveFailure::kClosed);
+    TakeFds(&message, fds);
+    if (interrupts == Interrupts::kBetweenMessages) interrupts = Interrupts::kNever;
+    if (fds->size() > kMaxMessageFds) return tl::make_unexpected(ReceiveFailure::kMalformed);
+    bytes += got;
+    size -= static_cast<size_t>(got);
+  }
+  return {};
+}
+
 tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout, bool interruptible) {
-  return Receive(timeout, kMaxMessage, false, interruptible);
+  return Receive(timeout, kMaxMessage, interruptible ? Interrupts::kBetweenMessages : Interrupts::kNever);
 }
 
 tl::expected<ChannelMessage, ReceiveFailure> Channel::ReceiveHostile(std::chrono::milliseconds timeout, size_t most) {
-  return Receive(timeout, std::min(most, kMaxMessage), true, true);
+  return Receive(timeout, std::min(most, kMaxMessage), Interrupts::kAlways);
 }
 
 tl::expected<ChannelMessage, ReceiveFailure> Channel::Receive(std::chrono::milliseconds timeout, size_t most,
-                                                              bool hostile, bool interruptible) {
+                                                              Interrupts interrupts) {
+  const bool hostile = interrupts == Interrupts::kAlways;
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
   ChannelMessage message;
   uint32_t size = 0;
   if (auto got =
-          ReceiveAll(socket_.get(), reinterpret_cast<char*>(&size), sizeof size, deadline, &message.fds, interruptible);
+          ReceiveAll(socket_.get(), reinterpret_cast<char*>(&size), sizeof size, deadline, &message.fds, interrupts);
       !got) {
     return tl::make_unexpected(got.error());
   }
   if (size > most) return tl::make_unexpected(ReceiveFailure::kMalformed);
   std::string text(size, '\0');
-  if (auto got = ReceiveAll(socket_.get(), text.data(), size, deadline, &message.fds, false); !got) {
+  if (auto got = ReceiveAll(socket_.get(), text.data(), size, deadline, &message.fds,
+                            hostile ? interrupts : Interrupts::kNever);
+      !got) {
     return tl::make_unexpected(got.error());
   }
   if (hostile && !CheckShape(text)) return tl::make_unexpected(ReceiveFailure::kMalformed);

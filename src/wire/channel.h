@@ -34,14 +34,17 @@ class Channel {
   // After kInterrupted nothing of a message has been read: it can still be received.
   tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, bool interruptible = true);
   // The same from a process that is not trusted: a message of more than `most` bytes, or one that is costly to parse
-  // (CheckShape()), is kMalformed.
+  // (CheckShape()), is kMalformed. It is of no use after kInterrupted.
   tl::expected<ChannelMessage, ReceiveFailure> ReceiveHostile(std::chrono::milliseconds timeout, size_t most);
 
   int fd() const { return socket_.get(); }
 
  private:
-  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, size_t most, bool hostile,
-                                                       bool interruptible);
+  enum class Interrupts { kBetweenMessages, kNever, kAlways };
+  static tl::expected<void, ReceiveFailure> ReceiveAll(int socket, char* bytes, size_t size, int64_t deadline,
+                                                       std::vector<Fd>* fds, Interrupts interrupts);
+  tl::expected<ChannelMessage, ReceiveFailure> Receive(std::chrono::milliseconds timeout, size_t most,
+                                                       Interrupts interrupts);
   Fd socket_;
 };
 
