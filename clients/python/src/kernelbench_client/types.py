@@ -16,9 +16,10 @@ MOST_BYTES = 4 << 20  # of a candidate's text
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate to be judged. Exactly one of source, files and sha256 gives its text. What is None is left to the service."""
+    """A candidate to be judged. Exactly one of problem and problem_text says for which problem, and exactly one of source, files and
+    sha256 gives its text. What is None is left to the service."""
 
-    problem: str
+    problem: str | None
     source: str | None = None
     files: Mapping[str, str] | None = None
     sha256: str | None = None
@@ -35,10 +36,11 @@ class Candidate:
     model: str | None = None
     sample: int | None = None
     keep: bool | None = None
+    problem_text: str | None = None  # of a problem of one's own; needs the right problems
     extraction: Extraction | None = field(default=None, compare=False)  # how the source was taken from a completion
 
     @classmethod
-    def of_completion(cls, problem: str, completion: str, *, language: Language = "py", cut_off: bool = False, **more: Any) -> "Candidate":
+    def of_completion(cls, problem: str | None, completion: str, *, language: Language = "py", cut_off: bool = False, **more: Any) -> "Candidate":
         """The candidate in what a model answered (`answers`). An answer without one becomes an empty candidate, which the service finds static_rejected."""
         found = extract(completion, language, cut_off)
         source = found.source if found.outcome == "found" else ""
