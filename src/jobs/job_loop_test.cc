@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
+using ::testing::UnorderedElementsAre;
 
 // Judges what its test says, by the candidate's path; else at once.
 class FakeJudge : public Judge {
@@ -271,7 +272,7 @@ TEST_F(JobLoopTest, APatientOneWaitsForItsQueue) {
   queue.fails = false;
   all.get_future().wait();
   EXPECT_TRUE(loop->Stop());
-  EXPECT_THAT(told_, ElementsAre("1 judged", "2 judged"));
+  EXPECT_THAT(told_, UnorderedElementsAre("1 judged", "2 judged"));
   EXPECT_EQ(StateOf(first.id), "done");
   EXPECT_EQ(StateOf(second.id), "done");
   EXPECT_EQ(store_.List()->size(), 2u);
