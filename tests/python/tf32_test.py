@@ -46,7 +46,7 @@ class Tf32(unittest.TestCase):
             path.write_text(text)
             host = Host(LIBRARY, "cpu", 1)
             host.load_problem(ops.LoadProblem(path=str(path), sha256="", size="standard", precision="fp32", weight_seeds=[1],
-                                              memory_bytes=0, figures=None))
+                                              memory_bytes=0, figures=None, text=None))
         with torch.no_grad():
             self.told = host.anchor(ops.Anchor(distribution="natural", rounds=2, tolerance=TOLERANCE))
         return host
