@@ -3,10 +3,10 @@
 
     bench/service.py [--device cuda] [--size SIZE] [--parts overhead,warm,rewards,connections,urgent]
 
-overhead     a client's time for one evaluation over what the engine says it took (engine_us), of 20 evaluations
+overhead     a client's time for one evaluation over what the engine says it took (engine_us), against the same in a command, of 20 each
 warm         `kernelbench eval --protocol quick` beside a warm service, from the second evaluation of a problem, median of 11
 rewards      128 candidates in one POST /v1/rewards, against the same 128 in `kernelbench run --no-service`, builds cached
-connections  2,000 event streams held beside 200 evaluations: how many are lost, and what the service's memory grows by
+connections  2,000 event streams held beside 192 evaluations: how many are lost, and what the service's memory grows by
 urgent       one urgent evaluation behind a batch of 500: how many others begin between its request and its turn
 
 Starts a service of its own on a store of its own; other work on the machine shows in the figures.
@@ -28,7 +28,7 @@ import time
 from common import BINARY, heading, problem_files, self_candidate
 from run_speed import right_examples
 
-REWARDS, CONNECTIONS, BESIDE, BATCH = 128, 2000, 200, 500
+REWARDS, CONNECTIONS, BESIDE, SUBMITTERS, BATCH = 128, 2000, 192, 16, 500
 
 
 class Connection(http.client.HTTPConnection):
@@ -86,21 +86,40 @@ def small_example(arguments):
     return next((problem, path) for problem, path in right_examples(arguments.device, False) if problem in ("1/19", "1/25"))
 
 
+def beyond_steps(evaluation, start):
+    """Milliseconds since `start` in which no step of the evaluation was."""
+    return (time.monotonic() - start) * 1e3 - sum(evaluation["engine_us"].values()) / 1e3
+
+
+def in_engine(problem, path, arguments):
+    """The same between evaluations of one command, which prepares the next beside each."""
+    command = [BINARY, "eval", problem, *[path] * 21, "--size", arguments.size, "--protocol", "quick", "--device", arguments.device, "--no-store", "--no-service", "--json"]
+    over, start = [], time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, bufsize=1) as engine:
+        for line in engine.stdout:
+            over.append(beyond_steps(json.loads(line), start))
+            start = time.monotonic()
+    return statistics.median(over[1:])
+
+
 def overhead(service, arguments):
-    request = service.request(*small_example(arguments))
-    over = []
-    for i in range(21):
-        start = time.monotonic()
-        got = service.judge(request)
-        over.append((time.monotonic() - start) * 1e3 - sum(got["engine_us"].values()) / 1e3)
-    over = sorted(over[1:])
-    print(f"overhead: {statistics.median(over):.1f} ms in the median of {len(over)}, from {over[0]:.1f} to {over[-1]:.1f}; at most 3 are asked")
+    problem, path = small_example(arguments)
+    found = {}
+    for keep in (False, True):
+        over = []
+        for _ in range(21):
+            start = time.monotonic()
+            over.append(beyond_steps(service.judge({**service.request(problem, path), "keep": keep}), start))
+        found[keep] = statistics.median(over[1:])
+    alone = in_engine(problem, path, arguments)
+    print(f"overhead over the engine's steps, medians of 20: a client's request {found[False]:.1f} ms, one that is kept {found[True]:.1f}, in an engine alone {alone:.1f}; "
+          f"so {found[False] - alone:.1f} ms are the service's, at most 3 are asked")
 
 
 def warm(service, arguments, directory):
     files = problem_files()
     rows = [(name, self_candidate(files[name], directory)) for name in ("1/1", "2/1", "1/19")]
-    rows.append(small_example(arguments))
+    rows.extend(native for native in dict(reversed([*right_examples(arguments.device, False)])).items() if native[0] in ("1/1", "1/19", "1/36"))
     for problem, path in rows:
         times = []
         for _ in range(12):
@@ -149,49 +168,40 @@ def rewards(service, arguments, directory):
 
 def connections(service, arguments):
     request = service.request(*small_example(arguments))
-    waiting = service.judge(request)["id"]
+    service.judge(request)
     before = service.memory_mib()
-    held = []
-    for _ in range(CONNECTIONS):
-        connection = Connection(service.socket)
-        connection.request("GET", "/health")
-        connection.getresponse().read()
-        held.append(connection)
     ended, errors = [], []
 
     def submit():
-        while True:
-            with lock:
-                if len(ended) + len(errors) + active[0] >= BESIDE:
-                    return
-                active[0] += 1
+        for _ in range(BESIDE // SUBMITTERS):
             try:
                 got = service.judge(request)
-                with lock:
-                    (ended if got["state"] == "done" else errors).append(got["state"])
+                (ended if got["state"] == "done" else errors).append(got["state"])
             except (OSError, SystemExit) as error:
-                with lock:
-                    errors.append(str(error))
-            finally:
-                with lock:
-                    active[0] -= 1
+                errors.append(str(error))
 
-    lock, active = threading.Lock(), [0]
-    threads = [threading.Thread(target=submit) for _ in range(16)]
+    threads = [threading.Thread(target=submit) for _ in range(SUBMITTERS)]
     for thread in threads:
         thread.start()
+    time.sleep(1)
+    last = service.ask("POST", "/v1/evaluations", {**request, "priority": -100})["id"]  # whose turn comes after all of those
+    held = []
+    for _ in range(CONNECTIONS):
+        connection = Connection(service.socket)
+        connection.request("GET", f"/v1/evaluations/{last}/events")
+        held.append((connection, connection.getresponse()))
+    most = service.memory_mib()
     for thread in threads:
         thread.join()
     lost = 0
-    for connection in held:
+    for connection, events in held:
         try:
-            connection.request("GET", "/health")
-            lost += connection.getresponse().read() == b""
-        except OSError:
+            lost += b"event: done" not in events.read()
+        except (OSError, http.client.HTTPException):
             lost += 1
         connection.close()
-    print(f"connections: {lost} of {CONNECTIONS} held connections lost beside {len(ended)} evaluations, {len(errors)} failed {errors[:1]}; "
-          f"memory {before:.0f} MiB before, {service.memory_mib():.0f} after; at most 200 more are asked ({waiting[:4]})")
+    print(f"connections: {lost} of {CONNECTIONS} event streams lost beside {len(ended)} evaluations, {len(errors)} failed {errors[:1]}; "
+          f"memory {before:.0f} MiB before, {most:.0f} with them, {service.memory_mib():.0f} after; at most 200 more are asked")
 
 
 def urgent(service, arguments):
