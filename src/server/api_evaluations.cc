@@ -61,10 +61,9 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
   std::vector<Order> orders;
   for (const json& request : requests) {
     if (request.contains("problem_text") && !call.client.rights.contains("problems")) {
-      call.responder->Send(AnswerOf(CallersFault(
-          403, fmt::format("{} lacks the right problems, so it may name a problem and send none: problem instead of "
-                           "problem_text",
-                           call.client.name))));
+      call.responder->Send(AnswerOf(
+          CallersFault(403, fmt::format("{} lacks the right problems, which problem_text needs: name a problem instead",
+                                        call.client.name))));
       return std::nullopt;
     }
     auto order = ReadOrder(call, request);
