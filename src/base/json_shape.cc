@@ -4,7 +4,7 @@
 
 namespace kb {
 
-Status CheckShape(std::string_view text) {
+Status CheckShape(std::string_view text, size_t most_depth, size_t most_values) {
   size_t depth = 0, values = 1;
   bool quoted = false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -16,13 +16,13 @@ Status CheckShape(std::string_view text) {
       quoted = true;
     } else if (c == '[' || c == '{') {
       ++values;
-      if (++depth > kMostDepth) return Fail(ErrorCode::kUsage, fmt::format("/: it nests deeper than {}", kMostDepth));
+      if (++depth > most_depth) return Fail(ErrorCode::kUsage, fmt::format("/: it nests deeper than {}", most_depth));
     } else if (c == ']' || c == '}') {
       if (depth > 0) --depth;
     } else if (c == ',') {
       ++values;
     }
-    if (values > kMostValues) return Fail(ErrorCode::kUsage, fmt::format("/: it has more than {} values", kMostValues));
+    if (values > most_values) return Fail(ErrorCode::kUsage, fmt::format("/: it has more than {} values", most_values));
   }
   return {};
 }

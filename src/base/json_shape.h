@@ -12,8 +12,8 @@ namespace kb {
 
 inline constexpr size_t kMostDepth = 32, kMostValues = 500'000;
 
-// kUsage: it nests deeper than kMostDepth or holds more than kMostValues. Takes any text.
-Status CheckShape(std::string_view text);
+// kUsage: it nests deeper or holds more values. Takes any text.
+Status CheckShape(std::string_view text, size_t most_depth = kMostDepth, size_t most_values = kMostValues);
 
 }  // namespace kb
 

@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <chrono>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <thread>
@@ -12,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/evaluation_schema.h"
+#include "base/json_shape.h"
 #include "store/compress.h"
 #include "store/migrations.h"
 #include "store/sqlite_error.h"
@@ -35,23 +37,9 @@ constexpr char kMeasured[] =
 
 // JSON is copied and written recursively: a store from elsewhere must not decide how deep.
 Result<json> ParseShallow(std::string_view text) {
-  constexpr int kMaxDepth = 64;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if ((c == '{' || c == '[') && ++depth > kMaxDepth) {
-      return Fail(ErrorCode::kStore, "the store holds a damaged record: it is nested too deep");
-    } else if (c == '}' || c == ']') {
-      --depth;
-    }
-  }
-  return json::parse(text);
+  constexpr size_t kMaxDepth = 64;
+  if (CheckShape(text, kMaxDepth, std::numeric_limits<size_t>::max())) return json::parse(text);
+  return Fail(ErrorCode::kStore, "the store holds a damaged record: it is nested too deep");
 }
 
 // The current row of one of these queries, put together again.
