@@ -133,9 +133,39 @@ void Api::Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) 
                                      : Refusal{503, "too many requests wait: try again", "engine", true, 1}));
 }
 
+ApiAsk Api::AskAs(const Call& call) {
+  return [this, head = call.head](Asked asked, std::function<void(HttpAnswer)> told) -> Forget {
+    HttpRequest request{.head = head, .body = asked.body.is_null() ? "" : Dump(asked.body)};
+    request.head.method = std::move(asked.method);
+    request.head.target = std::move(asked.target);
+    request.head.query.clear();
+    if (const Status read = ReadTarget(&request.head); !read) {
+      told(AnswerOf(RefusalOf(read.error())));
+      return [] {};
+    }
+    const auto self = std::make_shared<std::weak_ptr<HttpReply>>();
+    const auto changed = [self, told = std::move(told)] {
+      const auto reply = self->lock();
+      auto taken = reply ? reply->Take() : HttpReply::Taken();
+      if (!taken.answer) return;
+      reply->Whole();
+      told(std::move(*taken.answer));
+    };
+    const auto reply = std::make_shared<HttpReply>(changed, [](const std::function<void()>& task) { task(); });
+    *self = reply;
+    Handle(std::move(request), std::make_shared<HttpResponder>(reply));
+    return [self] {
+      if (const auto asked_for = self->lock()) asked_for->Gone();
+    };
+  };
+}
+
 // The table of routes says what is right.
 void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& responder) {
   Found found = Find(request.head);
+  if (found.route == nullptr) {  // of AskAs(); a client's own was looked for when its head came
+    return responder->Send(AnswerOf(CallersFault(404, fmt::format("there is no {}", request.head.path))));
+  }
   const Route& route = *found.route;
   auto admitted = Admit(route, request.head);  // once more: a token may have been revoked meanwhile
   if (auto* answer = std::get_if<HttpAnswer>(&admitted)) return responder->Send(std::move(*answer));
@@ -169,7 +199,7 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
       return responder->Send(AnswerOf(RefusalOf(checked.error())));
     }
   }
-  (this->*route.handle)(std::move(call));
+  route.handle(*this, std::move(call));
 }
 
 }  // namespace kb::server

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "prompt/prompt.h"
 #include "server/access.h"
+#include "server/ask.h"
 #include "server/desk.h"
 #include "server/fields.h"
 #include "server/http_server.h"
@@ -47,7 +48,7 @@ struct Route {
   const Table* body;          // nullptr: none
   const Table* answer;        // nullptr: not JSON
   std::vector<int> statuses;  // besides 200, and those that every route may answer
-  void (Api::*handle)(Call call);
+  std::function<void(Api& api, Call call)> handle;
 };
 
 struct ApiOptions {
@@ -67,6 +68,9 @@ class Api : public HttpServer::Handler {
 
   std::variant<size_t, HttpAnswer> Accept(const HttpHead& head) override;
   void Handle(HttpRequest request, std::shared_ptr<HttpResponder> responder) override;
+  // As the client of `call` asks its own requests: its token counts, and its rights. For what speaks another protocol
+  // (server/faces).
+  ApiAsk AskAs(const Call& call);
   // Since the last request, or the start.
   double idle_s() const { return static_cast<double>(NowNs() - last_request_ns_) / 1e9; }
   // Answers what waits with 503, and waits for what is being answered.

@@ -160,7 +160,10 @@ Status Check(const Table& table, const json& value, const std::string& at) {
   for (const auto& [key, item] : value.items()) {
     const auto field = std::find_if(table.fields.begin(), table.fields.end(),
                                     [&wanted = key](const Field& f) { return f.name == wanted; });
-    if (field == table.fields.end()) return Wrong(at + "/" + Escaped(key), "there is no such field");
+    if (field == table.fields.end()) {
+      if (table.open) continue;
+      return Wrong(at + "/" + Escaped(key), "there is no such field");
+    }
     KB_RETURN_IF_ERROR(Check(*field, item, at + "/" + key));
   }
   for (const Field& field : table.fields) {
@@ -210,7 +213,7 @@ json SchemaOf(const Field& field) {
 }
 
 json SchemaOf(const Table& table) {
-  json schema = {{"type", "object"}, {"description", table.help}, {"additionalProperties", false}};
+  json schema = {{"type", "object"}, {"description", table.help}, {"additionalProperties", table.open}};
   schema["properties"] = json::object();
   for (const Field& field : table.fields) {
     schema["properties"][field.name] = SchemaOf(field);

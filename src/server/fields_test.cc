@@ -138,5 +138,13 @@ TEST(JsonShapeTest, DepthAndCountAreBounded) {
   for (const char* odd : {"", "\"", "\"\\", "]]]]", "}{"}) EXPECT_TRUE(CheckShape(odd)) << odd;
 }
 
+TEST(FieldsTest, AnOpenTablePassesOverWhatItDoesNotName) {
+  Table open = kInner;
+  open.open = true;
+  EXPECT_TRUE(Check(open, {{"count", 1}, {"other", 2}}));
+  EXPECT_FALSE(Check(open, {{"count", 10}, {"other", 2}}));
+  EXPECT_EQ(SchemaOf(open)["additionalProperties"], true);
+}
+
 }  // namespace
 }  // namespace kb::server
