@@ -402,6 +402,7 @@ def serve_confined(runners, request, channel):
         return 125
     torch.set_num_threads(request.threads)
     torch.set_grad_enabled(False)
+    os.environ["KERNELBENCH_CACHE"] = request.cache
     try:
         serve(channel, request.library, request.device, request.threads)
     except ConnectionError:

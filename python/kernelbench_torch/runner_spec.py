@@ -74,6 +74,7 @@ class Device:
     library: str
     device: str
     threads: int
+    cache: str
     confinement: Confinement
     keep: str
 

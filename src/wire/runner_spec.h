@@ -101,9 +101,10 @@ struct Device {
   std::string library;  // libkernelbench_device.so
   std::string device;
   int threads = 1;
+  std::string cache;  // the engine's
   Confinement confinement;
   std::string keep;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Device, library, device, threads, confinement, keep)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(Device, library, device, threads, cache, confinement, keep)
 };
 
 // Tries what a candidate must not be able to do (runner/probes.h), with what the engine has put up to be reached.

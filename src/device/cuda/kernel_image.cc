@@ -35,15 +35,6 @@ std::optional<std::string> Kept(const fs::path& file) {
 
 }  // namespace
 
-fs::path KernelDirectory(const fs::path& cache) {
-  std::error_code ignored;
-  const std::string where = fs::weakly_canonical(cache, ignored).string() + "/";
-  for (const char* exposed : {"/tmp/", "/dev/shm/"}) {  // src/runner/landlock.cc
-    if (where.starts_with(exposed)) return {};
-  }
-  return ignored ? fs::path() : cache / "device";
-}
-
 Result<std::string> KernelImage(const std::string& source, int major, int minor, const std::string& nvrtc,
                                 const fs::path& directory) {
   const DeviceProgram program{

@@ -9,9 +9,6 @@
 
 namespace kb::cuda {
 
-// Where an engine keeps them, below its cache; empty if that lies where candidates may write under --isolation=process.
-std::filesystem::path KernelDirectory(const std::filesystem::path& cache);
-
 // `source`, as NVRTC (`nvrtc`: its path, or empty: found under its usual names) compiles it for a compute capability.
 // Kept in `directory`, for it takes seconds: a file for each source, capability and compiler, with its own checksum.
 // One that does not match that is made anew; where nothing can be kept, or `directory` is empty, nothing is.

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/temp_dir.h"
+#include "device/cuda/kernel_directory.h"
 #include "device/cuda/kernel_image.h"
 
 namespace kb {

@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "base/file.h"
+#include "device/cuda/kernel_directory.h"
 #include "device/cuda/kernel_image.h"
 #include "device/cuda/kernels.h"
 

@@ -4,8 +4,10 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "device/cuda/kernel_directory.h"
 #include "judge/devices/cuda/cuda_libraries.h"
 #include "judge/problem/problem_index.h"
 #include "judge/sandbox/cgroup.h"
@@ -13,6 +15,7 @@
 namespace kb {
 namespace {
 
+namespace fs = std::filesystem;
 using nlohmann::json;
 
 }  // namespace
@@ -42,6 +45,7 @@ Status Services::StartConfinedDevice() {
                       zygote_->StartDevice({.library = setup_->installation.libexec / "libkernelbench_device.so",
                                             .device = setup_->device.kind->name,
                                             .threads = setup_->options.threads,
+                                            .cache = fs::absolute(CacheDirectory()).string(),
                                             .confinement = setup_->sandbox.ConfinementOfDeviceProcess(memory_bytes),
                                             .keep = ""}));
   KB_RETURN_IF_ERROR(process->Arrive());
@@ -61,8 +65,15 @@ Status Services::StartZygote() {
   KB_RETURN_IF_ERROR(FindThePython());
   setup_->Say("starting the zygote of module runners");
   zygote_.reset();
-  const std::vector<std::string> folders =
-      setup_->apart ? FoldersOf(setup_->apart->facts.build.libraries) : std::vector<std::string>();
+  std::vector<std::string> folders;
+  if (setup_->apart) {
+    folders = FoldersOf(setup_->apart->facts.build.libraries);
+    // Where the kernels of the device library are kept: else NVRTC compiles them for each of these.
+    const fs::path kernels = cuda::KernelDirectory(fs::absolute(CacheDirectory()));
+    std::error_code none;
+    if (fs::is_directory(kernels, none) && setup_->sandbox.CheckReadable({kernels}))
+      folders.push_back(kernels.string());
+  }
   KB_ASSIGN_OR_RETURN(Zygote zygote, Zygote::Start(setup_->installation, setup_->sandbox, *python_, setup_->device,
                                                    setup_->options.threads, folders));
   zygote_ = std::make_shared<Zygote>(std::move(zygote));
