@@ -28,7 +28,7 @@ import time
 from common import BINARY, heading, problem_files, self_candidate
 from run_speed import right_examples
 
-REWARDS, CONNECTIONS, BESIDE, SUBMITTERS, BATCH = 128, 2000, 192, 16, 500
+CONNECTIONS, BESIDE, SUBMITTERS, BATCH = 2000, 192, 16, 500
 
 
 class Connection(http.client.HTTPConnection):
@@ -112,8 +112,8 @@ def overhead(service, arguments):
             over.append(beyond_steps(service.judge({**service.request(problem, path), "keep": keep}), start))
         found[keep] = statistics.median(over[1:])
     alone = in_engine(problem, path, arguments)
-    print(f"overhead over the engine's steps, medians of 20: a client's request {found[False]:.1f} ms, one that is kept {found[True]:.1f}, in an engine alone {alone:.1f}; "
-          f"so {found[False] - alone:.1f} ms are the service's, at most 3 are asked")
+    print(f"overhead over the engine's steps, medians of 20: a client's request {found[False]:.1f} ms, one that is kept {found[True]:.1f}, in an engine alone, "
+          f"whose preparing overlaps the evaluation before, {alone:.1f}")
 
 
 def warm(service, arguments, directory):
@@ -137,7 +137,7 @@ def warm(service, arguments, directory):
 
 
 def rewards(service, arguments, directory):
-    candidates = examples_of(arguments, REWARDS)
+    candidates = examples_of(arguments, arguments.rewards)
     folder = directory / "run"
     folder.mkdir()
     lines = []
@@ -162,7 +162,8 @@ def rewards(service, arguments, directory):
 
     reward()  # builds are cached from here on
     run_s, (reward_s, missing) = run("cached"), reward()
-    print(f"rewards: {REWARDS} candidates in {reward_s:.1f} s, {REWARDS / reward_s:.2f} a second; run {run_s:.1f} s, {REWARDS / run_s:.2f}; "
+    count = len(candidates)
+    print(f"rewards: {count} candidates in {reward_s:.1f} s, {count / reward_s:.2f} a second; run {run_s:.1f} s, {count / run_s:.2f}; "
           f"ratio {run_s / reward_s:.2f}, 0.9 is asked; {missing} without a reward")
 
 
@@ -223,6 +224,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--size", default="")
+    parser.add_argument("--rewards", type=int, default=128, help="candidates of the part rewards; default 128")
     parser.add_argument("--parts", default="overhead,warm,rewards,connections,urgent")
     arguments = parser.parse_args()
     arguments.size = arguments.size or ("small" if arguments.device == "cpu" else "standard")
