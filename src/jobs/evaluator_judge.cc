@@ -2,6 +2,7 @@
 
 #include "base/cores.h"
 #include "jobs/judge.h"
+#include "judge/prepare/unjudged.h"
 
 namespace kb {
 namespace {
@@ -13,6 +14,8 @@ class EvaluatorJudge : public Judge {
 
   Result<Prepared> Prepare(const Request& request) override { return evaluator_->Prepare(request); }
   Status AddLacking(Prepared* prepared) override { return evaluator_->AddLacking(prepared); }
+
+  Evaluation Unjudged(const Prepared& prepared) override { return kb::Unjudged(prepared); }
 
   Status MakeReady(const Request& request) override { return evaluator_->MakeReady(request); }
 

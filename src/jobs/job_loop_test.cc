@@ -23,6 +23,7 @@ class FakeJudge : public Judge {
   using Script = std::map<std::string, std::function<Result<Evaluation>()>>;
   explicit FakeJudge(const Script* script) : script_(script) {}
   Result<Prepared> Prepare(const Request& request) override { return Prepared{.request = request}; }
+  Evaluation Unjudged(const Prepared&) override { return Evaluation(); }
   Status AddLacking(Prepared*) override { return {}; }
   Status MakeReady(const Request&) override { return {}; }
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {

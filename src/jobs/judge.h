@@ -1,5 +1,5 @@
 // What judges the tasks of one device, as far as the scheduler knows it: so a test needs no engine. Each function is
-// as Evaluator's; EvaluatorJudges() makes those.
+// as Evaluator's, or its own; EvaluatorJudges() makes those.
 #ifndef JOBS_JUDGE_H_
 #define JOBS_JUDGE_H_
 
@@ -20,6 +20,7 @@ class Judge {
   // On any thread, beside what the device does.
   virtual Result<Prepared> Prepare(const Request& request) = 0;
   virtual Status AddLacking(Prepared* prepared) = 0;
+  virtual Evaluation Unjudged(const Prepared& prepared) = 0;
   // The others are called on one thread, that of the device.
   virtual Status MakeReady(const Request& request) = 0;
   // `ahead`: the requests that will probably follow, in that order.

@@ -254,10 +254,12 @@ void Scheduler::PutIntoWindow(Device* device, Begun begun) {
   device->window.insert(device->window.begin() + static_cast<std::ptrdiff_t>(place), std::move(begun));
 }
 
-// The first that is prepared, so that a slow compilation holds nobody up.
+// The first that is prepared, so that a slow compilation holds nobody up. Before it what nobody wants judged.
 std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
-  const auto ready = std::find_if(device->window.begin(), device->window.end(),
-                                  [&](const Begun& begun) { return pool_.Done(begun.ticket); });
+  const auto begin = device->window.begin(), end = device->window.end();
+  auto ready =
+      std::find_if(begin, end, [&](const Begun& begun) { return begun.task.build_only && pool_.Done(begun.ticket); });
+  if (ready == end) ready = std::find_if(begin, end, [&](const Begun& begun) { return pool_.Done(begun.ticket); });
   if (ready == device->window.end()) {
     pool_.AwaitAny({device->window.front().ticket}, kPoll);
     return std::nullopt;
@@ -269,7 +271,9 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
 
 Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   std::vector<const Request*> ahead;
-  for (const Begun& later : device->window) ahead.push_back(&later.request);
+  for (const Begun& later : device->window) {
+    if (!later.task.build_only) ahead.push_back(&later.request);
+  }
   Result<Prepared>& prepared = *begun->prepared;
   const WorksUnder flag(*begun->task.cancelled);
   Result<Evaluation> evaluation =
@@ -284,6 +288,15 @@ bool Scheduler::EndIfCancelled(const Device& device, const Begun& begun) {
   return true;
 }
 
+void Scheduler::EndUnjudged(const Device& device, Begun begun) {
+  const Result<Prepared>& prepared = *begun.prepared;
+  TaskEnd end{begun.task.id, device.name, Fail(ErrorCode::kInterrupted, "interrupted")};
+  if (prepared) end.evaluation = device.judge->Unjudged(*prepared);
+  if (!prepared && !Ending()) end.evaluation = tl::make_unexpected(prepared.error());
+  begun.prepared.reset();
+  End(std::move(end));
+}
+
 void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (EndIfCancelled(*device, begun)) return;
   // What failed beside others may not fail again.
@@ -291,6 +304,7 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (!prepared && prepared.error().code == ErrorCode::kEngine && !std::exchange(begun.again, true)) {
     return PrepareBegun(device, std::move(begun));
   }
+  if (begun.task.build_only) return EndUnjudged(*device, std::move(begun));
   if (options_.judging) options_.judging(begun.task);
   Span span{device->name, begun.task.problem.name, NowNs(), 0, 0, begun.task.client};
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};

@@ -113,6 +113,7 @@ class Scheduler {
   static size_t PlaceFor(const Device& device, const Task& task);
   void Prepare(Device* device, Task task);
   bool EndIfCancelled(const Device& device, const Begun& begun);
+  void EndUnjudged(const Device& device, Begun begun);
   void PutIntoWindow(Device* device, Begun begun);
   std::optional<Begun> TakeReady(Device* device);
   void JudgeNext(Device* device, Begun begun);

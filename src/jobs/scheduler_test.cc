@@ -156,6 +156,23 @@ TEST_F(SchedulerTest, TheDeviceIsGivenBackWhileWhatACallLacksIsBuilt) {
   EXPECT_EQ(ends_.size(), 2u);
 }
 
+TEST_F(SchedulerTest, WhatIsToBeBuiltAloneEndsUnjudgedAndFirst) {
+  for (const char* device : {"cuda", "cpu"}) {
+    order_.clear();
+    ends_.clear();
+    script_.evaluate["1"] = [] { return Result<Evaluation>(Fail(ErrorCode::kUsage, "judged")); };
+    const auto scheduler = Start(Options(device));
+    Task task = MakeTask(1);
+    task.build_only = true;
+    scheduler->Submit(std::move(task));
+    scheduler->Submit(MakeTask(2));
+    scheduler->Drain();
+    EXPECT_THAT(order_, ElementsAre(2)) << device;
+    ASSERT_TRUE(ends_.at(1).evaluation) << device;
+    EXPECT_EQ(ends_.at(1).evaluation->reason, "not judged");
+  }
+}
+
 TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
   int calls = 0;
   script_.evaluate["1"] = [&]() -> Result<Evaluation> {

@@ -53,6 +53,11 @@ class FakeJudge : public Judge {
     return Prepared{.request = request};
   }
   Status MakeReady(const Request&) override { return {}; }
+  Evaluation Unjudged(const Prepared&) override {
+    Evaluation unjudged;
+    unjudged.reason = "not judged";
+    return unjudged;
+  }
   Status AddLacking(Prepared* prepared) override {
     if (script_->add_lacking) script_->add_lacking();
     prepared->lacking.reset();

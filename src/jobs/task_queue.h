@@ -29,9 +29,10 @@ struct Task {
   std::function<Result<Candidate>()> read;                 // the candidate, once its turn has come
   std::function<Result<std::string>()> read_problem = {};  // and the text of a client's problem; else empty
   RoundWatch watch = {};
-  int priority = 0;    // higher ones first
-  std::string client;  // who wants it; "": whoever started this process
-  int builds = 0;      // how many of that client's may be in preparation with this one; 0: any number
+  int priority = 0;         // higher ones first
+  std::string client;       // who wants it; "": whoever started this process
+  int builds = 0;           // how many of that client's may be in preparation with this one; 0: any number
+  bool build_only = false;  // it ends when it is prepared, as Unjudged() tells
   std::shared_ptr<std::atomic<bool>> cancelled = {};  // the scheduler's
 };
 

@@ -94,7 +94,7 @@ std::variant<size_t, HttpAnswer> Api::Accept(const HttpHead& head) {
   auto admitted = Admit(*found.route, head);
   if (auto* answer = std::get_if<HttpAnswer>(&admitted)) return std::move(*answer);
   if (found.route->body == nullptr) return size_t{4096};
-  return found.route->body == &kEvaluationRequest ? kMostOne : kMostBody;
+  return found.route->body == &kEvaluationRequest || found.route->raw ? kMostOne : kMostBody;
 }
 
 std::variant<Client, HttpAnswer> Api::Admit(const Route& route, const HttpHead& head) {
@@ -174,6 +174,7 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
             .path = std::move(found.path),
             .query = json::object(),
             .body = {},
+            .text = {},
             .responder = responder};
   for (const auto& [name, text] : call.head.query) {
     const auto field = std::find_if(route.query.begin(), route.query.end(),
@@ -189,7 +190,9 @@ void Api::Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& re
     if (!field.required || call.query.contains(field.name)) continue;
     return responder->Send(AnswerOf(CallersFault(400, fmt::format("{}: is missing", field.name))));
   }
-  if (route.body != nullptr) {
+  if (route.raw) {
+    call.text = std::move(request.body);
+  } else if (route.body != nullptr) {
     if (const Status checked = CheckShape(request.body); !checked) {
       return responder->Send(AnswerOf(RefusalOf(checked.error())));
     }

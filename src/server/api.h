@@ -35,6 +35,7 @@ struct Call {
   HttpHead head;
   std::map<std::string, std::string> path;  // by name: {id}
   nlohmann::json query, body;               // checked
+  std::string text;                         // the body, of a raw route
   std::shared_ptr<HttpResponder> responder;
 };
 
@@ -49,6 +50,7 @@ struct Route {
   const Table* answer;        // nullptr: not JSON
   std::vector<int> statuses;  // besides 200, and those that every route may answer
   std::function<void(Api& api, Call call)> handle;
+  bool raw = false;  // `handle` is given the body as it came, in Call::text: it has its own words for one that is wrong
 };
 
 struct ApiOptions {
@@ -93,6 +95,10 @@ class Api : public HttpServer::Handler {
   void GetEvaluation(Call call);
   void GetEvents(Call call);
   void DeleteEvaluation(Call call);
+  void PostCompilation(Call call);
+  void GetCompilation(Call call);
+  void PostProfile(Call call);
+  void GetProfile(Call call);
   void PostBatch(Call call);
   void GetBatch(Call call);
   void DeleteBatch(Call call);
@@ -115,9 +121,13 @@ class Api : public HttpServer::Handler {
   Result<Order> ReadOrder(const Call& call, const nlohmann::json& request);
   // The ids of what was accepted, or nothing, and the refusal is sent.
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
-                                               const std::string& batch);
+                                               const std::string& batch, bool build_only = false);
   void AnswerBatch(const Call& call, double wait_s);
   void Answer(const Call& call, double wait_s, const std::string& id);
+  // Of one that is not kept, whose answer `shape` makes of the whole view.
+  using Shape = nlohmann::json (*)(const nlohmann::json& view);
+  void TakeUnkept(const Call& call, nlohmann::json request, Shape shape, bool build_only);
+  void AnswerShaped(const Call& call, double wait_s, const std::string& id, Shape shape);
   struct Listening {
     std::string id;
     uint64_t number;  // Desk::Forget()

@@ -57,7 +57,8 @@ Result<Order> Api::ReadOrder(const Call& call, const json& request) {
   return order;
 }
 
-std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& requests, const std::string& batch) {
+std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& requests, const std::string& batch,
+                                                  bool build_only) {
   std::vector<Order> orders;
   for (const json& request : requests) {
     if (request.contains("problem_text") && !call.client.rights.contains("problems")) {
@@ -78,6 +79,7 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
           AnswerOf(CallersFault(400, fmt::format("/evaluations/{}/keep: all are kept or none", orders.size()))));
       return std::nullopt;
     }
+    order->build_only = build_only;
     orders.push_back(std::move(*order));
   }
   auto ids = desk_->Take(call.client, std::move(orders), batch);

@@ -113,6 +113,22 @@ TEST_F(ApiTest, AProblemsTextNeedsARight) {
               HasSubstr("409 "));
 }
 
+TEST_F(ApiTest, WhatIsToBeBuiltIsNotJudgedAndNotKept) {
+  Serve();
+  const auto [status, built] = Post("/v1/compilations", Request("one"));
+  EXPECT_EQ(status, 200);
+  EXPECT_EQ(built["compiled"], true) << built;
+  EXPECT_TRUE(built["verdict"].is_null());
+  EXPECT_TRUE(built["fault"].is_null());
+  EXPECT_EQ(Ask("GET", "/v1/compilations/" + built["id"].get<std::string>()).second, built);
+  EXPECT_TRUE(judging_.judged.empty());
+  EXPECT_TRUE(store_.Runs()->empty());
+  EXPECT_TRUE(desk_->counts().ended.empty());
+  EXPECT_THAT(Detail(Post("/v1/compilations", Request("one", {{"keep", true}}))), HasSubstr("400 /keep: "));
+  EXPECT_THAT(Detail(Post("/v1/profiles", Request("one"))), HasSubstr("400 a profile takes an NVIDIA GPU"));
+  EXPECT_EQ(Ask("GET", "/v1/compilations/none").first, 404);
+}
+
 TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
   Serve();
   const json batch = {

@@ -127,6 +127,7 @@ Result<std::vector<Desk::Filed>> Desk::File(const std::string& client, std::vect
       filed.push_back({one.id, std::make_shared<Entry>()});
       Entry& entry = *filed.back().entry;
       entry.kept = false;
+      entry.build_only = (*orders)[filed.size() - 1].build_only;
       entry.source = std::move(one.source);
       one.job.state = "queued";
       one.job.sample = std::max(one.job.sample, 0);
@@ -191,6 +192,7 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, i
   }
   Task task;
   task.builds = builds;
+  task.build_only = order.build_only;
   task.problem = order.problem;
   task.protocol = order.protocol;
   task.watch = [this, id = job.id](int right, bool ended) { Step(id, ended ? "wrong" : "round", {{"rounds", right}}); };
@@ -280,7 +282,7 @@ void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* e
   {
     const std::lock_guard lock(mutex_);
     if (!Close(entry.get())) return;
-    ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
+    if (!entry->build_only) ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
     entry->state = state;
     if (evaluation != nullptr) entry->evaluation = *evaluation;
     if (error != nullptr) entry->error = *error;

@@ -25,7 +25,7 @@ struct Desk::Entry {
   };
 
   Submission submission;
-  bool kept = true;
+  bool kept = true, build_only = false;
   std::string source;  // of one that is not kept
   std::string state = "queued";
   std::optional<nlohmann::json> evaluation;  // of a done one

@@ -37,9 +37,10 @@ struct Order {
   int priority = 0;
   double deadline_s = 0;  // 0: none
   std::string idempotency_key, run, model;
-  int sample = -1;        // the run's next one
-  std::string rejection;  // as Candidate's
-  bool keep = true;       // in the store; else it is gone with the request that asks for it
+  int sample = -1;          // the run's next one
+  std::string rejection;    // as Candidate's
+  bool keep = true;         // in the store; else it is gone with the request that asks for it
+  bool build_only = false;  // not judged
 };
 
 // Thread-safe.

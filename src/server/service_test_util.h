@@ -29,6 +29,11 @@ class FakeJudge : public Judge {
  public:
   explicit FakeJudge(Judging* judging) : judging_(judging) {}
   Result<Prepared> Prepare(const Request& request) override { return Prepared{.request = request}; }
+  Evaluation Unjudged(const Prepared&) override {
+    Evaluation unjudged;
+    unjudged.reason = "not judged";
+    return unjudged;
+  }
   Status AddLacking(Prepared*) override { return {}; }
   Status MakeReady(const Request&) override { return {}; }
   Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const>) override {

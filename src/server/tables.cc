@@ -48,6 +48,69 @@ const Table kBatch = {"Batch",
                         .required = true,
                         .table = &kEvaluation}}};
 
+// What compilations and profiles tell beside their own.
+static std::vector<Field> WithState(std::vector<Field> fields) {
+  std::vector<Field> all = {
+      {.name = "id", .type = Type::kText, .help = "32 hexadecimal digits", .required = true},
+      {.name = "state",
+       .type = Type::kText,
+       .help = "how far it is; the last three are final",
+       .required = true,
+       .choices = {"queued", "preparing", "judging", "done", "failed", "cancelled"}},
+      {.name = "problem", .type = Type::kText, .help = "its name", .required = true},
+      {.name = "candidate", .type = Type::kObject, .help = "what it is of", .required = true, .table = &kCandidate},
+      {.name = "verdict",
+       .type = Type::kText,
+       .help = "of a done one: what an evaluation would end with as well",
+       .required = true,
+       .nullable = true},
+      {.name = "reason", .type = Type::kText, .help = "why it is no better", .required = true, .nullable = true},
+      {.name = "notes", .type = Type::kList, .help = "what else there is to say", .required = true},
+      {.name = "fault",
+       .type = Type::kText,
+       .help = "whose it is: candidate, engine, machine or caller; null: nobody's",
+       .required = true,
+       .nullable = true},
+      {.name = "retryable", .type = Type::kFlag, .help = "asked for again it may end otherwise", .required = true},
+      {.name = "error",
+       .type = Type::kText,
+       .help = "why it failed or was cancelled",
+       .required = true,
+       .nullable = true}};
+  all.insert(all.end(), fields.begin(), fields.end());
+  return all;
+}
+
+const Table kCompilation = {
+    "Compilation", "A candidate that is built and not judged.",
+    WithState({{.name = "compiled",
+                .type = Type::kFlag,
+                .help = "its text is accepted and all that could be built is; null: it has not ended",
+                .required = true,
+                .nullable = true},
+               {.name = "findings",
+                .type = Type::kList,
+                .help = "of the analysis of its text, as evidence.static_findings of docs/evaluation.md",
+                .required = true,
+                .items = Type::kAny},
+               {.name = "compiler_output",
+                .type = Type::kText,
+                .help = "what compilers said",
+                .required = true,
+                .nullable = true}})};
+
+const Table kProfile = {
+    "Profile", "Where a candidate's time goes on a GPU.",
+    WithState({{.name = "profile",
+                .type = Type::kAny,
+                .help = "its kernels and what they suggest, as docs/gpu.md describes them, without counters; null: it "
+                        "is not correct, or no kernel was traced",
+                .required = true},
+               {.name = "evaluation",
+                .type = Type::kAny,
+                .help = "all that was found out, as docs/evaluation.md describes it; null: it has not ended",
+                .required = true}})};
+
 const Table kRewardRequest = {"RewardRequest",
                               "Candidates whose rewards are wanted, in one answer.",
                               {{.name = "reward",

@@ -8,7 +8,7 @@ namespace kb::server {
 
 extern const Table kProblemDetails, kHealth, kBatchRequest, kBatch, kRewardRequest, kRewards, kRewardList, kProblemList,
     kProblemInfo, kProtocolList, kRunList, kServiceInfo, kEvaluationPage, kEntryPage, kWholeEntry, kScores, kPromptList,
-    kPrompt;
+    kPrompt, kCompilation, kProfile;
 
 }  // namespace kb::server
 

@@ -37,14 +37,6 @@ bool ImportsCompile(std::string_view source) {
   return false;
 }
 
-// Backends that build at the first call, in programs that a runner may not start. A module that says one of
-// these words and compiles nothing has made three calls more.
-bool CompilesWhenCalled(const Candidate& candidate) {
-  const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
-  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") ||
-         says("triton") || says("tilelang");
-}
-
 // A native candidate for a GPU is built for the one that there is, so the device process must have said which.
 bool BuiltForItsDevice(const Candidate& candidate) {
   const DeviceKind* kind = KindOfSource(candidate.path);
@@ -74,6 +66,19 @@ std::string RefusedLibraries(const Request& request) {
 }
 
 }  // namespace
+
+bool CompilesWhenCalled(const Candidate& candidate) {
+  const auto says = [&](const char* word) { return candidate.source.find(word) != std::string::npos; };
+  return says(".compile") || ImportsCompile(candidate.source) || says("_dynamo") || says("inductor") ||
+         says("triton") || says("tilelang");
+}
+
+std::string CompilerOutput(const Prepared& prepared) {
+  constexpr size_t kMost = size_t{256} << 10;
+  const std::string log = prepared.log + prepared.call_log;
+  if (log.size() <= kMost) return log;
+  return log.substr(0, kMost / 2) + "\n[... output cut ...]\n" + log.substr(log.size() - kMost / 2);
+}
 
 Result<std::unique_ptr<Preparer>> Preparer::Create(const Setup* setup, Services* services) {
   KB_ASSIGN_OR_RETURN(Builder builder,

@@ -47,6 +47,13 @@ struct Prepared {
   std::string call_log;                     // of that
 };
 
+// Backends that build at the first call, in programs that a runner may not start. A module that says one of their words
+// and compiles nothing has made three calls more.
+bool CompilesWhenCalled(const Candidate& candidate);
+
+// What compilers printed, of all builds of a candidate: what is longer is cut out of the middle.
+std::string CompilerOutput(const Prepared& prepared);
+
 class Preparer {
  public:
   static Result<std::unique_ptr<Preparer>> Create(const Setup* setup, Services* services);

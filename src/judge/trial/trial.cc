@@ -28,13 +28,6 @@ void AddEnd(const RunnerProcess::End& end, Ending* ending) {
   }
 }
 
-// What compilers printed, of all builds of a candidate: what is longer is cut out of the middle.
-std::string Bounded(const std::string& log) {
-  constexpr size_t kMost = size_t{256} << 10;
-  if (log.size() <= kMost) return log;
-  return log.substr(0, kMost / 2) + "\n[... output cut ...]\n" + log.substr(log.size() - kMost / 2);
-}
-
 // What a runner printed before it held a candidate, as the end of a message.
 std::string Quoted(const std::string& output) {
   const std::string text = output.substr(0, output.find_last_not_of(" \n") + 1);
@@ -170,8 +163,9 @@ Status Trial::Build() {
   times()["build"] += prepared_->us;
   evaluation_.device_info["compiler"] =
       prepared_->compiler.empty() ? preparer_.builder().compiler().version : prepared_->compiler;
-  const std::string log = prepared_->log + prepared_->call_log;
-  if (!log.empty()) evaluation_.evidence["compiler_output"] = Bounded(log);
+  if (const std::string said = CompilerOutput(*prepared_); !said.empty()) {
+    evaluation_.evidence["compiler_output"] = said;
+  }
   return {};
 }
 
