@@ -1,20 +1,13 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "base/fd.h"
-#include "base/file.h"
 #include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/warm_service.h"
@@ -25,9 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr std::chrono::seconds kPatience{60};  // for a service to start
-constexpr const char* kIdle = "1800";          // seconds after which one ends that was started so
 
 struct ServiceFlags {
   std::string store = DefaultStore();
@@ -40,57 +30,15 @@ std::string Told(const json& service) {
                      service.value("open", 0));
 }
 
-// A process of its own, which outlives this one. What it says goes to a file beside the store.
-Result<pid_t> Spawn(std::vector<std::string> arguments, const std::string& log) {
-  const Fd out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (!out.valid()) return Fail(ErrorCode::kUsage, fmt::format("cannot write {}: {}", log, std::strerror(errno)));
-  const pid_t child = ::fork();
-  if (child < 0) return Fail(ErrorCode::kEngine, fmt::format("cannot start a process: {}", std::strerror(errno)));
-  if (child > 0) return child;
-  ::setsid();
-  const int null = ::open("/dev/null", O_RDONLY);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(out.get(), STDOUT_FILENO);
-  ::dup2(out.get(), STDERR_FILENO);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  ::execv("/proc/self/exe", argv.data());
-  ::_exit(127);
-}
-
 int Start(const ServiceFlags& flags, const std::vector<std::string>& serve_flags) {
-  const fs::path socket = ServiceSocket(flags.store);
-  if (const auto service = AskService(socket)) {
+  if (const auto service = AskService(ServiceSocket(flags.store))) {
     fmt::print(stderr, "kernelbench: a service runs already: {}\n", Told(*service));
     return kAllCorrect;
   }
-  std::error_code ignored;  // open() says what is wrong
-  fs::create_directories(socket.parent_path(), ignored);
-  const std::string log = flags.store + ".serve.log";
-  std::vector<std::string> arguments = {"kernelbench", "serve", "--store", flags.store};
-  const bool idle = std::any_of(serve_flags.begin(), serve_flags.end(),
-                                [](const std::string& flag) { return flag.starts_with("--idle"); });
-  if (!idle) arguments.insert(arguments.end(), {"--idle", kIdle});
-  arguments.insert(arguments.end(), serve_flags.begin(), serve_flags.end());
-  const auto child = Spawn(std::move(arguments), log);
-  if (!child) return PrintError(child.error());
-  const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (std::chrono::steady_clock::now() < deadline && !Interrupted()) {
-    int status = 0;
-    if (::waitpid(*child, &status, WNOHANG) == *child) {
-      fmt::print(stderr, "{}", ReadFile(log).value_or(""));
-      return WIFEXITED(status) ? WEXITSTATUS(status) : int{kEngineFailure};
-    }
-    if (const auto service = AskService(socket)) {
-      fmt::print("{}\n", Told(*service));
-      return kAllCorrect;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  ::kill(*child, SIGTERM);
-  return PrintError(
-      {ErrorCode::kEngine, fmt::format("the service did not start within {} s: {} says why", kPatience.count(), log)});
+  const auto service = StartService(flags.store, serve_flags);
+  if (!service) return PrintError(service.error());
+  fmt::print("{}\n", Told(*service));
+  return kAllCorrect;
 }
 
 int PrintStatus(const ServiceFlags& flags) {

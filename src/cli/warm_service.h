@@ -18,6 +18,10 @@ std::filesystem::path ServiceSocket(const std::string& store);
 // What GET /v1/service says there; kUnavailable where nobody listens.
 Result<nlohmann::json> AskService(const std::filesystem::path& socket);
 
+// Starts one in the background, as `kernelbench serve` with these flags, and waits until it listens. It ends when it is
+// idle for half an hour, unless the flags say otherwise. What GET /v1/service says there.
+Result<nlohmann::json> StartService(const std::string& store, const std::vector<std::string>& serve_flags);
+
 // The flag --no-service.
 void AddServiceFlag(CLI::App* command, bool* no_service);
 

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/json_shape.h"
+#include "server/faces/mcp.h"
 
 namespace kb::server {
 namespace {
@@ -79,6 +80,7 @@ Api::Api(ApiOptions options, std::shared_ptr<const OrderReader> reader, Desk* de
       desk_(desk),
       store_(store),
       access_(options_.access),
+      mcp_(std::make_shared<Mcp>(options_.version)),
       workers_(kWorkers, kMostWaiting) {}
 
 std::variant<size_t, HttpAnswer> Api::Accept(const HttpHead& head) {

@@ -25,6 +25,7 @@
 namespace kb::server {
 
 class Api;
+class Mcp;
 
 extern const Field kFrom;                 // a query: the first event that is wanted
 inline constexpr double kMostWait = 600;  // seconds that a request may wait for an end
@@ -114,6 +115,7 @@ class Api : public HttpServer::Handler {
   void GetEvaluations(Call call);
   void GetEntries(Call call);
   void GetEntry(Call call);
+  void PostMcp(Call call);  // faces/mcp_http.cc
   void GetScores(Call call);
 
   Result<Prompt> MakePrompt(const Call& call) const;
@@ -140,6 +142,7 @@ class Api : public HttpServer::Handler {
   Desk* const desk_;
   Store* const store_;
   Access access_;
+  const std::shared_ptr<Mcp> mcp_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
   std::atomic<bool> stopping_ = false;
   std::atomic<int> scoring_ = 0;           // runs

@@ -111,6 +111,17 @@ const Table kProfile = {
                 .help = "all that was found out, as docs/evaluation.md describes it; null: it has not ended",
                 .required = true}})};
 
+const Table kRpcMessage = {
+    "RpcMessage",
+    "A request, a notification or a response of JSON-RPC 2.0.",
+    {{.name = "jsonrpc", .type = Type::kText, .help = "2.0", .required = true, .choices = {"2.0"}},
+     {.name = "id", .type = Type::kAny, .help = "of a request, and of the response to it: a text or an integer"},
+     {.name = "method", .type = Type::kText, .help = "of a request or a notification"},
+     {.name = "params", .type = Type::kAny, .help = "of those"},
+     {.name = "result", .type = Type::kAny, .help = "of a response"},
+     {.name = "error", .type = Type::kAny, .help = "of a response in its place: code, message, perhaps data"}},
+    true};
+
 const Table kRewardRequest = {"RewardRequest",
                               "Candidates whose rewards are wanted, in one answer.",
                               {{.name = "reward",

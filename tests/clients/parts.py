@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The Python client and its adapters against the real `kernelbench serve`, and against the frameworks as they are on PyPI.
+"""The Python client and its adapters, and clients of other protocols, against the real `kernelbench serve` and the frameworks as they are on PyPI.
 
     tests/clients/run [--binary build/dev/bin/kernelbench] [PART...]
 
   client     what the client takes for an answer, what it does when the network or the service fails, its package and its types
+  mcp        the Model Context Protocol's own client, over HTTP and with `kernelbench mcp`
   skyrl      an environment of skyrl-gym
   trl        GRPO steps of TRL with a tiny model, and examples/train
   verl       verl's loader of reward functions, its reward loop and its batch manager
@@ -23,6 +24,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PARTS = {
     "client": (["mypy==2.4.1", "setuptools>=77"], ["answers_test.py", "client_test.py", "package_test.py"]),
+    "mcp": (["mcp==2.3.0"], ["mcp_test.py"]),
     "skyrl": (["skyrl-gym==0.4.0"], ["skyrl_test.py"]),
     "trl": (["trl==1.16.0"], ["trl_test.py"]),
     "verl": (["verl==0.9.1"], ["verl_test.py"]),

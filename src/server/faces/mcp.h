@@ -1,0 +1,55 @@
+// The Model Context Protocol, spoken to programs that drive a model: JSON-RPC messages in, tools that ask the API,
+// JSON-RPC messages out. Both of its eras: the handshake of the revisions until 2025-11-25, and 2026-07-28, whose
+// requests stand for themselves. It holds no state but which calls are under way.
+#ifndef SERVER_FACES_MCP_H_
+#define SERVER_FACES_MCP_H_
+
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "server/ask.h"
+
+namespace kb::server {
+
+struct McpAnswer {
+  int status = 200;                  // over HTTP
+  nlohmann::json message = nullptr;  // null: none is sent
+  HttpHeaders headers = {};
+};
+
+struct McpMessage {
+  std::string text;
+  const HttpHead* head = nullptr;  // over HTTP; null: a line of stdio
+  // Whose requests a notification may cancel: those that came with the same words. Empty: none.
+  std::string scope;
+  ApiAsk ask;
+  std::function<void(nlohmann::json message)> notify;  // before the answer; empty: the client takes none
+  std::function<void(McpAnswer answer)> answer;        // once, on any thread, perhaps before Take() returns
+};
+
+class Mcp {
+ public:
+  explicit Mcp(std::string version);
+  Mcp(const Mcp&) = delete;  // calls refer to it
+  Mcp& operator=(const Mcp&) = delete;
+  ~Mcp();
+
+  // What is returned says that nobody waits for the answer any more.
+  Forget Take(McpMessage message);
+
+ private:
+  struct Running;
+  struct Request;
+  Forget Call(Request request, McpMessage message);
+  nlohmann::json Initialized(const nlohmann::json& params) const;
+  nlohmann::json Discovered() const;
+
+  const std::string version_;
+  const std::shared_ptr<Running> running_;  // may outlive it with a call
+};
+
+}  // namespace kb::server
+
+#endif  // SERVER_FACES_MCP_H_
