@@ -12,7 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr double kSoon = 2, kLate = 30;  // seconds between two looks, where the client wants progress, and where not
-constexpr double kWaitS = 300;           // unless the model says how long
+constexpr int kMostEarly = 3;
+constexpr double kWaitS = 300;  // unless the model says how long
 
 // What the API tells its clients to do is done with tools here.
 std::string ForModels(std::string text) {
@@ -30,7 +31,6 @@ std::string ForModels(std::string text) {
 std::string RefusalText(const HttpAnswer& answer, const json& body) {
   const json told = body.is_object() ? body : json::object();
   std::string text = ForModels(told.value("detail", fmt::format("the service answered with status {}", answer.status)));
-  if (text.starts_with('/')) text.erase(0, 1);  // a pointer: the argument's name
   const std::string fault = told.value("fault", "engine");
   const bool retryable = told.value("retryable", answer.status >= 500);
   if (fault != "caller") text += ". The candidate is not the cause";
@@ -114,9 +114,9 @@ void McpToolCall::Poll(const std::string& route, const std::string& query, json 
   Ask({made ? "POST" : "GET", target, std::move(request)},
       [this, route, query, then = std::move(then), made, left, wait, asked_at](int, const json& view) {
         const std::chrono::duration<double> waited = Clock::now() - asked_at;
-        // One that is told too early is not this service's to wait for, another process has it, say.
-        const bool early = waited.count() < wait / 2;
-        if (McpHasEnded(view) || left <= wait || early) return then(view);
+        // What is answered at once again and again is not this service's to wait for: another process has it, say.
+        if (waited.count() < wait / 2) ++early_;
+        if (McpHasEnded(view) || left <= wait || early_ > kMostEarly) return then(view);
         if (ends_.progress) {
           const std::chrono::duration<double> all = Clock::now() - begun_;
           ends_.progress(fmt::format("{}, {:.0f} s", view.at("state").get<std::string>(), all.count()));
@@ -129,7 +129,10 @@ void McpToolCall::Tell(std::string text, json structured) {
   Done({{"content", ContentOf(std::move(text))}, {"structuredContent", std::move(structured)}});
 }
 
-void McpToolCall::Refuse(const std::string& text) { Done({{"content", ContentOf(text)}, {"isError", true}}); }
+void McpToolCall::Refuse(std::string text) {
+  if (text.starts_with('/')) text.erase(0, 1);  // a pointer becomes the argument's name
+  Done({{"content", ContentOf(std::move(text))}, {"isError", true}});
+}
 
 void McpToolCall::Done(json result) {
   {

@@ -39,7 +39,7 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
 
   // The end: one of these.
   void Tell(std::string text, nlohmann::json structured);
-  void Refuse(const std::string& text);  // what is wrong, and what the model should do next
+  void Refuse(std::string text);  // what is wrong, and what the model should do next
   // Nobody wants the result any more.
   void Forget();
 
@@ -55,6 +55,7 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
   const Ends ends_;
   const Clock::time_point begun_ = Clock::now();
   std::string hint_;
+  int early_ = 0;  // looks that were answered before their time was over, though nothing had ended
   std::mutex mutex_;
   bool forgotten_ = false, ended_ = false;
   uint64_t asked_ = 0;         // requests
