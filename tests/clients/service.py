@@ -25,7 +25,8 @@ QUICK = {"size": "small", "protocol": "quick", "keys": {"measure": False, "profi
 class Service:
     """On a store and a port of its own; another one may be started on them when it has ended."""
 
-    def __init__(self):
+    def __init__(self, *flags):
+        self.flags = flags
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="kernelbench-clients."))
         self.environment = {**os.environ, "KERNELBENCH_STORE": str(self.root / "store.db"), "NO_COLOR": "1"}
         with socket.socket() as listener:
@@ -40,7 +41,7 @@ class Service:
         return subprocess.run(arguments, env=self.environment, capture_output=True, text=True, check=True).stdout.strip()
 
     def start(self):
-        arguments = [BINARY, "serve", "--listen", f"127.0.0.1:{self.port}"]
+        arguments = [BINARY, "serve", "--listen", f"127.0.0.1:{self.port}", *self.flags]
         self.process = subprocess.Popen(arguments, env=self.environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
         said = self.process.stderr.readline()
         if not re.search(r"http://\S+", said):

@@ -23,7 +23,8 @@ class McpReply {
       return responder_->EndEvents();
     }
     const bool none = answer.message.is_null();
-    responder_->Send({answer.status, "application/json", none ? "" : Dump(answer.message), std::move(answer.headers)});
+    responder_->Send(
+        {answer.status, none ? "" : "application/json", none ? "" : Dump(answer.message), std::move(answer.headers)});
   }
 
  private:
