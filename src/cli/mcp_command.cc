@@ -109,6 +109,8 @@ int Speak(const std::string& store, const std::vector<std::string>& serve_flags,
     };
     (void)mcp.Take({.text = std::move(*line), .scope = "stdio", .ask = ask, .notify = write, .answer = answer});
   }
+  mcp.ForgetAll();
+  if (Interrupted()) return kInterrupted;
   if (!input.too_long()) return kAllCorrect;
   fmt::print(stderr, "kernelbench: a message is longer than {} MiB\n", kLongestLine >> 20);
   return kUsage;

@@ -14,12 +14,13 @@ namespace kb::server {
 namespace {
 
 // Each request says for how long the service may wait; this is for one that has died.
-constexpr std::chrono::seconds kPatience{660};
+constexpr std::chrono::seconds kPatience{660}, kBriefly{5};
 
 }  // namespace
 
 struct SocketAsk::State {
   struct Asking {
+    const bool brief;  // answered at once, and of use to others: it cancels something
     std::atomic<bool> forgotten = false, ended = false;
     std::thread thread;
   };
@@ -47,7 +48,7 @@ struct SocketAsk::State {
     HttpCall call{.method = asked.method,
                   .target = asked.target,
                   .body = asked.body.is_null() ? "" : Dump(asked.body),
-                  .timeout = kPatience};
+                  .timeout = asked.method == "DELETE" ? kBriefly : kPatience};
     auto answer = client->Send(call);
     return answer ? std::move(*answer) : AnswerOf(RefusalOf(answer.error()));
   }
@@ -77,7 +78,7 @@ SocketAsk::~SocketAsk() {
     state_->ending = true;
     all.swap(state_->all);
   }
-  for (const auto& one : all) one->forgotten = true;
+  for (const auto& one : all) one->forgotten = !one->brief;
   for (const auto& one : all) one->thread.join();
 }
 
@@ -86,7 +87,7 @@ ApiAsk SocketAsk::Ask() {
     const auto state = weak.lock();
     if (!state) return [] {};
     state->Sweep();
-    const auto asking = std::make_shared<State::Asking>();
+    const std::shared_ptr<State::Asking> asking(new State::Asking{.brief = asked.method == "DELETE"});
     const std::lock_guard lock(state->mutex);
     if (state->ending) return [] {};
     asking->thread = std::thread([state = state.get(), asking, asked = std::move(asked), told = std::move(told)] {

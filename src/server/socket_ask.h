@@ -16,7 +16,7 @@ class SocketAsk {
   SocketAsk(std::filesystem::path socket, std::function<Status()> start);
   SocketAsk(const SocketAsk&) = delete;  // threads refer to it
   SocketAsk& operator=(const SocketAsk&) = delete;
-  // Forgets all that is not answered. `told` is not called any more.
+  // Forgets all that is not answered, but what cancels something. `told` is not called any more.
   ~SocketAsk();
 
   // Each request has a thread and a connection. Usable as long as this lives.

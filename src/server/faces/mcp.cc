@@ -150,6 +150,15 @@ struct Mcp::Running {
 Mcp::Mcp(std::string version) : version_(std::move(version)), running_(std::make_shared<Running>()) {}
 Mcp::~Mcp() = default;
 
+void Mcp::ForgetAll() {
+  std::map<std::string, std::function<void()>> all;
+  {
+    const std::lock_guard lock(running_->mutex);
+    all = running_->cancel;
+  }
+  for (const auto& [key, cancel] : all) cancel();
+}
+
 json Mcp::Initialized(const json& params) const {
   const json asked = params.value("protocolVersion", json());
   const bool known = std::find(kHandshake.begin(), kHandshake.end(), asked) != kHandshake.end();
@@ -247,8 +256,8 @@ Forget Mcp::Call(Request request, McpMessage message) {
               {"params", {{"progressToken", token}, {"progress", ++count}, {"message", text}}}});
     };
   }
-  ends.done = [running = running_, key, request, answer = message.answer](json result) {
-    running->Erase(key);
+  ends.done = [running = std::weak_ptr(running_), key, request, answer = message.answer](json result) {
+    if (const auto those = running.lock()) those->Erase(key);
     answer(request.Answer(std::move(result)));
   };
   const auto call = std::make_shared<McpToolCall>(std::move(arguments), message.ask, std::move(ends));

@@ -36,6 +36,8 @@ class Mcp {
   Mcp& operator=(const Mcp&) = delete;
   ~Mcp();
 
+  // Nobody waits for any answer any more; of calls that came with a scope.
+  void ForgetAll();
   // What is returned says that nobody waits for the answer any more.
   Forget Take(McpMessage message);
 

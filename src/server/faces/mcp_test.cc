@@ -369,5 +369,21 @@ TEST_F(McpTest, ACallThatIsCancelledIsNotAnswered) {
   EXPECT_EQ(api_.forgotten, 1);
 }
 
+TEST_F(McpTest, WhatIsNotKeptEndsWithItsCall) {
+  const std::string id(32, 'a');
+  for (const bool keep : {false, true}) {
+    api_ = {};
+    api_.waits = true;
+    const json arguments = {{"problem", "1/19"}, {"source", "x"}, {"keep", keep}};
+    Send(Request("tools/call", {{"name", "evaluate"}, {"arguments", arguments}}).dump());
+    api_.told({202, "application/json", View(json::object(), "judging").dump(), {}});
+    mcp_.ForgetAll();
+    const std::vector<std::string> looks = {"POST /v1/evaluations", "GET /v1/evaluations/" + id};
+    EXPECT_EQ(std::vector(api_.asked.begin(), api_.asked.begin() + 2), looks);
+    EXPECT_EQ(api_.asked.size(), keep ? 2u : 3u);
+    EXPECT_EQ(api_.asked.back(), keep ? looks[1] : "DELETE /v1/evaluations/" + id);
+  }
+}
+
 }  // namespace
 }  // namespace kb::server

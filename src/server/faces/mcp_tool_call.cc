@@ -83,11 +83,17 @@ void McpToolCall::Ask(Asked asked, Then then) {
 }
 
 void McpToolCall::Take(const HttpAnswer& answer, const Then& then) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (forgotten_) return;
-  }
   const json body = json::parse(answer.body, nullptr, false);
+  const bool made = answer.status < 400 && body.is_object() && body.contains("id") && body["id"].is_string();
+  {
+    std::unique_lock lock(mutex_);
+    if (unkept_ && made) made_ = body["id"];
+    if (forgotten_) {
+      const std::string id = std::exchange(made_, {});
+      lock.unlock();
+      return Cancel(id);
+    }
+  }
   if (answer.status == 404 && !hint_.empty()) return Refuse(RefusalText(answer, body) + "; " + hint_);
   if (answer.status >= 400) return Refuse(RefusalText(answer, body));
   try {
@@ -99,6 +105,10 @@ void McpToolCall::Take(const HttpAnswer& answer, const Then& then) {
 
 void McpToolCall::Await(const std::string& route, const std::string& query, json request,
                         std::function<void(const json& view)> then) {
+  {
+    const std::lock_guard lock(mutex_);
+    unkept_ = request.is_object() && (route != "/v1/evaluations" || !request.value("keep", true));
+  }
   if (ends_.progress) ends_.progress("asked");
   Poll(route, query, std::move(request), std::move(then));
 }
@@ -142,14 +152,22 @@ void McpToolCall::Done(json result) {
   ends_.done(std::move(result));
 }
 
+// Between two looks nobody waits for it, as far as the service knows.
+void McpToolCall::Cancel(const std::string& id) {
+  if (!id.empty()) (void)ask_({"DELETE", "/v1/evaluations/" + id}, [](const HttpAnswer&) {});
+}
+
 void McpToolCall::Forget() {
   kb::server::Forget forget;
+  std::string id;
   {
     const std::lock_guard lock(mutex_);
     forgotten_ = true;
     forget = std::exchange(forget_, {});
+    if (!ended_) id = std::exchange(made_, {});
   }
   if (forget) forget();
+  Cancel(id);
 }
 
 }  // namespace kb::server

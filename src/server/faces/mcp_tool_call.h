@@ -33,7 +33,7 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
   void Ask(Asked asked, Then then);
   // Has the service make something of `request` (POST `route`), or with null looks at what it is making (GET `route`),
   // and asks again, with `query`, until that has ended or the argument wait_s is over; it may have ended then, or not.
-  // Tells how far it is meanwhile.
+  // Tells how far it is meanwhile. What is not kept ends when it is forgotten.
   void Await(const std::string& route, const std::string& query, nlohmann::json request,
              std::function<void(const nlohmann::json& view)> then);
 
@@ -49,6 +49,7 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
   void Poll(const std::string& route, const std::string& query, nlohmann::json request,
             std::function<void(const nlohmann::json& view)> then);
   void Done(nlohmann::json result);
+  void Cancel(const std::string& id);
 
   const nlohmann::json arguments_;
   const ApiAsk ask_;
@@ -58,6 +59,8 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
   int early_ = 0;  // looks that were answered before their time was over, though nothing had ended
   std::mutex mutex_;
   bool forgotten_ = false, ended_ = false;
+  bool unkept_ = false;        // what it waits for
+  std::string made_;           // its id, once that is known
   uint64_t asked_ = 0;         // requests
   kb::server::Forget forget_;  // of the last of them
 };
