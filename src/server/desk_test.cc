@@ -95,16 +95,18 @@ TEST_F(DeskTest, EventsComeInOrderFromAnyNumberAndAfterTheEnd) {
 
 // On a machine that is too busy it is put off, and judged once more when others have been.
 TEST_F(DeskTest, WhatIsPutOffIsNotBeingJudged) {
-  Gate gate;
+  Gate taken, gate;
   judging_.judge = [&](const kb::Request& request) -> Result<Evaluation> {
     Evaluation evaluation;
     evaluation.verdict = Verdict::kCorrect;
+    if (request.candidate.source == "busy") taken.Pass();
     if (request.candidate.source == "busy") evaluation.timings.no_speedup = kMachineBusy;
     if (request.candidate.source == "next") gate.Pass();
     return evaluation;
   };
   const auto desk = Open();
   const auto ids = desk->Take({"ann"}, {MakeOrder("busy"), MakeOrder("next")}).value();
+  taken.Open();  // alone it would be judged once more at once
   gate.Await(1);
   EXPECT_EQ(StateOf(desk.get(), ids[0]), "preparing");
   EXPECT_EQ(desk->counts().open["judging"], 1);
