@@ -129,6 +129,33 @@ TEST_F(ApiTest, WhatIsToBeBuiltIsNotJudgedAndNotKept) {
   EXPECT_EQ(Ask("GET", "/v1/compilations/none").first, 404);
 }
 
+TEST_F(ApiTest, AProfileIsOfWhatWasTracedAndNotTimed) {
+  reader_ = std::make_shared<const OrderReader>(path("problems"), std::string(KB_SOURCE_DIR) + "/protocols", "cuda");
+  judging_.judge = [](const kb::Request& request) -> Result<Evaluation> {
+    EXPECT_FALSE(request.protocol.measure);
+    EXPECT_EQ(request.protocol.name, "quick");
+    EXPECT_EQ(request.protocol.precision, "fp16");
+    Evaluation evaluation;
+    evaluation.verdict = request.candidate.source == "wrong" ? Verdict::kIncorrect : Verdict::kCorrect;
+    evaluation.protocol = request.protocol;
+    evaluation.device_info = {{"cores", 132}, {"compute_capability", "9.0"}, {"copy_gb_s", 4000}, {"rates", {}}};
+    const json kernel = {{"name", "relu"}, {"origin", "custom"},   {"share", 1},           {"calls", 1},
+                         {"us", 6},        {"grid", {1056, 1, 1}}, {"block", {256, 1, 1}}, {"registers", 32},
+                         {"local", 0},     {"static_shared", 0},   {"dynamic_shared", 0}};
+    evaluation.measured.authorship = {{"kernels", {kernel}}, {"kernels_span_us", 6}, {"samples", 1}};
+    return evaluation;
+  };
+  Serve();
+  const json fp16 = {{"keys", {{"precision", "fp16"}}}};
+  const auto [status, profiled] = Post("/v1/profiles", Request("one", fp16));
+  EXPECT_EQ(status, 200) << profiled;
+  EXPECT_EQ(profiled["profile"]["kernels"][0]["name"], "relu") << profiled;
+  EXPECT_TRUE(store_.Runs()->empty());
+  const json wrong = Post("/v1/profiles", Request("wrong", fp16)).second;
+  EXPECT_EQ(wrong["verdict"], "incorrect");
+  EXPECT_TRUE(wrong["profile"].is_null());
+}
+
 TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
   Serve();
   const json batch = {

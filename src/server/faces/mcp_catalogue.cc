@@ -19,6 +19,12 @@ using nlohmann::json;
 
 constexpr int kMostPages = 20;  // of the store, of 1,000 entries each
 
+// The prompt asks for an answer.
+constexpr const char* kWithTools =
+    "\n# With these tools\n\nIn place of an answer call compile, then evaluate, with the whole file as `source`, and "
+    "with "
+    "`name` kernel.cpp or kernel.cu if it is not Python.\n";
+
 std::string Lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
   return text;
@@ -157,7 +163,8 @@ void McpShowProblem(const McpToolCallPtr& call) {
     call->Ask({.target = fmt::format("/v1/prompts/{}?problem={}", McpEscaped(call->arguments()["backend"]), name)},
               [call, problem](int, const json& prompt) {
                 TellProblem(call, problem,
-                            prompt.at("system").get<std::string>() + "\n\n" + prompt.at("user").get<std::string>());
+                            prompt.at("system").get<std::string>() + "\n\n" + prompt.at("user").get<std::string>() +
+                                kWithTools);
               });
   });
 }
