@@ -109,8 +109,8 @@ def type_of(schema):
 
 
 def answer_of(response):
-    (media, content), = response["content"].items()
-    return type_of(content["schema"]) if "$ref" in content["schema"] else f"`{media}`"
+    kinds = [type_of(content["schema"]) if "$ref" in content["schema"] else f"`{media}`" for media, content in response.get("content", {}).items()]
+    return " or ".join(kinds) or "no body"
 
 
 def routes(document):

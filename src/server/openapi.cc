@@ -97,7 +97,7 @@ json ResponsesOf(const Route& route) {
   std::set<int> statuses(route.statuses.begin(), route.statuses.end());
   statuses.insert({400, 408, 413, 431, 500, 503});
   if (route.right != nullptr) statuses.insert({401, 403});
-  if (route.body != nullptr && route.right != nullptr) statuses.insert(429);
+  if (route.body != nullptr && route.right != nullptr && !route.raw) statuses.insert(429);
   for (const int status : statuses) {
     if (status == 202 && route.raw) {
       responses["202"] = {{"description", "a notification"}};

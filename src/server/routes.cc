@@ -228,7 +228,7 @@ const std::vector<Route>& Api::Routes() {
       {"POST",
        "/mcp",
        "mcp",
-       "One message of the Model Context Protocol (docs/guide/mcp.md); text/event-stream where it asks for progress",
+       "One message of the Model Context Protocol, as docs/guide/mcp.md describes it",
        "judge",
        {},
        &kRpcMessage,
