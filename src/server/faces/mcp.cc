@@ -47,7 +47,7 @@ struct RpcError {
 };
 
 // The status is as 2026-07-28 has it; before, what is a JSON-RPC request is answered with 200.
-McpAnswer Wrong(const json& id, const RpcError& error, bool stateless) {
+McpAnswer Wrong(const json& id, const RpcError& error, bool stateless = false) {
   json told = {{"code", error.code}, {"message", error.text}};
   if (!error.data.is_null()) told["data"] = error.data;
   int status = 400;
@@ -119,7 +119,7 @@ std::string Quoted(const json& value) { return value.is_string() ? value.get<std
 struct Mcp::Request {
   json id, params;
   std::string method;
-  bool stateless = false;
+  bool stateless = false, notifies = false;
 
   McpAnswer Answer(json result) const {
     if (stateless) result["resultType"] = "complete";
@@ -177,61 +177,70 @@ json Mcp::Discovered() const {
           {"_meta", {{"io.modelcontextprotocol/serverInfo", Implementation(version_)}}}};
 }
 
-// The story of one message.
-Forget Mcp::Take(McpMessage message) {
-  const auto refuse = [&message](const json& id, const RpcError& error, bool stateless = false) -> Forget {
-    message.answer(Wrong(id, error, stateless));
-    return [] {};
-  };
-  if (const Status shape = CheckShape(message.text); !shape) return refuse(nullptr, {kNoJson, shape.error().message});
-  json body = json::parse(std::exchange(message.text, {}), nullptr, false);
-  if (body.is_discarded()) return refuse(nullptr, {kNoJson, "the message is no JSON"});
+// What the message asks for, of whichever era; or what is wrong with it.
+std::variant<Mcp::Request, McpAnswer> Mcp::Read(McpMessage* message) {
+  if (const Status shape = CheckShape(message->text); !shape) return Wrong(nullptr, {kNoJson, shape.error().message});
+  json body = json::parse(std::exchange(message->text, {}), nullptr, false);
+  if (body.is_discarded()) return Wrong(nullptr, {kNoJson, "the message is no JSON"});
   if (!body.is_object() || body.value("jsonrpc", json()) != "2.0") {
-    return refuse(nullptr, {kNoRequest, "the message must be one object of JSON-RPC 2.0"});
+    return Wrong(nullptr, {kNoRequest, "the message must be one object of JSON-RPC 2.0"});
   }
-  const json method = body.value("method", json()), id = body.value("id", json());
-  const bool identified = id.is_string() || id.is_number_integer();
-  if (!method.is_string() || (body.contains("id") && !identified)) {
-    return refuse(identified ? id : json(), {kNoRequest, "it must be a request with an id, or a notification"});
+  Request request{.id = body.value("id", json()), .params = body.value("params", json::object())};
+  const json method = body.value("method", json());
+  const bool identified = request.id.is_string() || request.id.is_number_integer();
+  request.notifies = !body.contains("id");
+  if (!method.is_string() || identified == request.notifies) {
+    return Wrong(identified ? request.id : json(), {kNoRequest, "it must be a request with an id, or a notification"});
   }
-  Request request{.id = id, .params = body.value("params", json::object()), .method = method};
-  if (!request.params.is_object()) return refuse(id, {kWrongParams, "params must be an object"});
-  const std::string header = message.head == nullptr ? "" : HeaderOf(message, "mcp-protocol-version");
+  request.method = method;
+  if (!request.params.is_object()) return Wrong(request.id, {kWrongParams, "params must be an object"});
+  const std::string header = message->head == nullptr ? "" : HeaderOf(*message, "mcp-protocol-version");
   const json meta = request.params.value("_meta", json());
   request.stateless = header == kStateless || (meta.is_object() && meta.contains(kVersionKey));
-  if (!body.contains("id")) {
-    if (const auto unknown = header.empty() ? std::nullopt : UnknownVersion(header)) return refuse(nullptr, *unknown);
+  const bool enveloped = request.stateless && !request.notifies;
+  const auto wrong = enveloped        ? WrongEnvelope(*message, request.method, request.params)
+                     : header.empty() ? std::nullopt
+                                      : UnknownVersion(header);
+  if (wrong) return Wrong(request.id, *wrong, request.stateless);
+  return request;
+}
+
+// The story of one message.
+Forget Mcp::Take(McpMessage message) {
+  auto read = Read(&message);
+  if (auto* wrong = std::get_if<McpAnswer>(&read)) {
+    message.answer(std::move(*wrong));
+    return [] {};
+  }
+  auto& request = std::get<Request>(read);
+  if (request.notifies) {
     const bool cancels = request.method == "notifications/cancelled" && request.params.contains("requestId");
     if (cancels && !message.scope.empty()) running_->Cancel(Running::KeyOf(message.scope, request.params["requestId"]));
     message.answer({202});
     return [] {};
   }
-  if (request.stateless) {
-    if (const auto wrong = WrongEnvelope(message, request.method, request.params)) return refuse(id, *wrong, true);
-  } else if (const auto unknown = header.empty() ? std::nullopt : UnknownVersion(header)) {
-    return refuse(id, *unknown);
-  }
   if (request.method == "tools/call") return Call(std::move(request), std::move(message));
-  McpAnswer answer;
+  message.answer(AtOnce(request, message.head != nullptr));
+  return [] {};
+}
+
+McpAnswer Mcp::AtOnce(const Request& request, bool over_http) const {
   if (request.method == "tools/list") {
     json result = {{"tools", ToolList()}};
     if (request.stateless) result.update({{"ttlMs", kFreshMs}, {"cacheScope", "public"}});
-    answer = request.Answer(std::move(result));
-  } else if (request.method == "server/discover") {
-    answer = request.Answer(Discovered());
-  } else if (request.method == "initialize" && !request.stateless) {
-    answer = request.Answer(Initialized(request.params));
+    return request.Answer(std::move(result));
+  }
+  if (request.method == "server/discover") return request.Answer(Discovered());
+  if (request.method == "ping" && !request.stateless) return request.Answer(json::object());
+  if (request.method == "initialize" && !request.stateless) {
+    McpAnswer answer = request.Answer(Initialized(request.params));
     // A name for its requests, so that it can cancel them; nothing is remembered under it.
-    if (message.head != nullptr) {
+    if (over_http) {
       answer.headers = {{"Mcp-Session-Id", fmt::format("{:016x}{:016x}", RandomBits(), RandomBits())}};
     }
-  } else if (request.method == "ping" && !request.stateless) {
-    answer = request.Answer(json::object());
-  } else {
-    return refuse(id, {kNoMethod, fmt::format("there is no method {}", request.method)}, request.stateless);
+    return answer;
   }
-  message.answer(std::move(answer));
-  return [] {};
+  return Wrong(request.id, {kNoMethod, fmt::format("there is no method {}", request.method)}, request.stateless);
 }
 
 Forget Mcp::Call(Request request, McpMessage message) {

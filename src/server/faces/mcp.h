@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <variant>
 
 #include "server/ask.h"
 
@@ -44,7 +45,9 @@ class Mcp {
  private:
   struct Running;
   struct Request;
+  static std::variant<Request, McpAnswer> Read(McpMessage* message);
   Forget Call(Request request, McpMessage message);
+  McpAnswer AtOnce(const Request& request, bool over_http) const;
   nlohmann::json Initialized(const nlohmann::json& params) const;
   nlohmann::json Discovered() const;
 

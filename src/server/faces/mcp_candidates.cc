@@ -98,7 +98,7 @@ json ViewOfStored(const json& evaluation) {
 
 void TellCompiled(const McpToolCallPtr& call, const json& view) {
   if (ToldOtherwise(call, view, "compile")) return;
-  json structured = McpPicked(view, {"state", "compiled", "verdict", "reason", "findings"});
+  json structured = McpPicked(view, McpCompiledKeys());
   std::string text = "It compiles. Call evaluate to have it judged.\n";
   if (!McpHasEnded(view)) {
     text = "It is still being built. Call compile again with a larger wait_s: what is built already is kept.\n";
@@ -115,7 +115,7 @@ void TellCompiled(const McpToolCallPtr& call, const json& view) {
 
 void TellProfile(const McpToolCallPtr& call, const json& view) {
   if (ToldOtherwise(call, view, "profile")) return;
-  json structured = McpPicked(view, {"state", "verdict", "reason", "profile"});
+  json structured = McpPicked(view, McpProfiledKeys());
   std::string text;
   if (!McpHasEnded(view)) {
     text = "It has not ended. Call profile again with a larger wait_s.\n";

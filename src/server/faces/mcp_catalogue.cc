@@ -60,7 +60,7 @@ void TellProblems(const McpToolCallPtr& call, const json& all) {
 }
 
 void TellProblem(const McpToolCallPtr& call, const json& problem, const json& instructions) {
-  json structured = McpPicked(problem, {"name", "title", "deck", "level", "sizes", "precisions", "unscored", "source"});
+  json structured = McpPicked(problem, McpProblemKeys());
   structured["instructions"] = instructions;
   std::string text = fmt::format("# {} {}\n\nSizes: {}. Precisions: {}.\n", problem.at("name").get<std::string>(),
                                  problem.at("title").get<std::string>(),
@@ -95,8 +95,7 @@ void LookAt(const json& entry, const std::string& size, Search* search) {
 }
 
 void TellBest(const McpToolCallPtr& call, const json& entry, const json& evaluation) {
-  json structured = McpPicked(entry, {"problem", "size", "device", "protocol", "speedup", "speedup_interval",
-                                      "baseline_us", "candidate_us", "model", "run"});
+  json structured = McpPicked(entry, McpBestKeys());
   structured["found"] = true;
   structured["evaluation_id"] = entry.at("id");
   structured["source"] = structured["files"] = nullptr;
@@ -123,11 +122,9 @@ void TellBest(const McpToolCallPtr& call, const json& entry, const json& evaluat
 }
 
 void TellOfNone(const McpToolCallPtr& call, const std::string& size) {
-  json structured = {{"found", false}, {"problem", call->arguments()["problem"]}, {"size", size}};
-  for (const char* key : {"device", "protocol", "speedup", "speedup_interval", "baseline_us", "candidate_us", "model",
-                          "run", "evaluation_id", "source", "files", "file_name"}) {
-    structured[key] = nullptr;
-  }
+  json structured = McpPicked({{"problem", call->arguments()["problem"]}, {"size", size}}, McpBestKeys());
+  structured.update(
+      {{"found", false}, {"evaluation_id", nullptr}, {"source", nullptr}, {"files", nullptr}, {"file_name", nullptr}});
   call->Tell(fmt::format("No candidate of {} at size {} is correct with a speedup so far. Write one and evaluate it.",
                          call->arguments()["problem"].get<std::string>(), size),
              std::move(structured));

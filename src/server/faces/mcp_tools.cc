@@ -83,7 +83,7 @@ Field PrecisionArgument() {
 }
 
 // Those fields of a table, each as it is described there.
-std::vector<Field> FieldsOf(const Table& table, const std::vector<const char*>& keys, std::vector<Field> more = {}) {
+std::vector<Field> FieldsOf(const Table& table, const McpKeys& keys, std::vector<Field> more = {}) {
   std::vector<Field> fields;
   for (const char* key : keys) {
     for (const Field& field : table.fields) {
@@ -102,137 +102,144 @@ Table VerdictTable() {
   return {"Verdict", "What has come of it.", FieldsOf(kEvaluation, McpVerdictKeys(), {FeedbackField()})};
 }
 
-std::vector<McpTool> MakeTools() {
-  const std::vector<Field> best = {
-      {.name = "found", .type = Type::kFlag, .help = "whether there is one", .required = true},
+McpTool ListProblemsTool() {
+  return {
+      "list_problems",
+      "List problems",
+      "Names the problems that there are, filtered by level, deck or text. Call it before show_problem when you do "
+      "not know a problem's name.",
+      true,
+      {"ListProblems",
+       "",
+       {{.name = "text", .type = Type::kText, .help = "only those whose name or title holds it", .most = 200},
+        {.name = "level", .type = Type::kInteger, .help = "only of this level", .least = 0, .most = 100},
+        {.name = "deck", .type = Type::kText, .help = "only of this collection", .most = 100},
+        {.name = "offset", .type = Type::kInteger, .help = "so many are passed over", .least = 0, .most = 1e6},
+        {.name = "limit", .type = Type::kInteger, .help = "at most so many: 50 without it", .least = 1, .most = 200}}},
+      {"Problems",
+       "",
+       {{.name = "problems", .type = Type::kList, .help = "", .required = true, .table = &kMcpProblemLine},
+        {.name = "total", .type = Type::kInteger, .help = "how many there are", .required = true},
+        {.name = "next_offset",
+         .type = Type::kInteger,
+         .help = "offset of those that follow; null: none do",
+         .required = true,
+         .nullable = true}}},
+      McpListProblems};
+}
+
+McpTool ShowProblemTool() {
+  const Field backend = {.name = "backend",
+                         .type = Type::kText,
+                         .help = "in which a candidate is to be written; native: C++ on the CPU, CUDA C++ on a GPU",
+                         .choices = {"native", "cpp", "cuda", "triton", "tilelang", "cute", "thunderkittens", "hip"}};
+  const Field instructions = {.name = "instructions",
+                              .type = Type::kText,
+                              .help = "how a candidate is written; null without backend",
+                              .required = true,
+                              .nullable = true};
+  return {"show_problem",
+          "Show a problem",
+          "Shows a problem's reference in PyTorch, its sizes and precisions, and with `backend` how a candidate for it "
+          "is written in that language, with an example. Read it before you write a candidate.",
+          true,
+          {"ShowProblem", "", {ProblemArgument(), backend}},
+          {"Problem", "", FieldsOf(kProblemInfo, McpProblemKeys(), {instructions})},
+          McpShowProblem};
+}
+
+McpTool CompileTool() {
+  return {"compile",
+          "Compile a candidate",
+          "Checks a candidate's text and builds it, without running it: seconds, and no device is held. Call it after "
+          "each change until it compiles, then evaluate.",
+          true,
+          {"Compile", "", CandidateArguments({})},
+          {"Compiled", "", FieldsOf(kCompilation, McpCompiledKeys(), {FeedbackField()})},
+          McpCompile};
+}
+
+McpTool EvaluateTool() {
+  const std::vector<Field> more = {
+      PrecisionArgument(),
+      {.name = "protocol",
+       .type = Type::kText,
+       .help = "rules of judgement: strict without it; quick takes seconds",
+       .least = 1,
+       .most = 100},
+      {.name = "keep", .type = Type::kFlag, .help = "false: it is stored nowhere, and cancelled when this call is"},
+      {.name = "run",
+       .type = Type::kText,
+       .help = "name of the series of tries it is part of",
+       .least = 1,
+       .most = 200},
+      {.name = "model", .type = Type::kText, .help = "your name, for reports", .most = 200}};
+  return {
+      "evaluate",
+      "Judge a candidate",
+      "Judges a candidate: is it correct, and how much faster than the reference? The answer has the verdict, the "
+      "speedup with its interval and both times, or what is wrong and where. Use protocol quick while you try "
+      "things, and strict (the default) for the number that counts. It is kept for best_so_far unless keep is false.",
+      false,
+      {"Evaluate", "", CandidateArguments(more)},
+      VerdictTable(),
+      McpEvaluate};
+}
+
+McpTool ProfileTool() {
+  return {"profile",
+          "Profile a candidate",
+          "Says where a correct candidate's time goes on an NVIDIA GPU: its kernels, how they use the device, and what "
+          "that suggests. Call it when evaluate says correct and you want it faster.",
+          false,
+          {"ProfileCandidate", "", CandidateArguments({PrecisionArgument()})},
+          {"Profiled", "", FieldsOf(kProfile, McpProfiledKeys(), {FeedbackField()})},
+          McpProfile};
+}
+
+McpTool ExplainVerdictTool() {
+  const Field id = {.name = "id",
+                    .type = Type::kText,
+                    .help = "id or evaluation_id, as evaluate and best_so_far tell them",
+                    .required = true,
+                    .least = 1,
+                    .most = 100};
+  return {"explain_verdict",
+          "Explain a verdict",
+          "Tells what came of an evaluation, by its id: evaluate's, also while it is still being judged, or "
+          "evaluation_id of a stored one. Call it after evaluate said that it goes on, or to read an earlier result "
+          "again.",
+          true,
+          {"ExplainVerdict", "", {id, WaitArgument()}},
+          VerdictTable(),
+          McpExplainVerdict};
+}
+
+McpTool BestSoFarTool() {
+  std::vector<Field> fields = FieldsOf(kEntry, McpBestKeys());
+  for (Field& field : fields) field.nullable = true;
+  const std::vector<Field> more = {
+      {.name = "found",
+       .type = Type::kFlag,
+       .help = "whether there is one; else all others are null",
+       .required = true},
+      {.name = "evaluation_id", .type = Type::kText, .help = "for explain_verdict", .required = true, .nullable = true},
       {.name = "source", .type = Type::kText, .help = "its text; null: see files", .required = true, .nullable = true},
       {.name = "files", .type = Type::kMap, .help = "of one of several files", .required = true, .nullable = true},
-      {.name = "file_name", .type = Type::kText, .help = "", .required = true, .nullable = true}};
-  return {
-      {"list_problems",
-       "List problems",
-       "Names the problems that there are, filtered by level, deck or text. Call it before show_problem when you do "
-       "not know a problem's name.",
-       true,
-       {"ListProblems",
-        "",
-        {{.name = "text", .type = Type::kText, .help = "only those whose name or title holds it", .most = 200},
-         {.name = "level", .type = Type::kInteger, .help = "only of this level", .least = 0, .most = 100},
-         {.name = "deck", .type = Type::kText, .help = "only of this collection", .most = 100},
-         {.name = "offset", .type = Type::kInteger, .help = "so many are passed over", .least = 0, .most = 1e6},
-         {.name = "limit", .type = Type::kInteger, .help = "at most so many: 50 without it", .least = 1, .most = 200}}},
-       {"Problems",
-        "",
-        {{.name = "problems", .type = Type::kList, .help = "", .required = true, .table = &kMcpProblemLine},
-         {.name = "total", .type = Type::kInteger, .help = "how many there are", .required = true},
-         {.name = "next_offset",
-          .type = Type::kInteger,
-          .help = "offset of those that follow; null: none do",
-          .required = true,
-          .nullable = true}}},
-       McpListProblems},
-      {"show_problem",
-       "Show a problem",
-       "Shows a problem's reference in PyTorch, its sizes and precisions, and with `backend` how a candidate for it is "
-       "written in that language, with an example. Read it before you write a candidate.",
-       true,
-       {"ShowProblem",
-        "",
-        {ProblemArgument(),
-         {.name = "backend",
-          .type = Type::kText,
-          .help = "in which a candidate is to be written; native: C++ on the CPU, CUDA C++ on a GPU",
-          .choices = {"native", "cpp", "cuda", "triton", "tilelang", "cute", "thunderkittens", "hip"}}}},
-       {"Problem", "",
-        FieldsOf(kProblemInfo, {"name", "title", "deck", "level", "sizes", "precisions", "unscored", "source"},
-                 {{.name = "instructions",
-                   .type = Type::kText,
-                   .help = "how a candidate is written; null without backend",
-                   .required = true,
-                   .nullable = true}})},
-       McpShowProblem},
-      {"compile",
-       "Compile a candidate",
-       "Checks a candidate's text and builds it, without running it: seconds, and no device is held. Call it after "
-       "each "
-       "change until it compiles, then evaluate.",
-       true,
-       {"Compile", "", CandidateArguments({})},
-       {"Compiled", "",
-        FieldsOf(kCompilation, {"state", "compiled", "verdict", "reason", "findings"}, {FeedbackField()})},
-       McpCompile},
-      {"evaluate",
-       "Judge a candidate",
-       "Judges a candidate: is it correct, and how much faster than the reference? The answer has the verdict, the "
-       "speedup with its interval and both times, or what is wrong and where. Use protocol quick while you try things, "
-       "and strict (the default) for the number that counts. It is kept for best_so_far unless keep is false.",
-       false,
-       {"Evaluate", "",
-        CandidateArguments({PrecisionArgument(),
-                            {.name = "protocol",
-                             .type = Type::kText,
-                             .help = "rules of judgement: strict without it; quick takes seconds",
-                             .least = 1,
-                             .most = 100},
-                            {.name = "keep",
-                             .type = Type::kFlag,
-                             .help = "false: it is stored nowhere, and cancelled when this call is"},
-                            {.name = "run",
-                             .type = Type::kText,
-                             .help = "name of the series of tries it is part of",
-                             .least = 1,
-                             .most = 200},
-                            {.name = "model", .type = Type::kText, .help = "your name, for reports", .most = 200}})},
-       VerdictTable(),
-       McpEvaluate},
-      {"profile",
-       "Profile a candidate",
-       "Says where a correct candidate's time goes on an NVIDIA GPU: its kernels, how they use the device, and what "
-       "that "
-       "suggests. Call it when evaluate says correct and you want it faster.",
-       false,
-       {"ProfileCandidate", "", CandidateArguments({PrecisionArgument()})},
-       {"Profiled", "", FieldsOf(kProfile, {"state", "verdict", "reason", "profile"}, {FeedbackField()})},
-       McpProfile},
-      {"explain_verdict",
-       "Explain a verdict",
-       "Tells what came of an evaluation, by its id: evaluate's, also while it is still being judged, or evaluation_id "
-       "of a stored one. Call it after evaluate said that it goes on, or to read an earlier result again.",
-       true,
-       {"ExplainVerdict",
-        "",
-        {{.name = "id",
-          .type = Type::kText,
-          .help = "id or evaluation_id, as evaluate and best_so_far tell them",
-          .required = true,
-          .least = 1,
-          .most = 100},
-         WaitArgument()}},
-       VerdictTable(),
-       McpExplainVerdict},
-      {"best_so_far",
-       "Best candidate so far",
-       "Gives the text of the fastest correct candidate for a problem that was kept until now, with its speedup. Start "
-       "from it, or compare with it.",
-       true,
-       {"BestSoFar",
-        "",
-        {ProblemArgument(),
-         SizeArgument(),
-         {.name = "run", .type = Type::kText, .help = "only of this run", .least = 1, .most = 300}}},
-       {"Best", "",
-        [&] {
-          std::vector<Field> fields =
-              FieldsOf(kEntry, {"problem", "size", "device", "protocol", "speedup", "speedup_interval", "baseline_us",
-                                "candidate_us", "model", "run"});
-          for (Field& field : fields) field.nullable = true;
-          fields.push_back(
-              {.name = "evaluation_id", .type = Type::kText, .help = "", .required = true, .nullable = true});
-          fields.insert(fields.end(), best.begin(), best.end());
-          return fields;
-        }()},
-       McpBestSoFar},
-  };
+      {.name = "file_name", .type = Type::kText, .help = "name of source", .required = true, .nullable = true}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  return {"best_so_far",
+          "Best candidate so far",
+          "Gives the text of the fastest correct candidate for a problem that was kept until now, with its speedup. "
+          "Start from it, or compare with it.",
+          true,
+          {"BestSoFar",
+           "",
+           {ProblemArgument(),
+            SizeArgument(),
+            {.name = "run", .type = Type::kText, .help = "only of this run", .least = 1, .most = 300}}},
+          {"Best", "", std::move(fields)},
+          McpBestSoFar};
 }
 
 // A table's schema, with those that it refers to in it: many clients follow no references.
@@ -255,21 +262,42 @@ json WholeSchema(const Table& table) {
 
 }  // namespace
 
-const std::vector<const char*>& McpVerdictKeys() {
-  static const std::vector<const char*> keys = {
-      "id",         "state",       "problem",      "size",       "device",
-      "protocol",   "verdict",     "reason",       "speedup",    "speedup_interval",
-      "no_speedup", "baseline_us", "candidate_us", "authorship", "fault",
-      "retryable",  "error",       "evaluation_id"};
+const McpKeys& McpVerdictKeys() {
+  static const McpKeys keys = {"id",         "state",       "problem",      "size",       "device",
+                               "protocol",   "verdict",     "reason",       "speedup",    "speedup_interval",
+                               "no_speedup", "baseline_us", "candidate_us", "authorship", "fault",
+                               "retryable",  "error",       "evaluation_id"};
+  return keys;
+}
+
+const McpKeys& McpProblemKeys() {
+  static const McpKeys keys = {"name", "title", "deck", "level", "sizes", "precisions", "unscored", "source"};
+  return keys;
+}
+
+const McpKeys& McpCompiledKeys() {
+  static const McpKeys keys = {"state", "compiled", "verdict", "reason", "findings"};
+  return keys;
+}
+
+const McpKeys& McpProfiledKeys() {
+  static const McpKeys keys = {"state", "verdict", "reason", "profile"};
+  return keys;
+}
+
+const McpKeys& McpBestKeys() {
+  static const McpKeys keys = {"problem",          "size",        "device",       "protocol", "speedup",
+                               "speedup_interval", "baseline_us", "candidate_us", "model",    "run"};
   return keys;
 }
 
 const std::vector<McpTool>& McpTools() {
-  static const std::vector<McpTool> tools = MakeTools();
+  static const std::vector<McpTool> tools = {ListProblemsTool(), ShowProblemTool(),    CompileTool(),  EvaluateTool(),
+                                             ProfileTool(),      ExplainVerdictTool(), BestSoFarTool()};
   return tools;
 }
 
-json McpPicked(const json& object, const std::vector<const char*>& keys) {
+json McpPicked(const json& object, const McpKeys& keys) {
   json picked = json::object();
   for (const char* key : keys) picked[key] = object.contains(key) ? object.at(key) : json(nullptr);
   return picked;

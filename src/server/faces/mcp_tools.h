@@ -41,11 +41,16 @@ void McpEvaluate(const McpToolCallPtr& call);
 void McpProfile(const McpToolCallPtr& call);
 void McpExplainVerdict(const McpToolCallPtr& call);
 
-// Keys of `object`; null where it lacks one.
-nlohmann::json McpPicked(const nlohmann::json& object, const std::vector<const char*>& keys);
+// What results tell of what the API tells.
+using McpKeys = std::vector<const char*>;
+const McpKeys& McpVerdictKeys();
+const McpKeys& McpProblemKeys();
+const McpKeys& McpCompiledKeys();
+const McpKeys& McpProfiledKeys();
+const McpKeys& McpBestKeys();
 
-// Of an evaluation, those that its result tells.
-const std::vector<const char*>& McpVerdictKeys();
+// Those of `object`; null where it lacks one.
+nlohmann::json McpPicked(const nlohmann::json& object, const McpKeys& keys);
 
 }  // namespace kb::server
 
