@@ -69,9 +69,14 @@ class OutputLines {
     const std::lock_guard lock(mutex_);
     for (size_t at = 0; at < line.size();) {
       const ssize_t put = ::write(STDOUT_FILENO, line.data() + at, line.size() - at);
-      if (put < 0 && errno == EINTR) continue;
-      if (put < 0) return Interrupt();  // whoever read it has gone
-      at += static_cast<size_t>(put);
+      if (put >= 0) {
+        at += static_cast<size_t>(put);
+      } else if (errno == EAGAIN) {
+        pollfd ready{STDOUT_FILENO, POLLOUT, 0};
+        (void)::poll(&ready, 1, -1);
+      } else if (errno != EINTR) {
+        return Interrupt();  // whoever read it has gone
+      }
     }
   }
 
