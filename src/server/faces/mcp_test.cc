@@ -134,6 +134,7 @@ TEST_F(McpTest, EachMessageIsAnsweredAsItsEraWants) {
       {std::string(100, '['), nullptr, 400, -32700},
       {"[" + ping + "]", nullptr, 400, -32600},
       {"7", nullptr, 400, -32600},
+      {"{}", &plain, 200, -32600},
       {R"({"id":1,"method":"ping"})", nullptr, 400, -32600},
       {R"({"jsonrpc":"2.0","id":null,"method":"ping"})", nullptr, 400, -32600},
       {R"({"jsonrpc":"2.0","id":1,"result":{}})", nullptr, 400, -32600},
