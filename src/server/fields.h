@@ -37,7 +37,8 @@ struct Table {
   bool open = false;  // other keys are passed over: of a protocol that is not ours
 };
 
-// Whether `value` is what the table says, with no other key unless the table is open. kUsage names the field as a JSON pointer:
+// Whether `value` is what the table says, with no other key unless the table is open. kUsage names the field as a JSON
+// pointer:
 // "/evaluations/3/priority: must be at most 100".
 Status Check(const Table& table, const nlohmann::json& value, const std::string& at = "");
 Status Check(const Field& field, const nlohmann::json& value, const std::string& at);
