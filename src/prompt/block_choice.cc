@@ -11,12 +11,17 @@
 namespace kb {
 namespace {
 
-constexpr size_t kMostParts = 64;  // of one file
+constexpr size_t kMostParts = 64;        // of one file
+constexpr size_t kMostParsed = 200'000;  // characters of one answer whose parts are looked at
+constexpr size_t kLeastParsed = 400;     // as which a shorter block counts
 
-bool Matches(const std::string& text, const std::regex& pattern) {
+// `word`: in all that matches.
+bool Matches(const std::string& text, std::string_view word, const std::regex& pattern) {
+  if (text.find(word) == std::string::npos) return false;
   // Line by line: std::regex recurses, and a line of a megabyte would take the stack with it.
   for (const std::string_view line : SplitLines(text)) {
-    if (line.size() < 4096 && std::regex_search(line.begin(), line.end(), pattern)) return true;
+    if (line.size() >= 4096 || line.find(word) == std::string_view::npos) continue;
+    if (std::regex_search(line.begin(), line.end(), pattern)) return true;
   }
   return false;
 }
@@ -24,7 +29,7 @@ bool Matches(const std::string& text, const std::regex& pattern) {
 // int kb_forward(...) with a body; a declaration alone ends with a semicolon.
 bool DefinesForward(const std::string& text) {
   static const std::regex kName(R"(\bkb_forward\s*\()");
-  if (!Matches(text, kName)) return false;
+  if (!Matches(text, "kb_forward", kName)) return false;
   size_t close = 0;  // may be that of many
   for (size_t at = 0; (at = text.find("kb_forward", at)) != std::string::npos; at += 10) {
     const size_t open = text.find_first_not_of(" \t\n", at + 10);
@@ -39,7 +44,7 @@ bool DefinesForward(const std::string& text) {
 
 bool LeavesOut(const std::string& text) {
   static const std::regex kLeftOut(R"(^\s*(#|//)\s*(\.\.\.|…))");
-  return Matches(text, kLeftOut);
+  return Matches(text, "...", kLeftOut) || Matches(text, "…", kLeftOut);
 }
 
 // Whether it can be a whole file: fragments ("the rest as before") follow a full version in many answers.
@@ -47,7 +52,7 @@ bool StandsAlone(const std::string& text, const Target& target) {
   if (LeavesOut(text)) return false;
   if (target.backend == Backend::kNative) return text.find("kernelbench/kernel.h") != std::string::npos;
   static const std::regex kImport(R"(^(import|from)\s+torch\b)");
-  return Matches(text, kImport);
+  return Matches(text, "torch", kImport);
 }
 
 std::string Trimmed(const std::string& text) { return text.substr(0, text.find_last_not_of(" \t\n") + 1) + "\n"; }
@@ -73,12 +78,13 @@ class BlockChooser {
  public:
   BlockChooser(const std::vector<CodeBlock>& blocks, const Target& target, bool open)
       : blocks_(blocks), target_(target), open_(open), parts_(blocks.size()) {
-    size_t bytes = 0;
-    for (const CodeBlock& block : blocks) bytes += block.text.size();
-    ParseBudget budget(bytes);
+    size_t left = blocks.size() > 1 ? kMostParsed : 0;  // one alone is taken as it is
+    ParseBudget budget(left);
     for (size_t i = 0; i < blocks.size(); ++i) {
       texts_.push_back(WithoutFileName(blocks[i].text));
       if (!IsOurs(blocks[i]) || texts_[i].find_first_not_of(" \t\n") == std::string::npos) continue;
+      if (texts_[i].size() > left) continue;
+      left -= std::min(left, std::max(texts_[i].size(), kLeastParsed));
       parts_[i] = Native() ? PartsOfCpp(texts_[i], &budget) : PartsOfPython(texts_[i], &budget);
       if (!CanProvide(i)) continue;
       for (const std::string& name : parts_[i].defines) providers_[name].push_back(i);
@@ -203,7 +209,7 @@ std::optional<BlockChoice> ChooseBlocks(const std::vector<CodeBlock>& blocks, co
 
 bool DefinesEntryPoint(const std::string& text, const Target& target) {
   static const std::regex kClass(R"(^(class\s+ModelNew\b|ModelNew\s*=[^=]))");
-  return target.backend == Backend::kNative ? DefinesForward(text) : Matches(text, kClass);
+  return target.backend == Backend::kNative ? DefinesForward(text) : Matches(text, "ModelNew", kClass);
 }
 
 std::string WithoutFileName(const std::string& text) {

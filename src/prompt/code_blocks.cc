@@ -9,7 +9,9 @@ namespace kb {
 namespace {
 
 constexpr std::string_view kBlank = " \t";
-constexpr int kDeepestMarkdown = 3;  // a block of Markdown in a block of Markdown
+constexpr int kDeepestMarkdown = 3;        // a block of Markdown in a block of Markdown
+constexpr int64_t kMostFences = 10'000;    // of one answer; one with more holds no code
+constexpr size_t kMostFollowed = 1 << 26;  // bytes of one answer in which strings are looked for
 
 std::string_view TrimBlank(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlank);
@@ -87,6 +89,9 @@ class BlockReader {
   explicit BlockReader(std::string_view text) : lines_(SplitLines(text)) {}
 
   std::vector<CodeBlock> Read() {
+    const auto fences =
+        std::count_if(lines_.begin(), lines_.end(), [](std::string_view line) { return FenceOf(line); });
+    if (fences > kMostFences) return {};
     for (size_t at = 0; at < lines_.size();) {
       const auto fence = FenceOf(lines_[at]);
       if (!fence) {
@@ -116,7 +121,10 @@ class BlockReader {
           return Add(fence, begin, at, false), at;
         }
       }
-      if (!IsCpp(fence.info) && !IsMarkdown(fence.info)) strings.Feed(lines_[at]);
+      if (IsCpp(fence.info) || IsMarkdown(fence.info)) continue;
+      if (inside_string && followed_ > kMostFollowed) break;
+      strings.Feed(lines_[at]);
+      followed_ += lines_[at].size();
     }
     // No fence outside of strings: rather a quote that was misread than a string with half of the answer in it.
     if (inside_string) return Add(fence, begin, *inside_string, true), *inside_string + 1;
@@ -144,6 +152,7 @@ class BlockReader {
 
   std::vector<std::string_view> lines_;
   std::vector<CodeBlock> blocks_;
+  size_t followed_ = 0;
 };
 
 bool StartsWithAny(std::string_view line, std::initializer_list<std::string_view> words) {

@@ -8,6 +8,7 @@
 #include <regex>
 #include <vector>
 
+#include "base/json_shape.h"
 #include "prompt/block_choice.h"
 #include "prompt/code_blocks.h"
 #include "prompt/code_parts.h"
@@ -38,19 +39,26 @@ std::string WithPlainLineEnds(std::string_view text) {
 std::optional<std::string> WithoutReasoning(std::string text) {
   for (const std::string_view tag : {"think", "thinking", "reasoning", "scratchpad"}) {
     const std::string open = fmt::format("<{}>", tag), close = fmt::format("</{}>", tag);
-    for (size_t at = 0; (at = text.find(open, at)) != std::string::npos;) {
-      const bool begins_line = at == 0 || text[at - 1] == '\n';
-      const size_t end = text.find(close, at);
-      if (begins_line && end == std::string::npos) return std::nullopt;
-      if (begins_line) {
-        text.erase(at, end + close.size() - at);
-      } else {
-        at += open.size();
+    std::string kept;
+    size_t at = 0;
+    bool mentioned = false;  // within a line
+    for (size_t begin = 0; (begin = text.find(open, at)) != std::string::npos;) {
+      kept.append(text, at, begin - at);
+      if (!kept.empty() && kept.back() != '\n') {
+        kept += open;
+        at = begin + open.size();
+        mentioned = true;
+        continue;
       }
+      const size_t end = text.find(close, begin);
+      if (end == std::string::npos) return std::nullopt;
+      at = end + close.size();
     }
+    kept.append(text, at);
     // Servers that put the opening tag into the prompt send only the closing one.
-    const size_t stray = text.find(close);
-    if (stray != std::string::npos && text.find(open) == std::string::npos) text.erase(0, stray + close.size());
+    const size_t stray = mentioned ? std::string::npos : kept.find(close);
+    if (stray != std::string::npos) kept.erase(0, stray + close.size());
+    text = std::move(kept);
   }
   return text;
 }
@@ -102,7 +110,7 @@ class Extractor {
     for (const std::string& place : places) {
       const size_t first = place.find_first_not_of(" \t\n");
       if (first == std::string::npos || place[first] != '{') continue;
-      const json parsed = json::parse(place, nullptr, false);
+      const json parsed = CheckShape(place) ? json::parse(place, nullptr, false) : json(json::value_t::discarded);
       if (auto source = parsed.is_object() ? SourceIn(parsed, 0) : std::nullopt) {
         if (!source->ends_with('\n')) *source += '\n';
         return End(ExtractOutcome::kFound, *source, "json", "");

@@ -126,6 +126,30 @@ TEST(Extract, ASourceIsTakenOutOfAnAnswerOnlyIfItIsOne) {
 }
 
 // Each block needs the next one's name: all are followed, up to as many as make sense.
+// Each would take hours if what is looked for were looked for again and again.
+TEST(Extract, MegabytesEnd) {
+  const std::string candidate = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
+  const std::string fenced = "```python\n" + candidate + "```\n";
+  const auto times = [](size_t count, std::string_view text) {
+    std::string all;
+    while (count-- > 0) all += text;
+    return all;
+  };
+  const std::string prose = times(100'000, "It depends on the machine, it's said; \"we\" see.\n");
+  const Target python = TargetOf("cuda");
+  EXPECT_EQ(ExtractCode(prose, python).outcome, ExtractOutcome::kNoCode);
+  EXPECT_EQ(ExtractCode(prose + fenced + prose, python).source, candidate);
+  EXPECT_EQ(ExtractCode(prose + candidate + "\nThat is all.\n", python).source, candidate);
+  EXPECT_EQ(ExtractCode(times(150'000, "<think>x</think>\n") + fenced, python).source, candidate);
+  EXPECT_EQ(ExtractCode(times(300'000, "a<think>") + "\n" + fenced, python).source, candidate);
+  EXPECT_EQ(ExtractCode(times(300'000, "</think>\n") + fenced, python).source, candidate);
+  EXPECT_EQ(ExtractCode(times(300'000, "```python\n"), python).outcome, ExtractOutcome::kNoCode);
+  EXPECT_TRUE(
+      ExtractCode(times(3'000, "```python\n\\\"\"\"\n" + std::string(3'000, 'x') + "\n```\n") + fenced, python).ok());
+  EXPECT_EQ(ExtractCode("{\"a\": " + times(2'000'000, "["), python).outcome, ExtractOutcome::kNoCode);
+  EXPECT_EQ(ExtractCode(times(300'000, "kb_forward("), TargetOf("native-cpu")).outcome, ExtractOutcome::kNoCode);
+}
+
 TEST(Extract, ALongChainOfBlocksEnds) {
   std::string chain;
   for (int i = 0; i < 2000; ++i) {

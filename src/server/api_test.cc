@@ -157,6 +157,36 @@ TEST_F(ApiTest, AProfileIsOfWhatWasTracedAndNotTimed) {
   EXPECT_TRUE(wrong["profile"].is_null());
 }
 
+TEST_F(ApiTest, AnAnswerWithoutACandidateHasAVerdict) {
+  judging_.judge = [](const kb::Request& request) -> Result<Evaluation> {
+    Evaluation evaluation;
+    evaluation.verdict = request.candidate.rejection.empty() ? Verdict::kIncorrect : Verdict::kStaticRejected;
+    evaluation.reason = request.candidate.rejection;
+    return evaluation;
+  };
+  const std::string token = TokenFile(path("tokens.json")).Add({.name = "trainer"}).value();
+  Serve("127.0.0.1:0");
+  const auto of = [](const std::string& answer) {
+    return json{{"problem", "1/19"}, {"answer", answer}, {"idempotency_key", answer.substr(0, 9)}};
+  };
+  const std::string whole = "Like this:\n```python\nimport torch\nclass ModelNew(torch.nn.Module): a = 1\n```\n";
+  const json asked = {{"reward", "staged"}, {"evaluations", {of("It depends."), of(whole), of("Well.")}}};
+  const auto [status, told] = Post("/v1/rewards", asked, token);
+  ASSERT_EQ(status, 200) << told;
+  const json& none = told["rewards"][0];
+  EXPECT_EQ(none["reward"], 0);
+  EXPECT_EQ(none["evaluation"]["verdict"], "static_rejected");
+  EXPECT_EQ(none["evaluation"]["reason"], none["evaluation"]["extraction"]["reason"]);
+  EXPECT_EQ(told["rewards"][1]["evaluation"]["verdict"], "incorrect");
+  EXPECT_EQ(told["rewards"][1]["evaluation"]["extraction"]["outcome"], "found");
+  EXPECT_TRUE(told["rewards"][1]["evaluation"]["extraction"]["reason"] == "");
+  // Two that hold nothing are not the same.
+  json other = of("Well, well.");
+  other["idempotency_key"] = "Well.";
+  EXPECT_THAT(Detail(Post("/v1/evaluations", other, token)), HasSubstr("409 "));
+  EXPECT_EQ(Post("/v1/evaluations", of("Well."), token).second["id"], told["rewards"][2]["evaluation"]["id"]);
+}
+
 TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {
   Serve();
   const json batch = {

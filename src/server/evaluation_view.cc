@@ -13,6 +13,18 @@ const Table kCandidate = {"Candidate",
                           {{.name = "name", .type = Type::kText, .help = "its file name", .required = true},
                            {.name = "sha256", .type = Type::kText, .help = "of its text", .required = true}}};
 
+const Table kExtraction = {
+    "Extraction",
+    "How the candidate was taken from an answer.",
+    {{.name = "outcome",
+      .type = Type::kText,
+      .help = "found, or why there is no candidate",
+      .required = true,
+      .choices = {"found", "no_code", "no_entry_point", "truncated"}},
+     {.name = "how", .type = Type::kText, .help = "fence, json or unfenced; empty: it was not", .required = true},
+     {.name = "reason", .type = Type::kText, .help = "a sentence; empty if it was found", .required = true},
+     {.name = "answer_sha256", .type = Type::kText, .help = "of the answer", .required = true}}};
+
 const Table kEvaluation = {
     "Evaluation",
     "An evaluation that was asked for, and what has come of it.",
@@ -45,6 +57,12 @@ const Table kEvaluation = {
         {.name = "sample", .type = Type::kInteger, .help = "its number in the run", .required = true},
         {.name = "batch", .type = Type::kText, .help = "that it is part of; empty: none", .required = true},
         {.name = "candidate", .type = Type::kObject, .help = "what is judged", .required = true, .table = &kCandidate},
+        {.name = "extraction",
+         .type = Type::kObject,
+         .help = "how it was taken from an answer; null: it came as it is",
+         .required = true,
+         .nullable = true,
+         .table = &kExtraction},
         {.name = "verdict",
          .type = Type::kText,
          .help = "of a done one: correct, incorrect, build_failed, ...",
@@ -252,7 +270,8 @@ json ViewOf(const Submission& submission, const EvaluationState& state, bool who
                {"batch", submission.batch},
                {"seat", SeatOf(evaluation)},
                {"authorship", AuthorshipOf(evaluation)},
-               {"candidate", {{"name", job.path}, {"sha256", job.sha256}}}};
+               {"candidate", {{"name", job.path}, {"sha256", job.sha256}}},
+               {"extraction", submission.request.value("extraction", json())}};
   for (const char* key : {"verdict", "reason", "speedup", "speedup_interval", "no_speedup", "baseline_us",
                           "candidate_us", "isolation", "isolation_info", "engine_us"}) {
     view[key] = Member(evaluation, key);

@@ -12,7 +12,7 @@
 
 namespace kb::server {
 
-extern const Table kCandidate, kEvaluation, kEvaluationLine, kEntry;
+extern const Table kCandidate, kExtraction, kEvaluation, kEvaluationLine, kEntry;
 
 // Of a job in the store, as far as that knows it: what is prepared counts as judging.
 std::string StateOf(const Job& job);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "judge/devices/device_kind.h"
 #include "judge/problem/metadata.h"
+#include "prompt/extract.h"
 
 namespace kb::server {
 
@@ -19,7 +20,7 @@ using Type = Field::Type;
 const Table kEvaluationRequest = {
     "EvaluationRequest",
     "A candidate to be judged for a problem. Exactly one of problem and problem_text says for which, and exactly one "
-    "of source, files and sha256 gives the candidate's text.",
+    "of source, answer, files and sha256 gives the candidate's text.",
     {
         {.name = "problem", .type = Type::kText, .help = "its name: 1/19, v3:4/1, modern:3", .least = 1, .most = 4096},
         {.name = "problem_text",
@@ -29,6 +30,18 @@ const Table kEvaluationRequest = {
          .least = 1,
          .most = kMostProblemBytes},
         {.name = "source", .type = Type::kText, .help = "the candidate's text", .most = kMaxCandidateBytes},
+        {.name = "answer",
+         .type = Type::kText,
+         .help = "a model's whole completion, from which the candidate is taken as docs/prompts.md says; of one that "
+                 "holds none the verdict is static_rejected",
+         .most = kMostAnswerBytes},
+        {.name = "backend",
+         .type = Type::kText,
+         .help = "in what the candidate in the answer is written: native, cpp, cuda, triton, ...; without it the "
+                 "ending of name says whether it is native",
+         .least = 1,
+         .most = 50},
+        {.name = "cut_off", .type = Type::kFlag, .help = "true: the answer reached its limit of tokens"},
         {.name = "files",
          .type = Type::kMap,
          .help = "of a candidate of several files: each one's text by its path; model_new.py defines ModelNew",
@@ -117,16 +130,22 @@ const Table kEvaluationRequest = {
 namespace {
 
 constexpr const char* kOfProblem = "problem_text";
+constexpr const char* kOfAnswer = "extraction";  // in a request that was accepted: in place of its answer
 
 tl::unexpected<Error> Wrong(const char* field, const std::string& why) {
   return Fail(ErrorCode::kUsage, fmt::format("/{}: {}", field, why));
 }
 
+int TextsIn(const json& request) {
+  int texts = 0;
+  for (const char* key : {"source", "answer", "files", "sha256"}) texts += request.contains(key) ? 1 : 0;
+  return texts;
+}
+
 Result<std::string> SourceOf(const json& request, const std::optional<std::string>& given) {
-  const int texts = static_cast<int>(request.contains("source")) + static_cast<int>(request.contains("files")) +
-                    static_cast<int>(request.contains("sha256"));
+  const int texts = TextsIn(request);
   if (texts == 0 && given) return *given;
-  if (texts != 1) return Wrong("source", "give exactly one of source, files and sha256");
+  if (texts != 1) return Wrong("source", "give exactly one of source, answer, files and sha256");
   if (request.contains("source")) {
     std::string source = request["source"].get<std::string>();
     if (IsPacked(source)) return Wrong("source", "a folder's files go into files");
@@ -139,6 +158,48 @@ Result<std::string> SourceOf(const json& request, const std::optional<std::strin
   auto packed = Pack(request["files"].get<FolderFiles>());
   if (!packed) return Wrong("files", packed.error().message);
   return packed;
+}
+
+// In what the candidate in an answer is written.
+Result<Target> TargetOf(const json& request, const std::string& device) {
+  const std::string name = request.value("name", "candidate.py"), ending = std::filesystem::path(name).extension();
+  const bool gpu = device != "cpu";
+  if (!request.contains("backend")) {
+    if (ending == ".py") return Target{gpu ? Backend::kCuda : Backend::kCpp, gpu};
+    if (ending == ".cpp" || ending == ".cu") return Target{Backend::kNative, ending == ".cu"};
+    return Wrong("name", "the candidate in an answer is a .py, .cpp or .cu file");
+  }
+  auto target = MakeTarget(request["backend"], device);
+  if (!target) return Wrong("backend", target.error().message);
+  if (request.contains("name") && ending != FileExtension(*target)) {
+    return Wrong("name",
+                 fmt::format("a candidate of backend {} is a {} file", Name(target->backend), FileExtension(*target)));
+  }
+  return target;
+}
+
+// The order's text, and how it was taken. What a model wrote is no reason to refuse a request: where no candidate can
+// be taken, it is an empty one that is known to be none.
+Status TakeFromAnswer(const json& request, const std::string& device, Order* order) {
+  const std::string answer = request["answer"];
+  KB_ASSIGN_OR_RETURN(const Target target, TargetOf(request, device));
+  Extraction found = ExtractCode(answer, target, request.value("cut_off", false));
+  if (found.ok() && found.source.size() > kMaxCandidateBytes) {
+    found = {.outcome = ExtractOutcome::kNoCode,
+             .reason = fmt::format("the code in the answer has {} bytes; a candidate may have {}", found.source.size(),
+                                   kMaxCandidateBytes)};
+  } else if (found.ok() && IsPacked(found.source)) {
+    found = {.outcome = ExtractOutcome::kNoCode,
+             .reason = "the code in the answer begins as the text of a folder does"};
+  }
+  if (found.ok()) order->source = std::move(found.source);
+  order->name = request.value("name", fmt::format("candidate{}", FileExtension(target)));
+  order->rejection = found.reason;
+  order->extraction = {{"outcome", ToString(found.outcome)},
+                       {"how", found.how},
+                       {"reason", found.reason},
+                       {"answer_sha256", Sha256(answer)}};
+  return {};
 }
 
 Result<Protocol> ProtocolOf(const json& request, const std::filesystem::path& directory, std::string* rules) {
@@ -217,6 +278,14 @@ Result<ProblemFile> OrderReader::ProblemOf(const json& request, bool trusted,
 
 Result<Order> OrderReader::Read(const json& request, bool trusted, const std::optional<std::string>& source,
                                 const std::optional<std::string>& problem_text) const {
+  if (source && TextsIn(request) == 0 && request.contains(kOfAnswer)) {
+    json accepted = request;
+    accepted.erase(kOfAnswer);
+    KB_ASSIGN_OR_RETURN(Order order, Read(accepted, trusted, source, problem_text));
+    order.extraction = order.request[kOfAnswer] = request[kOfAnswer];
+    order.rejection = order.extraction.value("reason", "");
+    return order;
+  }
   KB_RETURN_IF_ERROR(Check(kEvaluationRequest, request));
   Order order;
   KB_ASSIGN_OR_RETURN(order.problem, ProblemOf(request, trusted, problem_text));
@@ -232,8 +301,16 @@ Result<Order> OrderReader::Read(const json& request, bool trusted, const std::op
   }
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(request, protocols_, &order.rules));
   order.protocol = std::make_shared<const Protocol>(std::move(protocol));
-  KB_ASSIGN_OR_RETURN(order.source, SourceOf(request, source));
-  order.name = request.value("name", IsPacked(order.source) ? "candidate" : "candidate.py");
+  order.rejection = request.value("rejection", "");
+  for (const char* key : {"backend", "cut_off"}) {
+    if (request.contains(key) && !request.contains("answer")) return Wrong(key, "is for an answer");
+  }
+  if (request.contains("answer") && TextsIn(request) == 1) {
+    KB_RETURN_IF_ERROR(TakeFromAnswer(request, device_, &order));
+  } else {
+    KB_ASSIGN_OR_RETURN(order.source, SourceOf(request, source));
+    order.name = request.value("name", IsPacked(order.source) ? "candidate" : "candidate.py");
+  }
   if (!trusted) KB_RETURN_IF_ERROR(CheckUntrusted(request, order.name));
   if (auto candidate = MakeCandidate(order.name, order.source, device_); !candidate) {
     return Wrong("name", candidate.error().message);
@@ -245,9 +322,14 @@ Result<Order> OrderReader::Read(const json& request, bool trusted, const std::op
   order.model = request.value("model", "");
   order.sample = request.value("sample", -1);
   order.keep = request.value("keep", true);
-  order.rejection = request.value("rejection", "");
   order.request = request;
-  for (const char* key : {"source", "files", "sha256", "idempotency_key", kOfProblem}) order.request.erase(key);
+  for (const char* key : {"source", "answer", "backend", "cut_off", "files", "sha256", "idempotency_key", kOfProblem}) {
+    order.request.erase(key);
+  }
+  if (!order.extraction.is_null()) {
+    order.request["name"] = order.name;
+    order.request[kOfAnswer] = order.extraction;
+  }
   if (order.problem.from_client) order.request["problem"] = order.problem.name;
   return order;
 }

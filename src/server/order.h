@@ -22,6 +22,7 @@ namespace kb::server {
 extern const Table kEvaluationRequest;
 
 inline constexpr size_t kMostProblemBytes = size_t{256} << 10;
+inline constexpr size_t kMostAnswerBytes = size_t{16} << 20;
 
 // The user of this machine, over the Unix socket.
 inline constexpr const char* kLocalClient = "local";
@@ -37,8 +38,10 @@ struct Order {
   int priority = 0;
   double deadline_s = 0;  // 0: none
   std::string idempotency_key, run, model;
-  int sample = -1;          // the run's next one
-  std::string rejection;    // as Candidate's
+  int sample = -1;        // the run's next one
+  std::string rejection;  // as Candidate's
+  // Of a candidate that was taken from an answer: Evaluation's field of that name. Else null.
+  nlohmann::json extraction;
   bool keep = true;         // in the store; else it is gone with the request that asks for it
   bool build_only = false;  // not judged
 };
@@ -50,8 +53,7 @@ class OrderReader {
   OrderReader(std::filesystem::path problems, std::filesystem::path protocols, std::string device);
 
   // kUsage says which field is wrong, as Check() does. `trusted`: the client is the user, whose files may be read.
-  // `source`: of a candidate that is named by its digest, or that
-  // was accepted before.
+  // `source`: of a candidate that is named by its digest, or that was accepted before, with Order::request.
   // `problem_text`: of a client's problem that was accepted before.
   Result<Order> Read(const nlohmann::json& request, bool trusted,
                      const std::optional<std::string>& source = std::nullopt,

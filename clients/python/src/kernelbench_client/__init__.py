@@ -8,7 +8,6 @@
 
 from ._async_client import AsyncClient
 from ._client import Client
-from .answers import Extraction, extract
 from .errors import KernelbenchError, Refused, UnexpectedAnswer, Unreachable
 from .types import Batch, Candidate, Evaluation, Event, Rewarded, summary
 
@@ -19,12 +18,10 @@ __all__ = [
     "Client",
     "Evaluation",
     "Event",
-    "Extraction",
     "KernelbenchError",
     "Refused",
     "Rewarded",
     "UnexpectedAnswer",
     "Unreachable",
-    "extract",
     "summary",
 ]

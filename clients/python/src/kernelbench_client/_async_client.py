@@ -21,6 +21,7 @@ _MARGIN_S = 30.0  # in which an answer must have come, beyond what it was asked 
 _PAUSE_S, _LONGEST_PAUSE_S = 0.5, 30.0
 _MOST_EVENT = 64 << 20  # bytes
 _CHUNK_BYTES = 16 << 20  # of one request; the service takes 64 MiB
+_MOST_ANSWER = 16 << 20  # characters that the service takes; one that is longer was cut off there
 _LONE = re.compile("[\ud800-\udfff]")  # no UTF-8, and so no JSON for the service
 _FOLDER = "kernelbench folder\n"  # begins a packed folder, which a source may not be
 
@@ -39,11 +40,14 @@ class _Waiting:
 
 def _clean(candidate: Candidate) -> Candidate:
     """What a policy writes must not spoil the request of all others."""
-    source = candidate.source
+    source, answer, cut_off = candidate.source, candidate.answer, candidate.cut_off
     if source is not None:
         source = _LONE.sub("\ufffd", source)
         source = "\n" + source if source.startswith(_FOLDER) else source
-    return dataclasses.replace(candidate, source=source, idempotency_key=candidate.idempotency_key or uuid.uuid4().hex)
+    if answer is not None:
+        cut_off = cut_off or len(answer) > _MOST_ANSWER or None
+        answer = _LONE.sub("\ufffd", answer[:_MOST_ANSWER])
+    return dataclasses.replace(candidate, source=source, answer=answer, cut_off=cut_off, idempotency_key=candidate.idempotency_key or uuid.uuid4().hex)
 
 
 class AsyncClient:

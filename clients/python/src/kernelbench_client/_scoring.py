@@ -7,11 +7,16 @@ from typing import Any
 from ._async_client import AsyncClient
 from ._client import Client
 from .errors import KernelbenchError
-from .types import Evaluation, Rewarded
+from .types import Candidate, Evaluation, Language, Rewarded
 
 
 class NoReward(KernelbenchError):
     """There is no number, and the framework takes nothing else."""
+
+
+def candidate_in(answer: str, problem: str | None, language: Language, fields: Mapping[str, Any]) -> Candidate:
+    """In a completion. A `backend` among the fields says more than the language."""
+    return Candidate(problem, answer=answer, **fields) if "backend" in fields else Candidate(problem, answer=answer, **{"name": f"candidate.{language}", **fields})
 
 
 def why_none(rewarded: Rewarded) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ._client import Client
-from .answers import Language
+from .types import Language
 
 _FORMS = {
     "py": "Write a Python file with a class ModelNew that has the same constructor and computes the same. Answer with one block of Python, between ```python and ```.",

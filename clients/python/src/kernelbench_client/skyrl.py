@@ -13,8 +13,8 @@ from typing import Any
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from ._scoring import feedback, metadata, number_of, shared_sync_client
-from .types import Candidate, Evaluation
+from ._scoring import candidate_in, feedback, metadata, number_of, shared_sync_client
+from .types import Evaluation
 
 _DEFAULTS = {"url": None, "token": None, "reward": "sure_gain", "language": "py", "timeout_s": 600.0, "attempts": 4, "max_turns": 1, "null_reward": None}
 
@@ -40,7 +40,7 @@ class KernelbenchEnv(BaseTextEnv):  # type: ignore[misc]
     def step(self, action: str) -> BaseTextEnvStepOutput:
         self.turns += 1
         settings = self.settings
-        candidate = Candidate.of_completion(self.problem, action, language=settings["language"], **self.fields)
+        candidate = candidate_in(action, self.problem, settings["language"], self.fields)
         client = shared_sync_client(settings["url"], settings["token"])
         (rewarded,) = client.rewards([candidate], settings["reward"], timeout_s=settings["timeout_s"], attempts=settings["attempts"])
         number = number_of(rewarded, settings["null_reward"])
@@ -48,8 +48,6 @@ class KernelbenchEnv(BaseTextEnv):  # type: ignore[misc]
         self.best = number if self.best is None else max(self.best, number)
         done = self.turns >= self.max_turns
         told = feedback(rewarded.evaluation) if rewarded.evaluation else "It could not be judged."
-        if candidate.extraction and candidate.extraction.reason:
-            told = f"{told} ({candidate.extraction.reason})"
         if rewarded.evaluation:
             self.evaluations.append(rewarded.evaluation)
         return BaseTextEnvStepOutput(

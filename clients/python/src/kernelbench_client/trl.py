@@ -5,9 +5,8 @@ from typing import Any
 
 from ._async_client import AsyncClient
 from ._client import Client
-from ._scoring import feedback
-from .answers import Language
-from .types import Candidate, Rewarded, summary
+from ._scoring import candidate_in, feedback
+from .types import Candidate, Language, Rewarded, summary
 
 Completion = str | Sequence[dict[str, Any]]
 
@@ -31,7 +30,7 @@ class _Scoring:
         problems = columns.get(self.column)
         if problems is None:
             raise ValueError(f"the data set has no column {self.column!r}: it names each row's problem, such as 1/19")
-        return (Candidate.of_completion(problem, text_of(completion), language=self.language, **self.fields) for problem, completion in zip(problems, completions, strict=True))
+        return (candidate_in(text_of(completion), problem, self.language, self.fields) for problem, completion in zip(problems, completions, strict=True))
 
     @staticmethod
     def told(rewarded: list[Rewarded], columns: dict[str, Any]) -> list[float | None]:

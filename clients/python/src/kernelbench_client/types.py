@@ -6,21 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
-from .answers import Extraction, Language, extract
 from .errors import KernelbenchError, UnexpectedAnswer
 
+Language = Literal["py", "cpp", "cu"]  # of a candidate: Python with ModelNew, or C++ or CUDA with kb_forward()
 State = Literal["queued", "preparing", "judging", "done", "failed", "cancelled"]
 STATES = ("queued", "preparing", "judging", "done", "failed", "cancelled")
-MOST_BYTES = 4 << 20  # of a candidate's text
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A candidate to be judged. Exactly one of problem and problem_text says for which problem, and exactly one of source, files and
+    """A candidate to be judged. Exactly one of problem and problem_text says for which problem, and exactly one of source, answer, files and
     sha256 gives its text. What is None is left to the service."""
 
     problem: str | None
     source: str | None = None
+    answer: str | None = None  # a model's whole completion: the service takes the candidate out of it
     files: Mapping[str, str] | None = None
     sha256: str | None = None
     name: str | None = None
@@ -37,20 +37,11 @@ class Candidate:
     sample: int | None = None
     keep: bool | None = None
     problem_text: str | None = None  # of a problem of one's own; needs the right problems
-    extraction: Extraction | None = field(default=None, compare=False)  # how the source was taken from a completion
-
-    @classmethod
-    def of_completion(cls, problem: str | None, completion: str, *, language: Language = "py", cut_off: bool = False, **more: Any) -> "Candidate":
-        """The candidate in what a model answered (`answers`). An answer without one becomes an empty candidate, which the service finds static_rejected."""
-        found = extract(completion, language, cut_off)
-        source = found.source if found.outcome == "found" else ""
-        size = len(source) if len(source) > MOST_BYTES else len(source.encode(errors="replace"))
-        if size > MOST_BYTES:
-            source, found = "", Extraction("no_code", "", found.how, f"its source is {size} bytes long; a candidate may have {MOST_BYTES}")
-        return cls(problem, source, name=f"candidate.{language}", extraction=found, **more)
+    backend: str | None = None  # of an answer: native, cpp, cuda, triton, ...; the ending of name says whether it is native, too
+    cut_off: bool | None = None  # of an answer: it reached its limit of tokens
 
     def to_json(self) -> dict[str, Any]:
-        return {one.name: value for one in fields(self) if one.name != "extraction" and (value := getattr(self, one.name)) is not None}
+        return {one.name: value for one in fields(self) if (value := getattr(self, one.name)) is not None}
 
 
 @dataclass(frozen=True)
@@ -69,6 +60,7 @@ class Evaluation:
     retryable: bool
     error: str | None
     evaluation_id: str | None
+    extraction: Mapping[str, str] | None  # how the candidate was taken from an answer, or why there is none
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @property
@@ -144,6 +136,12 @@ def _text(value: Any) -> str | None:
     return value
 
 
+def _extraction(value: Any) -> dict[str, str] | None:
+    if value is not None and (not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("outcome", "reason", "answer_sha256"))):
+        raise _wrong("an extraction has no outcome, no reason or no digest of the answer")
+    return value
+
+
 def read_evaluation(value: Any) -> Evaluation:
     value = read_object(value)
     identity, state = value.get("id"), value.get("state")
@@ -155,7 +153,7 @@ def read_evaluation(value: Any) -> Evaluation:
     low, high = [_number(end) for end in interval] if interval else (None, None)
     return Evaluation(
         identity, state, _text(value.get("verdict")), _text(value.get("reason")), _number(value.get("speedup")), None if low is None or high is None else (low, high),
-        _text(value.get("no_speedup")), _text(value.get("authorship")), _text(value.get("fault")), value["retryable"], _text(value.get("error")), _text(value.get("evaluation_id")), value)
+        _text(value.get("no_speedup")), _text(value.get("authorship")), _text(value.get("fault")), value["retryable"], _text(value.get("error")), _text(value.get("evaluation_id")), _extraction(value.get("extraction")), value)
 
 
 def read_batch(value: Any) -> Batch:
@@ -163,6 +161,10 @@ def read_batch(value: Any) -> Batch:
     if not isinstance(value.get("id"), str) or not isinstance(value.get("open"), int):
         raise _wrong("a batch has no id, or does not say how many are open")
     return Batch(value["id"], value["open"], [read_evaluation(each) for each in read_list(value, "evaluations")])
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def read_rewarded(value: Any, candidate: Candidate) -> Rewarded:
@@ -175,7 +177,9 @@ def read_rewarded(value: Any, candidate: Candidate) -> Rewarded:
     if reward is not None and evaluation.state != "done":
         raise _wrong(f"an evaluation that is {evaluation.state} has a reward")
     told = read_object(evaluation.raw.get("candidate")).get("sha256")
-    sent = candidate.sha256 or (hashlib.sha256(candidate.source.encode()).hexdigest() if candidate.source is not None else None)
+    sent = candidate.sha256 or (_sha256(candidate.source) if candidate.source is not None else None)
+    if candidate.answer is not None:
+        told, sent = evaluation.extraction and evaluation.extraction["answer_sha256"], _sha256(candidate.answer)
     if sent is not None and told != sent:
         raise _wrong("a reward is of another candidate than the one that was sent")
     return Rewarded(reward, evaluation)

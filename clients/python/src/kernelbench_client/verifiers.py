@@ -8,10 +8,9 @@ from verifiers.v1.configs.task import TaskConfig
 from verifiers.v1.configs.taskset import TasksetConfig
 
 from ._client import Client
-from ._scoring import metadata, number_of, shared_client
-from .answers import Language
+from ._scoring import candidate_in, metadata, number_of, shared_client
 from .prompts import rows
-from .types import Candidate, Rewarded
+from .types import Language, Rewarded
 
 _IN_FLIGHT = 512
 
@@ -47,8 +46,8 @@ class KernelbenchTask(vf.Task[KernelbenchData, vf.State, KernelbenchTaskConfig])
     async def finalize(self, trace: Any, runtime: Any) -> None:
         """Judges the answer once, for the reward and the metrics."""
         config = self.config
-        candidate = Candidate.of_completion(self.data.problem, trace.last_reply, language=config.language, cut_off=trace.is_truncated, size=config.size, protocol=config.protocol,
-                                            keys=config.keys or None, run=config.run)
+        fields = {"cut_off": trace.is_truncated, "size": config.size, "protocol": config.protocol, "keys": config.keys or None, "run": config.run}
+        candidate = candidate_in(trace.last_reply, self.data.problem, config.language, fields)
         (self._rewarded,) = await shared_client(config.url, None, _IN_FLIGHT).rewards([candidate], config.reward, timeout_s=config.timeout_s, attempts=config.attempts)
 
     _rewarded: Rewarded

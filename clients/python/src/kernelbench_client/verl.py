@@ -4,20 +4,18 @@
 verl takes a number from each sample, so one without a reward is an error, after `attempts` at it, unless `null_reward` says which number to give.
 """
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._scoring import metadata, number_of, shared_client, shared_sync_client
-from .answers import Language
-from .types import Candidate, Rewarded
+from ._scoring import candidate_in, metadata, number_of, shared_client, shared_sync_client
+from .types import Candidate, Language, Rewarded
 
 _IN_FLIGHT = 512  # verl asks for one sample at a time, and for all of a step at once
 
 
 def _candidate(solution: str, problem: Any, language: Language, fields: Mapping[str, Any]) -> Candidate:
     plain: dict[str, Any] = {name: dict(value) if isinstance(value, Mapping) else value for name, value in fields.items()}  # of a configuration
-    return Candidate.of_completion(str(problem), solution, language=language, **plain)
+    return candidate_in(solution, str(problem), language, plain)
 
 
 def _score(rewarded: Rewarded, null_reward: float | None) -> dict[str, Any]:
@@ -29,7 +27,7 @@ async def compute_score(data_source: str, solution_str: str, ground_truth: Any, 
                         reward: str = "sure_gain", language: Language = "py", timeout_s: float = 600.0, attempts: int = 4, null_reward: float | None = None,
                         reward_router_address: Any = None, reward_model_tokenizer: Any = None, **fields: Any) -> dict[str, Any]:
     """Of one sample, for the reward managers naive and dapo."""
-    candidate = await asyncio.to_thread(_candidate, solution_str, ground_truth, language, fields)
+    candidate = _candidate(solution_str, ground_truth, language, fields)
     (rewarded,) = await shared_client(url, token, _IN_FLIGHT).rewards([candidate], reward, timeout_s=timeout_s, attempts=attempts)
     return _score(rewarded, null_reward)
 
