@@ -29,7 +29,7 @@ HEAD = """# The HTTP API
 
 `kernelbench serve` answers these routes; [service.md](../guide/service.md) says how they are used. `scripts/api_reference.py` makes this page from `GET /openapi.json`.
 
-Bodies are JSON. A field, or a parameter, that is not listed here is refused. Over TCP a route that needs a right wants a token that has it; over the Unix socket every right is there.
+Bodies are JSON. A field, or a parameter, that is not listed here is refused, but in the bodies of other protocols. Over TCP a route that needs a right wants a token that has it; over the Unix socket every right is there.
 """
 
 

@@ -34,7 +34,12 @@ void Api::GetOpenApi(Call call) { call.responder->Send(JsonAnswer(OpenApi(Routes
 
 void Api::GetProblems(Call call) {
   json problems = json::array();
-  for (const ProblemFile& problem : reader_->problems()) {
+  std::vector<ProblemFile> listed = reader_->problems();
+  if (call.query.contains("sha256")) {
+    const auto found = reader_->ProblemOfText(call.query["sha256"]);
+    listed = found ? std::vector{*found} : std::vector<ProblemFile>();
+  }
+  for (const ProblemFile& problem : listed) {
     problems.push_back(
         {{"name", problem.name}, {"title", problem.title}, {"deck", problem.deck}, {"level", problem.level}});
   }

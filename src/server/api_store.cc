@@ -25,6 +25,7 @@ PageFilter FilterOf(const Call& call) {
   filter.problem = call.query.value("problem", "");
   filter.verdict = call.query.value("verdict", "");
   filter.batch = call.query.value("batch", "");
+  filter.key = call.query.value("idempotency_key", "");
   filter.before = call.query.value("before", int64_t{0});
   filter.limit = call.query.value("limit", 100);
   return filter;

@@ -56,6 +56,11 @@ const Table kEvaluation = {
         {.name = "model", .type = Type::kText, .help = "which model wrote it", .required = true},
         {.name = "sample", .type = Type::kInteger, .help = "its number in the run", .required = true},
         {.name = "batch", .type = Type::kText, .help = "that it is part of; empty: none", .required = true},
+        {.name = "client_data",
+         .type = Type::kText,
+         .help = "what the request had of the client's own; null: nothing",
+         .required = true,
+         .nullable = true},
         {.name = "candidate", .type = Type::kObject, .help = "what is judged", .required = true, .table = &kCandidate},
         {.name = "extraction",
          .type = Type::kObject,
@@ -271,6 +276,7 @@ json ViewOf(const Submission& submission, const EvaluationState& state, bool who
                {"seat", SeatOf(evaluation)},
                {"authorship", AuthorshipOf(evaluation)},
                {"candidate", {{"name", job.path}, {"sha256", job.sha256}}},
+               {"client_data", submission.request.value("client_data", json())},
                {"extraction", submission.request.value("extraction", json())}};
   for (const char* key : {"verdict", "reason", "speedup", "speedup_interval", "no_speedup", "baseline_us",
                           "candidate_us", "isolation", "isolation_info", "engine_us"}) {

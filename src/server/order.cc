@@ -113,6 +113,10 @@ const Table kEvaluationRequest = {
          .help = "its number in the run; the next one without it",
          .least = 0,
          .most = 1e9},
+        {.name = "client_data",
+         .type = Type::kText,
+         .help = "anything of the client's own; the evaluation repeats it",
+         .most = 10000},
         {.name = "keep",
          .type = Type::kFlag,
          .help = "false: nothing of it is stored, and it is cancelled when the client goes away"},
@@ -243,6 +247,20 @@ Result<ProblemFile> OrderReader::Problem(const std::string& name) const {
   const auto found = by_name_.find(name);
   if (found != by_name_.end()) return problems_[found->second];
   return Wrong("problem", fmt::format("there is no problem {}; GET /v1/problems lists them", name));
+}
+
+// Files are read when it is first asked for; one that has changed since then is not found.
+std::optional<ProblemFile> OrderReader::ProblemOfText(const std::string& sha256) const {
+  std::call_once(hashed_, [this] {
+    for (size_t i = 0; i < problems_.size(); ++i) {
+      if (const auto text = TextOf(problems_[i])) by_text_.emplace(Sha256(*text), i);
+    }
+  });
+  const auto found = by_text_.find(sha256);
+  if (found == by_text_.end()) return std::nullopt;
+  const ProblemFile& problem = problems_[found->second];
+  const auto text = TextOf(problem);
+  return text && Sha256(*text) == sha256 ? std::optional(problem) : std::nullopt;
 }
 
 // The user's own file.

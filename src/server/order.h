@@ -61,6 +61,8 @@ class OrderReader {
   // All problems, in their order.
   const std::vector<ProblemFile>& problems() const { return problems_; }
   Result<ProblemFile> Problem(const std::string& name) const;
+  // The one whose text has this SHA-256.
+  std::optional<ProblemFile> ProblemOfText(const std::string& sha256) const;
   const std::filesystem::path& protocols() const { return protocols_; }
   const std::string& device() const { return device_; }
 
@@ -73,6 +75,8 @@ class OrderReader {
   const std::string device_;
   std::vector<ProblemFile> problems_;
   std::map<std::string, size_t> by_name_;
+  mutable std::once_flag hashed_;
+  mutable std::map<std::string, size_t> by_text_;
 };
 
 }  // namespace kb::server

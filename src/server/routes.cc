@@ -1,5 +1,7 @@
 #include "server/api.h"
 #include "server/evaluation_view.h"
+#include "server/faces/kernelgym.h"
+#include "server/faces/kernelgym_form.h"
 #include "server/tables.h"
 
 namespace kb::server {
@@ -40,6 +42,13 @@ Field Required(Field field, const char* help) {
   return field;
 }
 
+// To what speaks another protocol.
+template <typename Face, typename Asked>
+void Pass(Api& api, const Call& call, Face face, const Asked& asked) {
+  call.responder->WhenGone(face(
+      api.AskAs(call), asked, [responder = call.responder](HttpAnswer answer) { responder->Send(std::move(answer)); }));
+}
+
 }  // namespace
 
 const std::vector<Route>& Api::Routes() {
@@ -69,6 +78,7 @@ const std::vector<Route>& Api::Routes() {
         kRun,
         kProblem,
         {.name = "batch", .type = Type::kText, .help = "only of this batch", .least = 1, .most = 100},
+        {.name = "idempotency_key", .type = Type::kText, .help = "only the one of this key", .least = 1, .most = 200},
         kLimit,
         kBefore},
        nullptr,
@@ -200,7 +210,7 @@ const std::vector<Route>& Api::Routes() {
        "problems",
        "The problems that there are",
        "judge",
-       {},
+       {{.name = "sha256", .type = Type::kText, .help = "only the one whose text has it", .least = 64, .most = 64}},
        nullptr,
        &kProblemList,
        {},
@@ -313,6 +323,59 @@ const std::vector<Route>& Api::Routes() {
        &kPrompt,
        {404},
        &Api::GetPrompt},
+      {"POST",
+       "/evaluate",
+       "kernelGymEvaluate",
+       "As a client of KernelGYM: have a candidate judged, and wait",
+       "judge",
+       {},
+       &kernelgym::kTask,
+       &kernelgym::kTaskResult,
+       {409},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::Evaluate, call.body); }},
+      {"POST",
+       "/evaluate/batch",
+       "kernelGymEvaluateBatch",
+       "As a client of KernelGYM: many",
+       "judge",
+       {},
+       &kernelgym::kTaskBatch,
+       &kernelgym::kTaskBatchResult,
+       {409},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::EvaluateBatch, call.body); }},
+      {"GET",
+       "/status/{task_id...}",
+       "kernelGymStatus",
+       "As a client of KernelGYM: how far a task is",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kTaskStatus,
+       {404},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::GetStatus, call.path["task_id"]); }},
+      {"GET",
+       "/results/{task_id...}",
+       "kernelGymResult",
+       "As a client of KernelGYM: what has come of a task",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kTaskResult,
+       {404},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::GetResult, call.path["task_id"]); }},
+      {"GET",
+       "/queue/status",
+       "kernelGymQueue",
+       "As a client of KernelGYM: how much there is to do",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kQueueStatus,
+       {},
+       [](Api& api, Call call) {
+         const auto queue = [](const ApiAsk& ask, int, kernelgym::Told told) { return kernelgym::GetQueue(ask, told); };
+         Pass(api, call, queue, 0);
+       }},
   };
   return routes;
 }

@@ -18,7 +18,8 @@ const Table kProblemDetails = {
      {.name = "status", .type = Type::kInteger, .help = "of the answer", .required = true},
      {.name = "detail", .type = Type::kText, .help = "what is wrong, and what to do", .required = true},
      {.name = "fault", .type = Type::kText, .help = "whose it is: caller, engine or machine"},
-     {.name = "retryable", .type = Type::kFlag, .help = "the same request may be served later"}}};
+     {.name = "retryable", .type = Type::kFlag, .help = "the same request may be served later"}},
+    true};
 
 const Table kHealth = {
     "Health",
@@ -188,7 +189,7 @@ static const Table kProblemLine = {
 
 const Table kProblemList = {
     "ProblemList",
-    "All problems.",
+    "Problems.",
     {{.name = "problems", .type = Type::kList, .help = "in their order", .required = true, .table = &kProblemLine}}};
 
 const Table kProblemInfo = {

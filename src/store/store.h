@@ -39,6 +39,7 @@ struct PageFilter {
   std::string verdict{};  // of entries
   std::string state{};    // of submissions: queued, running, done, failed or cancelled
   std::string batch{};    // of submissions
+  std::string key{};      // of submissions: their idempotency key; needs the client
   int64_t before = 0;     // Page::next of the page before
   int limit = 100;
 };

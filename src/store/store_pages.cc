@@ -16,8 +16,11 @@ constexpr char kOfEntries[] =
     "ORDER BY e.sequence DESC LIMIT ?4";
 
 // From the newest job on: whoever asks has mostly asked lately.
+constexpr char kFromNewest[] = "jobs j CROSS JOIN submissions s ON s.job_id = j.id";
+constexpr char kOfKey[] =
+    "submissions s CROSS JOIN jobs j ON j.id = s.job_id AND s.client = ?6 AND s.idempotency_key = ?8";
 constexpr char kOfSubmissions[] =
-    "FROM jobs j CROSS JOIN submissions s ON s.job_id = j.id JOIN runs o ON o.id = j.run_id LEFT JOIN (evaluations e "
+    "FROM {} JOIN runs o ON o.id = j.run_id LEFT JOIN (evaluations e "
     "JOIN {}) ON e.id = j.evaluation_id AND j.state = 'done' "
     "WHERE (?1 = '' OR o.name = ?1) AND (?2 = '' OR j.problem = ?2) AND (?3 = 0 OR j.id < ?3) AND (?5 = '' OR s.batch "
     "= ?5) AND (?6 = '' OR s.client = ?6) AND (?7 = '' OR ?7 = iif(j.state = 'failed' AND j.error LIKE 'cancelled%', "
@@ -90,9 +93,11 @@ Result<Page<SubmissionSummary>> Store::Submissions(const PageFilter& filter) con
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<Page<SubmissionSummary>> {
-    SQLite::Statement query(database, fmt::format("SELECT {}, j.id, s.id, s.created, s.client, s.batch, o.name {}",
-                                                  kSummaryColumns, fmt::format(kOfSubmissions, kSummaryTables)));
+    SQLite::Statement query(
+        database, fmt::format("SELECT {}, j.id, s.id, s.created, s.client, s.batch, o.name {}", kSummaryColumns,
+                              fmt::format(kOfSubmissions, filter.key.empty() ? kFromNewest : kOfKey, kSummaryTables)));
     BindPage(query, filter);
+    if (!filter.key.empty()) query.bind(8, ToUtf8(filter.key));
     query.bind(5, filter.batch);
     query.bind(7, filter.state);
     constexpr int kJob = kSummaryColumnCount;
