@@ -17,6 +17,7 @@
 #include "cli/judge_flags.h"
 #include "cli/score_flags.h"
 #include "cli/selection_flags.h"
+#include "cli/serve_demo.h"
 #include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "judge/devices/device_kind.h"
@@ -35,7 +36,7 @@ struct ServeFlags {
   std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
   std::vector<std::string> hosts;
   double idle_s = 0;
-  bool no_auth = false, allow_problems = false, quiet = false;
+  bool no_auth = false, allow_problems = false, demo = false, quiet = false;
 };
 
 // 127.0.0.1:80, [::1]:80, localhost:80.
@@ -120,7 +121,21 @@ Result<Fd> LockStore(const std::string& store) {
               fmt::format("another service has the store {}: stop it, or choose another store", store));
 }
 
+void PrintDemo(const ServeFlags& flags, const std::string& address) {
+  std::error_code ignored;
+  const Demo demo{.url = "http://" + address,
+                  .binary = fs::read_symlink("/proc/self/exe", ignored),
+                  .store = fs::absolute(flags.store, ignored),
+                  .tokens = flags.no_auth ? "" : fs::absolute(flags.tokens, ignored).string()};
+  fmt::print("{}", DemoText(demo));
+  std::fflush(stdout);
+}
+
 Status Serve(ServeFlags flags) {
+  if (flags.demo && flags.listen.empty()) {
+    flags.listen = "127.0.0.1:0";
+    flags.no_auth = true;
+  }
   KB_RETURN_IF_ERROR(CheckFlags(flags));
   if (flags.socket.empty()) flags.socket = ServiceSocket(flags.store);
   if (flags.tokens.empty()) flags.tokens = fs::path(flags.store).parent_path() / "tokens.json";
@@ -145,6 +160,7 @@ Status Serve(ServeFlags flags) {
     fmt::print(stderr, "kernelbench: judging on {}; listening on {}{}\n", fmt::join(devices, ", "), flags.socket,
                flags.listen.empty() ? "" : fmt::format(" and http://{}", http->address()));
   }
+  if (flags.demo) PrintDemo(flags, http->address());
   WaitForEnd(*desk, api, flags.idle_s);
   const Status judging = desk->status();
   if (!flags.quiet) fmt::print(stderr, "kernelbench: ending when what is judged has ended; once more: at once\n");
@@ -163,6 +179,8 @@ void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) 
   command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
   command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
   command->add_flag("--allow-problems", flags->allow_problems, "with --no-auth: clients may bring problems");
+  command->add_flag("--demo", flags->demo,
+                    "print what to paste to use it; without --listen on a free port, where nobody needs a token");
   command->add_option("--idle", flags->idle_s, "end after so many seconds without a request; 0: never")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();

