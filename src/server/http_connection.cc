@@ -114,6 +114,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   // Of the request that is being answered.
   struct Asked {
     bool head = false, chunks = false, keep_alive = false;
+    std::string websocket_key;  // empty: it asks for none
   };
 
   net::awaitable<void> Changed(Clock::time_point deadline);
@@ -135,6 +136,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   net::awaitable<bool> Respond();
   net::awaitable<bool> SendAnswer(HttpAnswer answer);
   net::awaitable<bool> SendEvents(HttpReply::Taken taken);
+  net::awaitable<bool> ServeMessages(HttpReply::Taken taken);
   Clock::time_point NextLook(Clock::time_point latest);
   net::awaitable<void> Linger();
 
@@ -253,7 +255,8 @@ net::awaitable<bool> Connection::ServeOne() {
   Refusal refusal = co_await ReadHead(&parser);
   if (!refusal) refusal = ReadFields(parser.get(), &head);
   if (!refusal) {
-    asked_ = {head.method == "HEAD", parser.get().version() >= 11, false};
+    asked_ = {head.method == "HEAD", parser.get().version() >= 11, false, {}};
+    if (asked_.chunks && !RefuseWebSocket(head)) asked_.websocket_key = head.headers.at("sec-websocket-key");
     auto allowed = Accept(head);
     if (auto* const answer = std::get_if<HttpAnswer>(&allowed)) {
       asked_.keep_alive = parser.is_done() && parser.keep_alive();
@@ -402,6 +405,7 @@ net::awaitable<bool> Connection::Respond() {
     Read();
     HttpReply::Taken taken = reply_->Take();
     if (taken.answer) co_return co_await SendAnswer(std::move(*taken.answer));
+    if (taken.message) co_return co_await ServeMessages(std::move(taken));
     if (taken.begun) co_return co_await SendEvents(std::move(taken));
     const auto next = NextLook(give_up);
     if (input_ended_) {
@@ -459,6 +463,50 @@ net::awaitable<bool> Connection::SendEvents(HttpReply::Taken taken) {
     if (!sent || taken.ended) co_return sent;
     reply_->Sent();
     comment_at = Clock::now() + pause;
+  }
+}
+
+// Messages in both directions until one side ends it, which the connection does not survive.
+net::awaitable<bool> Connection::ServeMessages(HttpReply::Taken taken) {
+  if (asked_.websocket_key.empty()) {
+    co_return co_await SendAnswer(Problem(426, "this path speaks WebSocket over HTTP/1.1"));
+  }
+  const auto message = std::move(taken.message);
+  WebSocketReader reader(site_.limits.message_bytes);
+  std::string bytes = WebSocketHead(asked_.websocket_key);
+  auto heard = Clock::now(), pinged = heard, spoken = heard;
+  const auto pause = seconds(site_.limits.ping_s), most_silence = seconds(site_.limits.session_s);
+  for (;; taken = reply_->Take()) {
+    Read();
+    if (!in_.empty()) heard = Clock::now();
+    WebSocketReader::Got got = reader.Feed(&in_);
+    const bool room = Hold(reader.held());
+    if (taken.cut || broken_ || (input_ended_ && !got.ended)) co_return false;
+    const auto now = Clock::now();
+    if (!got.messages.empty() || !taken.events.empty()) spoken = now;
+    for (std::string& text : got.messages) message(std::move(text));
+    bytes += taken.events;
+    bytes += got.answer;
+    bool last = got.ended || taken.ended;
+    const auto end = [&](bool when, CloseCode code, const char* why) {
+      if (when && !std::exchange(last, true)) bytes += CloseFrame(code, why);
+    };
+    end(stopping_, CloseCode::kGoingAway, "the server stops");
+    end(!room, CloseCode::kTryLater, "too much is being sent at once");
+    end(now >= spoken + most_silence, CloseCode::kGoingAway, "there was no message for too long");
+    if (!last && now >= heard + 3 * pause) co_return false;
+    const auto ping_at = std::max(heard, pinged) + pause;
+    if (!last && now >= ping_at) {
+      bytes += PingFrame();
+      pinged = now;
+    }
+    if (bytes.empty() && !last) {
+      co_await Changed(std::min(ping_at, spoken + most_silence));
+      continue;
+    }
+    const bool sent = co_await Put(std::exchange(bytes, {}));
+    if (!sent || last) co_return false;
+    reply_->Sent();
   }
 }
 

@@ -25,6 +25,14 @@ void HttpReply::Begin() {
   Tell(std::move(lock));
 }
 
+void HttpReply::BeginMessages(std::function<void(std::string)> message) {
+  std::unique_lock lock(mutex_);
+  if (answered_ || begun_ || gone_) return;
+  begun_ = messages_ = true;
+  message_ = std::move(message);
+  Tell(std::move(lock));
+}
+
 bool HttpReply::Add(std::string_view event) {
   std::unique_lock lock(mutex_);
   if (!begun_ || ended_ || cut_ || gone_ || whole_) return false;
@@ -35,10 +43,11 @@ bool HttpReply::Add(std::string_view event) {
   return kept;
 }
 
-void HttpReply::End() {
+void HttpReply::End(std::string_view last) {
   std::unique_lock lock(mutex_);
   if (!begun_ || ended_) return;
   ended_ = true;
+  events_ += last;
   Tell(std::move(lock));
 }
 
@@ -55,14 +64,15 @@ void HttpReply::WhenGone(std::function<void()> gone) {
 }
 
 void HttpReply::Drop() {
-  End();
+  End(messages_ ? CloseFrame(CloseCode::kFailed, "nobody is left to answer") : "");
   Answer(Problem(500, "no answer was given"));
 }
 
 HttpReply::Taken HttpReply::Take() {
   const std::lock_guard lock(mutex_);
   told_ = false;
-  Taken taken{std::exchange(answer_, {}), begun_, std::exchange(events_, {}), ended_, cut_};
+  Taken taken{std::exchange(answer_, {}), begun_, std::exchange(message_, {}),
+              std::exchange(events_, {}), ended_, cut_};
   under_way_ += taken.events.size();
   return taken;
 }
@@ -86,19 +96,23 @@ void HttpReply::Whole() {
 
 void HttpReply::Gone() {
   std::function<void()> gone;
+  std::function<void(std::string)> unused;
   {
     const std::lock_guard lock(mutex_);
     if (std::exchange(gone_, true) || whole_) return;
     gone.swap(when_gone_);
+    unused.swap(message_);
   }
   if (gone) gone();
 }
 
 void HttpReply::Disowned() {
   std::function<void()> unused;
+  std::function<void(std::string)> unused_message;
   const std::lock_guard lock(mutex_);
   gone_ = true;
   unused.swap(when_gone_);
+  unused_message.swap(message_);
 }
 
 }  // namespace kb::server

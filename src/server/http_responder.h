@@ -11,10 +11,11 @@
 #include <string_view>
 
 #include "server/http_message.h"
+#include "server/http_websocket.h"
 
 namespace kb::server {
 
-// So much of an event stream may wait for a client that reads slowly.
+// So much of an event stream, or of a WebSocket's messages, may wait for a client that reads slowly.
 inline constexpr size_t kMostUnsent = size_t{1} << 20;
 
 // What a responder and its connection share.
@@ -29,18 +30,20 @@ class HttpReply {
   // From the responder.
   void Answer(HttpAnswer answer);
   void Begin();
+  void BeginMessages(std::function<void(std::string)> message);
   bool Add(std::string_view event);
-  void End();
+  void End(std::string_view last = "");
   void WhenGone(std::function<void()> gone);
   void Drop();  // nobody is left who could answer
 
   // From the connection, on the io thread.
   struct Taken {
     std::optional<HttpAnswer> answer;
-    bool begun = false;  // events instead of an answer
-    std::string events;  // under way until Sent()
-    bool ended = false;  // no event comes after these
-    bool cut = false;    // the client reads too slowly
+    bool begun = false;                        // events instead of an answer
+    std::function<void(std::string)> message;  // once: a WebSocket instead
+    std::string events;                        // under way until Sent()
+    bool ended = false;                        // no event comes after these
+    bool cut = false;                          // the client reads too slowly
   };
   Taken Take();
   bool cut();
@@ -59,11 +62,13 @@ class HttpReply {
   std::string events_;
   size_t under_way_ = 0;
   std::function<void()> when_gone_;
+  std::function<void(std::string)> message_;
+  bool messages_ = false;
   bool answered_ = false, begun_ = false, ended_ = false, cut_ = false, whole_ = false, gone_ = false, told_ = false;
 };
 
 // One answer, given by any thread, whenever. The last owner to let go of one that has not answered answers 500, and
-// ends its events.
+// ends its events or messages.
 class HttpResponder {
  public:
   explicit HttpResponder(std::shared_ptr<HttpReply> reply) : reply_(std::move(reply)) {}
@@ -82,6 +87,14 @@ class HttpResponder {
     return reply_->Add(EventText(event, data, id));
   }
   void EndEvents() { reply_->End(); }
+
+  // A WebSocket instead of Send(), for a request that RefuseWebSocket() has nothing against. `message` is called on the
+  // io thread with each text that the client sends, and must not block. Pings are answered, and an end by the client is
+  // what WhenGone() tells.
+  void BeginMessages(std::function<void(std::string text)> message) { reply_->BeginMessages(std::move(message)); }
+  // After BeginMessages(). False: as SendEvent().
+  bool SendMessage(std::string_view text) { return reply_->Add(TextFrame(text)); }
+  void EndMessages(CloseCode code, std::string_view reason) { reply_->End(CloseFrame(code, reason)); }
 
   // `gone` is called on the io thread, once, if the client goes away before its answer is whole, or is cut off; soon,
   // if that has happened already. A client that has closed only its sending side counts as gone, too; a quick answer

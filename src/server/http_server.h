@@ -30,6 +30,9 @@ struct HttpLimits {
   int answers_mib = 256;        // of all answers that clients have not taken yet: beyond it a long one becomes 503
   int send_s = 30;              // without taking a byte; for an answer, and a second for each 16 KiB of it
   int comment_s = 15;           // without an event: a comment goes out, so that proxies keep the stream
+  size_t message_bytes = size_t{32} << 20;  // of a WebSocket; counted with the bodies while it is being read
+  int ping_s = 20;                          // without a byte from its client: a ping goes out, and after three the end
+  int session_s = 3600;                     // without a message in either direction: it is closed
 };
 
 struct HttpListen {

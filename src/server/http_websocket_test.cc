@@ -1,0 +1,276 @@
+#include "server/http_websocket.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <mutex>
+
+#include "server/http_test_util.h"
+
+namespace kb::server {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+constexpr char kHandshake[] =
+    "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+// A frame as clients send them. `first`: its first byte; `masked`: with a mask.
+std::string Sent(int first, const std::string& payload, bool masked = true) {
+  std::string frame(1, static_cast<char>(first));
+  const size_t size = payload.size();
+  const int more = size < 126 ? 0 : size < 65536 ? 2 : 8;
+  frame += static_cast<char>((masked ? 128 : 0) + (more == 0 ? static_cast<int>(size) : more == 2 ? 126 : 127));
+  for (int byte = more - 1; byte >= 0; --byte) frame += static_cast<char>(uint64_t{size} >> (8 * byte));
+  if (!masked) return frame + payload;
+  const char mask[] = {1, 2, 3, 4};
+  frame.append(mask, 4);
+  for (size_t i = 0; i < size; ++i) frame += static_cast<char>(payload[i] ^ mask[i % 4]);
+  return frame;
+}
+std::string Text(const std::string& text) { return Sent(0x81, text); }
+
+// The code of a close frame.
+int CodeOf(const std::string& frame) {
+  EXPECT_GE(frame.size(), 4U);
+  EXPECT_EQ(static_cast<uint8_t>(frame[0]), 0x88) << "no close frame";
+  return frame.size() < 4 ? 0 : static_cast<uint8_t>(frame[2]) << 8 | static_cast<uint8_t>(frame[3]);
+}
+
+TEST(WebSocketReader, PutsMessagesTogether) {
+  const std::string large(70'000, 'x');
+  const std::string bytes = Text("one") + Sent(0x01, "t\xC3") + Sent(0x89, "ping") + Sent(0x80, "\xB6o") + Text(large);
+  for (const size_t piece : {bytes.size(), size_t{1}, size_t{7}}) {
+    WebSocketReader reader(100'000);
+    std::vector<std::string> messages;
+    std::string answer, in;
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      in += bytes.substr(at, piece);
+      const auto got = reader.Feed(&in);
+      messages.insert(messages.end(), got.messages.begin(), got.messages.end());
+      answer += got.answer;
+      EXPECT_FALSE(got.ended);
+    }
+    EXPECT_THAT(messages, ElementsAre("one", "t\xC3\xB6o", large)) << piece;
+    EXPECT_EQ(answer, "\x8A\x04ping") << "between the frames of a message";
+    EXPECT_EQ(reader.held(), 0U);
+  }
+}
+
+TEST(WebSocketReader, EndsWhatIsWrong) {
+  struct Case {
+    const char* what;
+    std::string bytes;
+    int code;
+  };
+  const Case cases[] = {
+      {"binary", Sent(0x82, "x"), 1003},
+      {"not masked", Sent(0x81, "x", false), 1002},
+      {"not masked, and all that there is", Sent(0x81, "", false), 1002},
+      {"bits of an extension", Sent(0xC1, "x"), 1002},
+      {"no such opcode", Sent(0x83, "x"), 1002},
+      {"no such control frame", Sent(0x8B, "x"), 1002},
+      {"a ping in pieces", Sent(0x09, "x"), 1002},
+      {"a long ping", Sent(0x89, std::string(126, 'x')), 1002},
+      {"a continuation of nothing", Sent(0x80, "x"), 1002},
+      {"a message within another", Sent(0x01, "x") + Text("y"), 1002},
+      {"not UTF-8", Text("\xFF"), 1007},
+      {"half a character", Text("\xC3"), 1007},
+      {"too large", Text(std::string(11, 'x')), 1009},
+      {"too large in pieces", Sent(0x01, std::string(6, 'x')) + Sent(0x80, std::string(5, 'x')), 1009},
+      {"larger than memory", "\x81\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04", 1009},
+      {"a close without a reason", Sent(0x88, ""), 1000},
+      {"a close with one",
+       Sent(0x88,
+            "\x0F\xA0"
+            "bye"),
+       4000},
+      {"half a code", Sent(0x88, "\x03"), 1002},
+      {"a code that is none", Sent(0x88, "\x03\xED"), 1002},
+      {"a reason that is no text", Sent(0x88, "\x03\xE8\xFF"), 1007},
+  };
+  for (const Case& one : cases) {
+    WebSocketReader reader(10);
+    std::string in = one.bytes;
+    auto got = reader.Feed(&in);
+    EXPECT_TRUE(got.ended) << one.what;
+    EXPECT_EQ(CodeOf(got.answer), one.code) << one.what;
+    EXPECT_THAT(got.messages, IsEmpty()) << one.what;
+    in = Text("later");
+    got = reader.Feed(&in);
+    EXPECT_THAT(got.messages, IsEmpty()) << one.what;
+    EXPECT_THAT(got.answer, IsEmpty()) << one.what;
+  }
+}
+
+TEST(WebSocketFrames, HaveTheRightLengths) {
+  EXPECT_EQ(TextFrame("hi"), "\x81\x02hi");
+  EXPECT_EQ(TextFrame(std::string(126, 'x')).substr(0, 4), std::string("\x81\x7E\x00\x7E", 4));
+  EXPECT_EQ(TextFrame(std::string(65536, 'x')).substr(0, 10), std::string("\x81\x7F\0\0\0\0\0\x01\0\0", 10));
+  const std::string cut = CloseFrame(CloseCode::kPolicy, std::string(122, 'x') + "\xC3\xB6");
+  EXPECT_EQ(cut.size(), 2U + 2 + 122) << "no half character";
+}
+
+// ---- In a server ----
+
+class WebSocketTest : public HttpTest {
+ protected:
+  WebSocketTest() {
+    handler_.handle = [this](const HttpRequest& request, const std::shared_ptr<HttpResponder>& responder) {
+      if (auto refusal = RefuseWebSocket(request.head)) return responder->Send(std::move(*refusal));
+      responder->WhenGone([this] { ++gone_; });
+      responder->BeginMessages([this, responder](const std::string& text) {
+        if (text == "end") return responder->EndMessages(CloseCode::kPolicy, "enough");
+        if (text == "keep") {
+          const std::lock_guard lock(mutex_);
+          kept_.push_back(responder);
+          return;
+        }
+        if (text == "much") {
+          while (responder->SendMessage(std::string(100'000, 'x'))) continue;
+          return;
+        }
+        responder->SendMessage("said " + text);
+      });
+    };
+  }
+  ~WebSocketTest() override {
+    if (server_) server_->Stop();
+  }
+  RawClient Open() {
+    RawClient client = Client();
+    client.Write(kHandshake);
+    EXPECT_THAT(client.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 101 Switching Protocols\r\n"));
+    return client;
+  }
+
+  std::atomic<int> gone_ = 0;
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<HttpResponder>> kept_;
+};
+
+TEST_F(WebSocketTest, BeginsAsTheStandardSays) {
+  const auto running = Start();
+  RawClient client = Client();
+  client.Write(kHandshake + Text("at once"));
+  EXPECT_THAT(client.ReadTo("\r\n\r\n"), HasSubstr("\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
+  EXPECT_EQ(client.ReadTo("once"), "\x81\x0Csaid at once");
+  client.Write(Sent(0x89, "") + Text("b"));
+  EXPECT_EQ(client.ReadTo("said b"), std::string("\x8A\x00", 2) + "\x81\x06said b");
+  client.Write(Sent(0x88, "\x03\xE8"));
+  EXPECT_EQ(CodeOf(client.ReadTo("")), 1000);
+  EXPECT_TRUE(Soon([&] { return gone_ == 1; }));
+}
+
+TEST_F(WebSocketTest, RefusesWhatAsksForItWrongly) {
+  const auto running = Start();
+  const auto with = [](const char* from, const char* to) {
+    std::string text = kHandshake;
+    text.replace(text.find(from), std::string_view(from).size(), to);
+    return text;
+  };
+  struct Case {
+    std::string request;
+    const char *status, *says;
+  };
+  const Case cases[] = {
+      {"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", "426", "\r\nUpgrade: websocket\r\n"},
+      {with("Version: 13", "Version: 8"), "426", "\r\nSec-WebSocket-Version: 13\r\n"},
+      {with("dGhlIHNhbXBsZSBub25jZQ==", "c2hvcnQ="), "400", "Sec-WebSocket-Key"},
+      {with("keep-alive, Upgrade", "close"), "400", "Connection"},
+      {with("GET", "POST"), "400", "GET"},
+      {with("HTTP/1.1", "HTTP/1.0"), "426", "HTTP/1.1"},
+  };
+  for (const Case& one : cases) {
+    RawClient client = Client();
+    client.Write(one.request);
+    const std::string answer = client.ReadAnswer();
+    EXPECT_THAT(answer, StartsWith(std::string("HTTP/1.1 ") + one.status)) << one.request;
+    EXPECT_THAT(answer, HasSubstr(one.says)) << one.request;
+  }
+}
+
+TEST_F(WebSocketTest, EndsWhenEitherSideEndsIt) {
+  HttpLimits limits;
+  limits.message_bytes = 1000;
+  const auto running = Start(limits);
+  RawClient ended = Open();
+  ended.Write(Text("end"));
+  const std::string close = ended.ReadTo("");
+  EXPECT_EQ(CodeOf(close), 1008);
+  EXPECT_THAT(close, HasSubstr("enough"));
+
+  RawClient large = Open();
+  large.Write(Text(std::string(1001, 'x')));
+  EXPECT_EQ(CodeOf(large.ReadTo("")), 1009);
+
+  RawClient killed = Open();
+  killed.Write(Text("keep"));
+  EXPECT_TRUE(Soon([&] {
+    const std::lock_guard lock(mutex_);
+    return kept_.size() == 1;
+  }));
+  killed.Close();
+  EXPECT_TRUE(Soon([&] { return gone_ == 3; }));
+  EXPECT_FALSE(kept_[0]->SendMessage("too late"));
+}
+
+TEST_F(WebSocketTest, EndsWhereNobodyIsLeftToAnswer) {
+  handler_.handle = [](const HttpRequest&, const std::shared_ptr<HttpResponder>& responder) {
+    responder->BeginMessages([](const std::string&) {});
+  };
+  const auto running = Start();
+  EXPECT_EQ(CodeOf(Open().ReadTo("")), 1011);
+}
+
+TEST_F(WebSocketTest, IsLimited) {
+  HttpLimits limits;
+  limits.bodies_mib = 0;
+  limits.send_s = 1;
+  const auto running = Start(limits);
+  RawClient waits = Open();
+  waits.Write(Sent(0x01, "x"));
+  EXPECT_EQ(CodeOf(waits.ReadTo("")), 1013);
+  EXPECT_TRUE(Soon([&] { return gone_ == 1; }));
+  RawClient slow = Open();
+  slow.Write(Text("much"));
+  EXPECT_TRUE(Soon([&] { return gone_ == 2; })) << "it reads nothing";
+}
+
+TEST_F(WebSocketTest, SilenceIsAskedAndEnded) {
+  HttpLimits limits;
+  limits.ping_s = 1;
+  const auto running = Start(limits);
+  RawClient silent = Open();
+  EXPECT_EQ(silent.ReadTo(""), std::string("\x89\x00\x89\x00", 4)) << "asked twice, then given up";
+
+  limits = {};
+  limits.session_s = 1;
+  server_->Stop();
+  const auto again = Start(limits);
+  RawClient idle = Open();
+  EXPECT_EQ(CodeOf(idle.ReadTo("")), 1001);
+}
+
+TEST_F(WebSocketTest, StopEndsAll) {
+  const auto running = Start();
+  std::vector<RawClient> clients;
+  for (int i = 0; i < 200; ++i) clients.push_back(Open());
+  for (RawClient& client : clients) client.Write(Text("keep"));
+  for (size_t i = 0; i < clients.size(); ++i) clients[i].Write(Text(std::to_string(i)));
+  for (size_t i = 0; i < clients.size(); ++i) {
+    const std::string text = "said " + std::to_string(i);
+    EXPECT_EQ(clients[i].ReadTo(text).substr(2), text);
+  }
+  server_->Stop();
+  for (RawClient& client : clients) EXPECT_EQ(CodeOf(client.ReadTo("")), 1001);
+  EXPECT_FALSE(kept_[0]->SendMessage("too late"));
+}
+
+}  // namespace
+}  // namespace kb::server
