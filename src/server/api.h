@@ -16,6 +16,7 @@
 #include "server/access.h"
 #include "server/ask.h"
 #include "server/desk.h"
+#include "server/faces/openenv.h"
 #include "server/fields.h"
 #include "server/http_server.h"
 #include "server/identity.h"
@@ -117,6 +118,7 @@ class Api : public HttpServer::Handler {
   void GetEntry(Call call);
   void PostMcp(Call call);  // faces/mcp_http.cc
   void GetScores(Call call);
+  void AnswerOpenEnv(Call call);
 
   Result<Prompt> MakePrompt(const Call& call) const;
 
@@ -148,6 +150,7 @@ class Api : public HttpServer::Handler {
   std::atomic<int> scoring_ = 0;           // runs
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
+  OpenEnv openenv_{[this](std::function<void()> work) { return workers_.Do(std::move(work)); }};
 };
 
 // The OpenAPI 3.1 document of the routes.

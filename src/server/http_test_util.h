@@ -91,6 +91,20 @@ class RawClient {
     while (got_.size() < length && More()) continue;
     return answer + Cut(length);
   }
+  // A text message of a WebSocket.
+  std::string ReadMessage() {
+    const auto byte = [this](size_t at) { return static_cast<uint8_t>(got_[at]); };
+    while (got_.size() < 10 && (got_.size() < 2 || byte(1) > 125 || got_.size() < 2U + byte(1))) {
+      if (!More()) return "";
+    }
+    EXPECT_EQ(byte(0), 0x81) << "no text";
+    const size_t more = byte(1) == 126 ? 2 : byte(1) == 127 ? 8 : 0;
+    size_t size = more == 0 ? byte(1) : 0;
+    for (size_t i = 0; i < more; ++i) size = size << 8 | byte(2 + i);
+    while (got_.size() < 2 + more + size && More()) continue;
+    Cut(2 + more);
+    return Cut(size);
+  }
   bool Ended() { return !More(); }
 
  private:
@@ -146,6 +160,24 @@ class HttpTest : public testing::Test {
   TestHandler handler_;
   std::unique_ptr<HttpServer> server_;
 };
+
+inline constexpr char kWebSocketRequest[] =
+    "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
+
+// A frame as clients send them. `first`: its first byte; `masked`: with a mask.
+inline std::string ClientFrame(int first, const std::string& payload, bool masked = true) {
+  std::string frame(1, static_cast<char>(first));
+  const size_t size = payload.size();
+  const int more = size < 126 ? 0 : size < 65536 ? 2 : 8;
+  frame += static_cast<char>((masked ? 128 : 0) + (more == 0 ? static_cast<int>(size) : more == 2 ? 126 : 127));
+  for (int byte = more - 1; byte >= 0; --byte) frame += static_cast<char>(uint64_t{size} >> (8 * byte));
+  if (!masked) return frame + payload;
+  const char mask[] = {1, 2, 3, 4};
+  frame.append(mask, 4);
+  for (size_t i = 0; i < size; ++i) frame += static_cast<char>(payload[i] ^ mask[i % 4]);
+  return frame;
+}
 
 inline constexpr char kGet[] = "GET /a HTTP/1.1\r\nHost: x\r\n\r\n";
 

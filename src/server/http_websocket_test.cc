@@ -16,24 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-constexpr char kHandshake[] =
-    "GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n";
-
-// A frame as clients send them. `first`: its first byte; `masked`: with a mask.
-std::string Sent(int first, const std::string& payload, bool masked = true) {
-  std::string frame(1, static_cast<char>(first));
-  const size_t size = payload.size();
-  const int more = size < 126 ? 0 : size < 65536 ? 2 : 8;
-  frame += static_cast<char>((masked ? 128 : 0) + (more == 0 ? static_cast<int>(size) : more == 2 ? 126 : 127));
-  for (int byte = more - 1; byte >= 0; --byte) frame += static_cast<char>(uint64_t{size} >> (8 * byte));
-  if (!masked) return frame + payload;
-  const char mask[] = {1, 2, 3, 4};
-  frame.append(mask, 4);
-  for (size_t i = 0; i < size; ++i) frame += static_cast<char>(payload[i] ^ mask[i % 4]);
-  return frame;
-}
-std::string Text(const std::string& text) { return Sent(0x81, text); }
+std::string Text(const std::string& text) { return ClientFrame(0x81, text); }
 
 // The code of a close frame.
 int CodeOf(const std::string& frame) {
@@ -44,7 +27,8 @@ int CodeOf(const std::string& frame) {
 
 TEST(WebSocketReader, PutsMessagesTogether) {
   const std::string large(70'000, 'x');
-  const std::string bytes = Text("one") + Sent(0x01, "t\xC3") + Sent(0x89, "ping") + Sent(0x80, "\xB6o") + Text(large);
+  const std::string bytes =
+      Text("one") + ClientFrame(0x01, "t\xC3") + ClientFrame(0x89, "ping") + ClientFrame(0x80, "\xB6o") + Text(large);
   for (const size_t piece : {bytes.size(), size_t{1}, size_t{7}}) {
     WebSocketReader reader(100'000);
     std::vector<std::string> messages;
@@ -69,30 +53,30 @@ TEST(WebSocketReader, EndsWhatIsWrong) {
     int code;
   };
   const Case cases[] = {
-      {"binary", Sent(0x82, "x"), 1003},
-      {"not masked", Sent(0x81, "x", false), 1002},
-      {"not masked, and all that there is", Sent(0x81, "", false), 1002},
-      {"bits of an extension", Sent(0xC1, "x"), 1002},
-      {"no such opcode", Sent(0x83, "x"), 1002},
-      {"no such control frame", Sent(0x8B, "x"), 1002},
-      {"a ping in pieces", Sent(0x09, "x"), 1002},
-      {"a long ping", Sent(0x89, std::string(126, 'x')), 1002},
-      {"a continuation of nothing", Sent(0x80, "x"), 1002},
-      {"a message within another", Sent(0x01, "x") + Text("y"), 1002},
+      {"binary", ClientFrame(0x82, "x"), 1003},
+      {"not masked", ClientFrame(0x81, "x", false), 1002},
+      {"not masked, and all that there is", ClientFrame(0x81, "", false), 1002},
+      {"bits of an extension", ClientFrame(0xC1, "x"), 1002},
+      {"no such opcode", ClientFrame(0x83, "x"), 1002},
+      {"no such control frame", ClientFrame(0x8B, "x"), 1002},
+      {"a ping in pieces", ClientFrame(0x09, "x"), 1002},
+      {"a long ping", ClientFrame(0x89, std::string(126, 'x')), 1002},
+      {"a continuation of nothing", ClientFrame(0x80, "x"), 1002},
+      {"a message within another", ClientFrame(0x01, "x") + Text("y"), 1002},
       {"not UTF-8", Text("\xFF"), 1007},
       {"half a character", Text("\xC3"), 1007},
       {"too large", Text(std::string(11, 'x')), 1009},
-      {"too large in pieces", Sent(0x01, std::string(6, 'x')) + Sent(0x80, std::string(5, 'x')), 1009},
+      {"too large in pieces", ClientFrame(0x01, std::string(6, 'x')) + ClientFrame(0x80, std::string(5, 'x')), 1009},
       {"larger than memory", "\x81\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01\x02\x03\x04", 1009},
-      {"a close without a reason", Sent(0x88, ""), 1000},
+      {"a close without a reason", ClientFrame(0x88, ""), 1000},
       {"a close with one",
-       Sent(0x88,
-            "\x0F\xA0"
-            "bye"),
+       ClientFrame(0x88,
+                   "\x0F\xA0"
+                   "bye"),
        4000},
-      {"half a code", Sent(0x88, "\x03"), 1002},
-      {"a code that is none", Sent(0x88, "\x03\xED"), 1002},
-      {"a reason that is no text", Sent(0x88, "\x03\xE8\xFF"), 1007},
+      {"half a code", ClientFrame(0x88, "\x03"), 1002},
+      {"a code that is none", ClientFrame(0x88, "\x03\xED"), 1002},
+      {"a reason that is no text", ClientFrame(0x88, "\x03\xE8\xFF"), 1007},
   };
   for (const Case& one : cases) {
     WebSocketReader reader(10);
@@ -144,7 +128,7 @@ class WebSocketTest : public HttpTest {
   }
   RawClient Open() {
     RawClient client = Client();
-    client.Write(kHandshake);
+    client.Write(kWebSocketRequest);
     EXPECT_THAT(client.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 101 Switching Protocols\r\n"));
     return client;
   }
@@ -157,12 +141,12 @@ class WebSocketTest : public HttpTest {
 TEST_F(WebSocketTest, BeginsAsTheStandardSays) {
   const auto running = Start();
   RawClient client = Client();
-  client.Write(kHandshake + Text("at once"));
+  client.Write(kWebSocketRequest + Text("at once"));
   EXPECT_THAT(client.ReadTo("\r\n\r\n"), HasSubstr("\r\nSec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n"));
   EXPECT_EQ(client.ReadTo("once"), "\x81\x0Csaid at once");
-  client.Write(Sent(0x89, "") + Text("b"));
+  client.Write(ClientFrame(0x89, "") + Text("b"));
   EXPECT_EQ(client.ReadTo("said b"), std::string("\x8A\x00", 2) + "\x81\x06said b");
-  client.Write(Sent(0x88, "\x03\xE8"));
+  client.Write(ClientFrame(0x88, "\x03\xE8"));
   EXPECT_EQ(CodeOf(client.ReadTo("")), 1000);
   EXPECT_TRUE(Soon([&] { return gone_ == 1; }));
 }
@@ -170,7 +154,7 @@ TEST_F(WebSocketTest, BeginsAsTheStandardSays) {
 TEST_F(WebSocketTest, RefusesWhatAsksForItWrongly) {
   const auto running = Start();
   const auto with = [](const char* from, const char* to) {
-    std::string text = kHandshake;
+    std::string text = kWebSocketRequest;
     text.replace(text.find(from), std::string_view(from).size(), to);
     return text;
   };
@@ -234,7 +218,7 @@ TEST_F(WebSocketTest, IsLimited) {
   limits.send_s = 1;
   const auto running = Start(limits);
   RawClient waits = Open();
-  waits.Write(Sent(0x01, "x"));
+  waits.Write(ClientFrame(0x01, "x"));
   EXPECT_EQ(CodeOf(waits.ReadTo("")), 1013);
   EXPECT_TRUE(Soon([&] { return gone_ == 1; }));
   RawClient slow = Open();

@@ -48,6 +48,8 @@ json ParametersOf(const Route& route) {
 
 const char* MeaningOf(int status) {
   switch (status) {
+    case 101:
+      return "the WebSocket begins";
     case 200:
       return "as asked";
     case 202:
@@ -66,6 +68,8 @@ const char* MeaningOf(int status) {
       return "the idempotency key or the sample is another's, or what is to be cancelled has ended";
     case 413:
       return "the body is too large";
+    case 426:
+      return "this is no request for a WebSocket";
     case 429:
       return "a quota of the client is used up; detail names it, Retry-After says for how long";
     case 431:
@@ -98,6 +102,7 @@ json ResponsesOf(const Route& route) {
   statuses.insert({400, 408, 413, 431, 500, 503});
   if (route.right != nullptr) statuses.insert({401, 403});
   if (route.body != nullptr && route.right != nullptr && !route.raw) statuses.insert(429);
+  if (statuses.erase(101) > 0) responses = {{"101", {{"description", MeaningOf(101)}}}};
   for (const int status : statuses) {
     if (status == 202 && route.raw) {
       responses["202"] = {{"description", "a notification"}};
