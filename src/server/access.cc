@@ -49,6 +49,25 @@ std::string Lower(std::string text) {
   return text;
 }
 
+// What base64 stands for; nothing: it is none.
+std::string FromBase64(std::string_view text) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) text.remove_suffix(1);
+  std::string bytes;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) return "";
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes += static_cast<char>(bits >> count);
+  }
+  return bytes;
+}
+
 // "localhost" of "LocalHost:80", "[::1]" of "[::1]:80".
 std::string HostOf(const std::string& authority) {
   const size_t colon = authority.rfind(':');
@@ -73,6 +92,15 @@ bool SameText(const std::string& a, const std::string& b) {
     differs |= static_cast<unsigned>(static_cast<unsigned char>(a[i]) ^ static_cast<unsigned char>(b[i]));
   }
   return differs == 0;
+}
+
+// Of a header Authorization. The password of http://x:TOKEN@host is for clients that can be given nothing but a URL.
+std::string TokenIn(const std::string& authorization) {
+  constexpr std::string_view kBearer = "Bearer ", kBasic = "Basic ";
+  if (authorization.starts_with(kBearer)) return authorization.substr(kBearer.size());
+  if (!authorization.starts_with(kBasic)) return "";
+  const std::string both = FromBase64(std::string_view(authorization).substr(kBasic.size()));
+  return both.substr(std::min(both.find(':'), both.size() - 1) + 1);
 }
 
 }  // namespace
@@ -163,13 +191,12 @@ std::optional<Access::Version> Access::VersionOf(const std::filesystem::path& pa
 }
 
 tl::expected<Client, Refusal> Access::OfToken(const HttpHead& head) {
-  constexpr std::string_view kBearer = "Bearer ";
-  const std::string given = Header(head, "authorization");
-  if (!given.starts_with(kBearer)) {
+  const std::string given = TokenIn(Header(head, "authorization"));
+  if (given.empty()) {
     return tl::make_unexpected(
         CallersFault(401, "send a token: Authorization: Bearer TOKEN; kernelbench token add makes one"));
   }
-  const std::string hash = Sha256(given.substr(kBearer.size()));
+  const std::string hash = Sha256(given);
   const std::lock_guard lock(mutex_);
   if (const auto there = VersionOf(file_.path()); !there || there != read_) {
     read_.reset();

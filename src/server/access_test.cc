@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/temp_dir.h"
 
 namespace kb::server {
@@ -137,6 +138,28 @@ TEST_F(AccessTest, OnlyAWholeTokenIsOne) {
   HttpHead basic = Head("");
   basic.headers["authorization"] = "Basic " + ann;
   EXPECT_EQ(Who(&access, basic), "401");
+}
+
+TEST_F(AccessTest, AUrlMayCarryTheToken) {
+  Access access({.tokens = path_});
+  (void)file_.Add({"ann"});
+  // Of a token whose letters are known.
+  std::string tokens = ReadFile(path_).value();
+  const size_t at = tokens.find("\"sha256\":\"") + 10;
+  tokens.replace(at, 64, Sha256("kb_1"));
+  ASSERT_TRUE(WriteFileAtomic(path_, tokens, 0600));
+  HttpHead head = Head("");
+  for (const auto& [given, who] : {std::pair("Basic eDprYl8x", "ann"),
+                                   {"Basic OmtiXzE=", "ann"},      // x:kb_1 and :kb_1
+                                   {"Basic eDprYl8xMA==", "401"},  // x:kb_10
+                                   {"Basic a2JfMQ==", "401"},      // kb_1
+                                   {"Basic eDo=", "401"},
+                                   {"Basic ", "401"},
+                                   {"Basic ?", "401"},
+                                   {"basic", "401"}}) {
+    head.headers["authorization"] = given;
+    EXPECT_EQ(Who(&access, head), who) << given;
+  }
 }
 
 TEST_F(AccessTest, OverTheUnixSocketItIsTheUser) {
