@@ -10,7 +10,8 @@
   skyrl      an environment of skyrl-gym
   trl        GRPO steps of TRL with a tiny model, and examples/train
   verl       verl's loader of reward functions, its reward loop and its batch manager
-  verifiers  vf-eval with a model server
+  verifiers  vf-eval with a model server: our taskset, and its own for OpenEnv
+  openenv    OpenEnv's client and validator, the WebSocket, and TRL with an environment of OpenEnv
 
 Each part that needs packages has an environment of its own in build/clients, which is made once. Without a PART all are run. Exit status 0 if all held, 1 if not, 77 if there is no network to
 make an environment.
@@ -32,7 +33,8 @@ PARTS = {
     "skyrl": (["skyrl-gym==0.4.0"], ["skyrl_test.py"]),
     "trl": (["trl==1.16.0"], ["trl_test.py"]),
     "verl": (["verl==0.9.1"], ["verl_test.py"]),
-    "verifiers": (["verifiers==0.4.0", "uv"], ["verifiers_test.py"]),
+    "verifiers": (["verifiers[openenv]==0.4.0", "uv"], ["verifiers_test.py"]),
+    "openenv": (["openenv==0.10.0", "trl==1.16.0"], ["openenv_test.py"]),
 }
 sys.path.insert(0, str(HERE.parent / "models"))
 
@@ -43,7 +45,7 @@ def run(part, binary):
     """Whether its tests held."""
     packages, tests = PARTS[part]
     python = environment(part, packages, "clients") if packages else pathlib.Path(sys.executable)
-    variables = {**os.environ, "KERNELBENCH_BINARY": str(pathlib.Path(binary).resolve()), "PYTHONPATH": f"{ROOT / 'clients' / 'python' / 'src'}:{HERE}", "PYTHONDONTWRITEBYTECODE": "1",
+    variables = {**os.environ, "KERNELBENCH_BINARY": str(pathlib.Path(binary).resolve()), "PYTHONPATH": f"{ROOT / 'clients' / 'python' / 'src'}:{HERE}:{ROOT / 'examples' / 'train'}", "PYTHONDONTWRITEBYTECODE": "1",
                  "PATH": f"{python.parent}:{os.environ['PATH']}", "HF_HUB_OFFLINE": "1", "NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
     variables.setdefault("KERNELBENCH_PYTHON", sys.executable)
     for name in ("KERNELBENCH_URL", "KERNELBENCH_TOKEN"):
