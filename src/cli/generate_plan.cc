@@ -35,11 +35,10 @@ Status ApplySampling(const GenerateFlags& flags, ModelSettings* model) {
                                                        : fmt::format("{} takes no {} with these settings",
                                                                      ProviderName(model->provider), member)));
   };
-  const bool anthropic = model->provider == ProviderKind::kAnthropic;
-  const bool thinks = anthropic && !model->reasoning_effort.empty();
+  const bool thinks = model->wire == Wire::kMessages && !model->reasoning_effort.empty();
   if (flags.temperature) KB_RETURN_IF_ERROR(reaches("temperature", "--temperature", !thinks));
   if (flags.top_p) KB_RETURN_IF_ERROR(reaches("top_p", "--top-p", !thinks));
-  if (flags.sampling_seed) KB_RETURN_IF_ERROR(reaches("seed", "--sampling-seed", !anthropic));
+  if (flags.sampling_seed) KB_RETURN_IF_ERROR(reaches("seed", "--sampling-seed", model->wire == Wire::kChat));
   if (flags.temperature) model->temperature = flags.temperature;
   if (flags.top_p) model->top_p = flags.top_p;
   if (flags.sampling_seed) model->seed = flags.sampling_seed;
@@ -154,7 +153,7 @@ bool MayGrow(const std::string& key, const json& stored, const json& wanted, con
 
 GeneratorExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Completion& completion) {
   GeneratorExtract extract;
-  const Extraction found = ExtractCode(completion.text, plan.target, completion.finish == FinishReason::kLength);
+  const Extraction found = ExtractCode(completion.text, plan.target, WasCut(completion.finish));
   if (!found.ok()) {
     extract.complaint = found.reason;
     if (completion.finish == FinishReason::kRefused) extract.complaint += " (the provider says that the model refused)";

@@ -36,9 +36,12 @@ const char* FinishName(FinishReason finish) {
     case FinishReason::kStop:
       return "stop";
     case FinishReason::kLength:
+    case FinishReason::kContextFull:
       return "length";
     case FinishReason::kRefused:
       return "refused";
+    case FinishReason::kToolCalls:
+    case FinishReason::kPaused:
     case FinishReason::kUnknown:
       break;
   }

@@ -20,7 +20,7 @@ constexpr char kFaultAnswer[] = "fine \xE2\x82\xAC";
 
 struct Fault {
   const char* name;
-  std::function<void(ProviderKind, ServedConnection*)> answer;
+  std::function<void(Wire, ServedConnection*)> answer;
   bool hangs = false;  // so that waiting for it should be short
 };
 
@@ -34,7 +34,7 @@ std::string JsonAnswer(const char* status, const std::string& body, const std::s
 
 // A fault that is one answer with these bytes, after which the connection closes or not.
 Fault Bytes(const char* name, std::string bytes, bool close = false) {
-  return {name, [=](ProviderKind, ServedConnection* connection) {
+  return {name, [=](Wire, ServedConnection* connection) {
             connection->Send(bytes);
             if (close) connection->Close();
           }};
@@ -47,8 +47,8 @@ Fault Status(const char* name, const char* status, const char* type, const char*
 // The stream of an answer up to somewhere in the middle, and then something else.
 Fault Half(const char* name, std::function<void(ServedConnection*)> then, bool hangs = false) {
   return {name,
-          [=](ProviderKind kind, ServedConnection* connection) {
-            const std::vector<std::string> events = StreamOf(kind, {"one", "two", "three"});
+          [=](Wire wire, ServedConnection* connection) {
+            const std::vector<std::string> events = StreamOf(wire, {"one", "two", "three"});
             connection->Send(StreamHead() + Chunk(Joined(events, 5)));
             then(connection);
           },
@@ -58,8 +58,8 @@ Fault Half(const char* name, std::function<void(ServedConnection*)> then, bool h
 // All of an answer but the end mark, and then the end of the stream in some way.
 Fault LacksItsEnd(const char* name, std::function<void(ServedConnection*)> then, bool hangs = false) {
   return {name,
-          [=](ProviderKind kind, ServedConnection* connection) {
-            const std::vector<std::string> events = StreamOf(kind, {"fine ", "\xE2\x82\xAC"});
+          [=](Wire wire, ServedConnection* connection) {
+            const std::vector<std::string> events = StreamOf(wire, {"fine ", "\xE2\x82\xAC"});
             connection->Send(StreamHead() + Chunk(Joined(events, events.size() - 1)));
             then(connection);
           },
@@ -80,7 +80,7 @@ std::vector<Fault> Refusals() {
       Status("429 with Retry-After: 3600", "429 Too Many Requests", "rate_limit_error", "slow down",
              "Retry-After: 3600\r\n"),
       {"429 with Retry-After: a date",
-       [](ProviderKind, ServedConnection* connection) {
+       [](Wire, ServedConnection* connection) {
          connection->Send(JsonAnswer("429 Too Many Requests", Json("rate_limit_error", "slow down"),
                                      "Retry-After: " + DateIn(3600) + "\r\n"));
        }},
@@ -93,7 +93,7 @@ std::vector<Fault> Refusals() {
       Status("529 (overloaded)", "529 Overloaded", "overloaded_error", "Overloaded"),
       Status("400", "400 Bad Request", "invalid_request_error", "max_tokens: must be below 8192"),
       {"401 that repeats the key",
-       [](ProviderKind, ServedConnection* connection) {
+       [](Wire, ServedConnection* connection) {
          connection->Send(
              JsonAnswer("401 Unauthorized", Json("authentication_error", fmt::format("{} is no valid key", kSecret))));
        }},
@@ -109,7 +109,7 @@ std::vector<Fault> Breakages() {
   const auto hang = [](ServedConnection* connection) { connection->Hang(); };
   const auto close = [](ServedConnection* connection) { connection->Close(); };
   return {
-      {"no answer at all", [=](ProviderKind, ServedConnection* connection) { hang(connection); }, true},
+      {"no answer at all", [=](Wire, ServedConnection* connection) { hang(connection); }, true},
       Bytes("closes without an answer", "", true),
       Half("hangs in the middle of the stream", hang, true),
       Half("closes in the middle of the stream", close),
@@ -140,9 +140,9 @@ std::vector<Fault> Breakages() {
 
 std::vector<Fault> Oddities() {
   const auto stream = [](const char* name, auto change) {
-    return Fault{name, [=](ProviderKind kind, ServedConnection* connection) {
+    return Fault{name, [=](Wire wire, ServedConnection* connection) {
                    connection->Send(StreamHead());
-                   change(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"})), connection);
+                   change(Joined(StreamOf(wire, {"fine ", "\xE2\x82\xAC"})), connection);
                  }};
   };
   return {
@@ -162,17 +162,17 @@ std::vector<Fault> Oddities() {
       LacksItsEnd(
           "hangs after the reason to end", [](ServedConnection* connection) { connection->Hang(); }, true),
       {"stream under another content type",
-       [](ProviderKind kind, ServedConnection* connection) {
+       [](Wire wire, ServedConnection* connection) {
          connection->Send(StreamHead("application/octet-stream") +
-                          Chunk(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
+                          Chunk(Joined(StreamOf(wire, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
        }},
       {"one JSON object instead of a stream",
-       [](ProviderKind kind, ServedConnection* connection) {
-         connection->Send(JsonAnswer("200 OK", WholeOf(kind, kFaultAnswer)));
+       [](Wire wire, ServedConnection* connection) {
+         connection->Send(JsonAnswer("200 OK", WholeOf(wire, kFaultAnswer)));
        }},
       {"an answer over max_answer_bytes",
-       [](ProviderKind kind, ServedConnection* connection) {
-         connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {std::string(5000, 'x')}))) + Chunk(""));
+       [](Wire wire, ServedConnection* connection) {
+         connection->Send(StreamHead() + Chunk(Joined(StreamOf(wire, {std::string(5000, 'x')}))) + Chunk(""));
        }},
   };
 }
@@ -183,12 +183,12 @@ struct Observed {
 };
 
 // One question to a provider with this fault, `always` or in its first answer only; two attempts are allowed.
-Observed AskFaulty(const Fault& fault, ProviderKind kind, bool always) {
+Observed AskFaulty(const Fault& fault, Wire wire, bool always) {
   TestServer server([&](const ServedRequest&, int number, ServedConnection* connection) {
-    if (always || number == 0) return fault.answer(kind, connection);
-    connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
+    if (always || number == 0) return fault.answer(wire, connection);
+    connection->Send(StreamHead() + Chunk(Joined(StreamOf(wire, {"fine ", "\xE2\x82\xAC"}))) + Chunk(""));
   });
-  ModelSettings settings = QuickSettings(kind, server.url());
+  ModelSettings settings = QuickSettings(wire, server.url());
   if (fault.hangs) settings.timeouts.first_byte = settings.timeouts.between_bytes = kShort;
   settings.max_answer_bytes = 1000;
   settings.retry.attempts = 2;
@@ -216,12 +216,12 @@ std::string Line(const Fault& fault, const Observed& once, const Observed& alway
 
 TEST(FaultTest, AKeyInAnAnswerIsNotKept) {
   setenv("KB_TEST_KEY", kSecret, 1);
-  for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
-    TestServer server([kind](const ServedRequest&, int, ServedConnection* connection) {
-      connection->Send(StreamHead() + Chunk(Joined(StreamOf(kind, {"your key is sk-test-01", "23456789abcdef."}))) +
+  for (const Wire wire : kWires) {
+    TestServer server([wire](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(StreamHead() + Chunk(Joined(StreamOf(wire, {"your key is sk-test-01", "23456789abcdef."}))) +
                        Chunk(""));
     });
-    const auto provider = OpenModel(QuickSettings(kind, server.url()));
+    const auto provider = OpenModel(QuickSettings(wire, server.url()));
     ASSERT_TRUE(provider);
     const auto result = (*provider)->Complete({.model = "some-model", .messages = {{Role::kUser, "hello"}}}, nullptr);
     ASSERT_TRUE(result) << result.error().message;
@@ -232,12 +232,12 @@ TEST(FaultTest, AKeyInAnAnswerIsNotKept) {
 TEST(FaultTest, AnAnswerThatIsNoStreamIsReadWhole) {
   setenv("KB_TEST_KEY", kSecret, 1);
   const std::string text(300 << 10, 'x');  // longer than what is kept of an error
-  for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
+  for (const Wire wire : kWires) {
     TestServer server([&](const ServedRequest&, int call, ServedConnection* connection) {
       const char* type = call == 0 ? "Content-Type: application/json; charset=utf-8\r\n" : "";
-      connection->Send(PlainAnswer("200 OK", type, WholeOf(kind, call == 0 ? text : "short")));
+      connection->Send(PlainAnswer("200 OK", type, WholeOf(wire, call == 0 ? text : "short")));
     });
-    ModelSettings settings = QuickSettings(kind, server.url());
+    ModelSettings settings = QuickSettings(wire, server.url());
     settings.extra = {{"stream", false}};
     const auto provider = OpenModel(settings);
     ASSERT_TRUE(provider);
@@ -261,25 +261,30 @@ TEST(FaultTest, AnAnswerThatIsNoStreamIsReadWhole) {
   }
 }
 
+// The table's lines as seen over one wire. All faults at once, for they mostly wait.
+std::vector<std::string> LinesOf(const std::vector<Fault>& faults, Wire wire) {
+  std::vector<std::future<Observed>> asked;
+  for (const Fault& fault : faults) {
+    for (const bool always : {false, true}) {
+      asked.push_back(std::async(std::launch::async, AskFaulty, fault, wire, always));
+    }
+  }
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < faults.size(); ++i) {
+    const Observed once = asked[2 * i].get(), always = asked[2 * i + 1].get();
+    lines.push_back(Line(faults[i], once, always));
+  }
+  return lines;
+}
+
 TEST(FaultTableTest, IsWhatTheDocumentationSays) {
   setenv("KB_TEST_KEY", kSecret, 1);
   std::vector<Fault> faults;
   for (auto& some : {Refusals(), Breakages(), Oddities()}) faults.insert(faults.end(), some.begin(), some.end());
-  // All at once, for they mostly wait: by fault, provider, and whether it stays.
-  std::vector<std::future<Observed>> asked;
-  for (const Fault& fault : faults) {
-    for (const ProviderKind kind : {ProviderKind::kOpenAi, ProviderKind::kAnthropic}) {
-      for (const bool always : {false, true})
-        asked.push_back(std::async(std::launch::async, AskFaulty, fault, kind, always));
-    }
-  }
-  std::string table = "| the provider | what happens | what is said if it stays so |\n|---|---|---|\n";
-  for (size_t i = 0; i < faults.size(); ++i) {
-    Observed seen[4];
-    for (size_t j = 0; j < 4; ++j) seen[j] = asked[4 * i + j].get();
-    EXPECT_EQ(Line(faults[i], seen[0], seen[1]), Line(faults[i], seen[2], seen[3])) << "the two kinds of providers";
-    table += Line(faults[i], seen[0], seen[1]);
-  }
+  const std::vector<std::string> lines = LinesOf(faults, Wire::kChat);
+  for (const Wire other : {Wire::kMessages, Wire::kResponses}) EXPECT_EQ(LinesOf(faults, other), lines);
+  const std::string table =
+      "| the provider | what happens | what is said if it stays so |\n|---|---|---|\n" + Joined(lines);
   const auto document = ReadFile(KB_SOURCE_DIR "/docs/models.md");
   ASSERT_TRUE(document);
   if (document->find(table) == std::string::npos) {

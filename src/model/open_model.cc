@@ -14,10 +14,8 @@
 namespace kb {
 namespace {
 
-using nlohmann::json;
-
 // Prices are texts: US dollars a token. Negative ones stand for "it depends".
-std::optional<double> PerMillion(const json& pricing, const char* key) {
+std::optional<double> PerMillion(const WireJson& pricing, const char* key) {
   const std::string text = TextOf(pricing, key);
   if (text.empty()) return std::nullopt;
   char* end = nullptr;
@@ -26,7 +24,7 @@ std::optional<double> PerMillion(const json& pricing, const char* key) {
   return dollars * 1e6;
 }
 
-Price PriceOfListing(const json& pricing, const std::string& source) {
+Price PriceOfListing(const WireJson& pricing, const std::string& source) {
   Price price{.input = PerMillion(pricing, "prompt"),
               .cache_read = PerMillion(pricing, "input_cache_read"),
               .cache_write = PerMillion(pricing, "input_cache_write"),
@@ -72,7 +70,7 @@ Result<std::unique_ptr<Provider>> OpenModel(const ModelSettings& settings, Gates
 namespace {
 
 // The models that `url` lists.
-Result<json> Listing(const std::string& url, const HttpTimeouts& timeouts, const std::function<bool()>& stop) {
+Result<WireJson> Listing(const std::string& url, const HttpTimeouts& timeouts, const std::function<bool()>& stop) {
   KB_ASSIGN_OR_RETURN(const std::unique_ptr<HttpClient> http, HttpClient::Create());
   HttpRequest request{.url = url, .headers = {}, .body = {}, .timeouts = timeouts};
   std::string body;
@@ -84,16 +82,16 @@ Result<json> Listing(const std::string& url, const HttpTimeouts& timeouts, const
       },
       stop);
   if (result.end == HttpEnd::kStopped) return Fail(ErrorCode::kInterrupted, "interrupted");
-  const json listing = json::parse(ValidUtf8(body), nullptr, false);
-  const json& models = MemberOf(listing, "data");
+  const WireJson listing = WireJson::parse(ValidUtf8(body), nullptr, false);
+  const WireJson& models = MemberOf(listing, "data");
   if (result.end == HttpEnd::kDone && result.head.status == 200 && models.is_array()) return models;
   return Fail(ErrorCode::kUnavailable,
               fmt::format("{} gives no list of its models ({}), so prices are not known from there", url,
                           result.detail.empty() ? fmt::format("HTTP {}", result.head.status) : result.detail));
 }
 
-std::optional<Price> PriceIn(const json& models, const std::string& id, const std::string& source) {
-  for (const json& model : models) {
+std::optional<Price> PriceIn(const WireJson& models, const std::string& id, const std::string& source) {
+  for (const WireJson& model : models) {
     if (TextOf(model, "id") == id) return PriceOfListing(MemberOf(model, "pricing"), source);
   }
   return std::nullopt;
@@ -104,7 +102,7 @@ std::optional<Price> PriceIn(const json& models, const std::string& id, const st
 Result<std::optional<Price>> ListedPrice(const ModelSettings& settings, const std::function<bool()>& stop) {
   if (settings.provider != ProviderKind::kOpenRouter) return std::nullopt;
   const std::string url = settings.base_url + "/models";
-  KB_ASSIGN_OR_RETURN(const json models, Listing(url, settings.timeouts, stop));
+  KB_ASSIGN_OR_RETURN(const WireJson models, Listing(url, settings.timeouts, stop));
   if (const auto price = PriceIn(models, settings.model, "the provider's listing of " + UtcNow("%Y-%m-%d")))
     return price;
   return Fail(ErrorCode::kUsage, fmt::format("{} does not list {}: is the name right?", url, settings.model));
@@ -115,7 +113,7 @@ Result<std::optional<Price>> PublicPrice(const ModelSettings& settings, const st
   if (!listed || !settings.at_home) return std::nullopt;
   const char* const set = std::getenv("KERNELBENCH_PRICE_LISTING");
   const std::string url = set != nullptr && *set != '\0' ? set : "https://openrouter.ai/api/v1/models";
-  KB_ASSIGN_OR_RETURN(const json models, Listing(url, settings.timeouts, stop));
+  KB_ASSIGN_OR_RETURN(const WireJson models, Listing(url, settings.timeouts, stop));
   const std::string provider = ProviderName(settings.provider);
   return PriceIn(models, provider + "/" + settings.model,
                  fmt::format("{} of {}, not {}'s own word", url, UtcNow("%Y-%m-%d"), provider));

@@ -24,7 +24,6 @@ using ::testing::Not;
 using ::testing::Pair;
 
 constexpr char kProviderKey[] = "sk-test-0123456789abcdef";
-constexpr ProviderKind kBothFormats[] = {ProviderKind::kOpenAi, ProviderKind::kAnthropic};
 
 // A proxy of the machine has no business with the test's own server.
 class Surroundings : public ::testing::Environment {
@@ -36,13 +35,9 @@ class Surroundings : public ::testing::Environment {
 };
 [[maybe_unused]] const auto* const kSurroundings = ::testing::AddGlobalTestEnvironment(new Surroundings);
 
-void Stream(ServedConnection* connection, const std::string& stream) {
-  connection->Send(StreamHead() + Chunk(stream) + Chunk(""));
-}
-
-TestServer::Handler Streaming(ProviderKind kind, std::vector<std::string> pieces) {
+TestServer::Handler Streaming(Wire wire, std::vector<std::string> pieces) {
   return [=](const ServedRequest&, int, ServedConnection* connection) {
-    Stream(connection, Joined(StreamOf(kind, pieces)));
+    Stream(connection, Joined(StreamOf(wire, pieces)));
   };
 }
 
@@ -50,16 +45,10 @@ CompletionRequest Request(std::string text = "hello") {
   return {.model = "some-model", .messages = {{Role::kUser, std::move(text)}}};
 }
 
-Result<Completion> Ask(const ModelSettings& settings, const CompletionRequest& request) {
-  const auto provider = OpenModel(settings);
-  if (!provider) return tl::make_unexpected(provider.error());
-  return (*provider)->Complete(request, nullptr);
-}
-
 TEST(ProviderTest, AStreamIsReadWhateverPiecesItComesIn) {
   const std::string text = "a \xE2\x82\xAC b \xF0\x9F\x98\x80\n```cpp\nint x;\n```\n";
-  for (const ProviderKind kind : kBothFormats) {
-    std::string stream = Joined(StreamOf(kind, {text.substr(0, 2), text.substr(2, 3), text.substr(5)}));
+  for (const Wire wire : kWires) {
+    std::string stream = Joined(StreamOf(wire, {text.substr(0, 2), text.substr(2, 3), text.substr(5)}));
     std::string with_returns;
     for (const char c : stream) with_returns += c == '\n' ? std::string("\r\n") : std::string(1, c);
     for (const size_t piece : {1, 7, 1 << 20}) {
@@ -68,7 +57,7 @@ TEST(ProviderTest, AStreamIsReadWhateverPiecesItComesIn) {
         connection->SendInPieces(piece == 7 ? with_returns : stream, piece);
         connection->Close();
       });
-      const auto answer = Ask(QuickSettings(kind, server.url()), Request());
+      const auto answer = Ask(QuickSettings(wire, server.url()), Request());
       ASSERT_TRUE(answer) << answer.error().message;
       EXPECT_EQ(answer->text, text);
       EXPECT_EQ(answer->finish, FinishReason::kStop);
@@ -79,14 +68,14 @@ TEST(ProviderTest, AStreamIsReadWhateverPiecesItComesIn) {
 }
 
 TEST(ProviderTest, EachTokenIsCountedOnce) {
-  for (const ProviderKind kind : kBothFormats) {
-    TestServer server(Streaming(kind, {"x"}));
-    const auto answer = Ask(QuickSettings(kind, server.url()), Request());
+  for (const Wire wire : kWires) {
+    TestServer server(Streaming(wire, {"x"}));
+    const auto answer = Ask(QuickSettings(wire, server.url()), Request());
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_EQ(answer->usage.input, 60);  // of OpenAI's 100 prompt tokens 40 came from the cache
     EXPECT_EQ(answer->usage.cache_read, 40);
     EXPECT_EQ(answer->usage.output, 50);
-    const bool openai = kind == ProviderKind::kOpenAi;
+    const bool openai = wire != Wire::kMessages;
     EXPECT_EQ(answer->usage.reasoning, openai ? std::optional<int64_t>(20) : std::nullopt);
     EXPECT_EQ(answer->usage.cache_write, openai ? std::nullopt : std::optional<int64_t>(0));
     EXPECT_EQ(answer->cost_usd, std::nullopt);
@@ -212,7 +201,7 @@ TEST(ProviderTest, ReasoningFinishAndText) {
 }
 
 json SentBody(const ModelSettings& prototype, const CompletionRequest& request, ServedRequest* served = nullptr) {
-  TestServer server(Streaming(prototype.provider, {"x"}));
+  TestServer server(Streaming(prototype.wire, {"x"}));
   ModelSettings settings = prototype;
   settings.base_url = server.url();
   const auto answer = Ask(settings, request);
@@ -307,9 +296,9 @@ TEST(ProviderTest, WhatAnAnthropicServerIsSent) {
 
 TEST(ProviderTest, ALongAnswerComesWholeAndAnEndlessOneEnds) {
   const std::string piece(1 << 16, 'k');
-  for (const ProviderKind kind : kBothFormats) {
-    TestServer server(Streaming(kind, std::vector<std::string>(20, piece)));
-    ModelSettings settings = QuickSettings(kind, server.url());
+  for (const Wire wire : kWires) {
+    TestServer server(Streaming(wire, std::vector<std::string>(20, piece)));
+    ModelSettings settings = QuickSettings(wire, server.url());
     const auto answer = Ask(settings, Request());
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_EQ(answer->text.size(), 20 * piece.size());
@@ -435,7 +424,7 @@ TEST(ProviderTest, CallsBeyondTheConcurrencyWaitAndConnectionsAreUsedAgain) {
 }
 
 TEST(ProviderTest, ARedirectIsNotFollowedWithTheKey) {
-  TestServer other(Streaming(ProviderKind::kOpenAi, {"stolen"}));
+  TestServer other(Streaming(Wire::kChat, {"stolen"}));
   TestServer server([&](const ServedRequest&, int, ServedConnection* connection) {
     connection->Send(PlainAnswer("307 Temporary Redirect", "Location: " + other.url() + "/x\r\n", ""));
   });
@@ -447,7 +436,7 @@ TEST(ProviderTest, ARedirectIsNotFollowedWithTheKey) {
 }
 
 TEST(ProviderTest, AProxyOfTheEnvironmentIsUsed) {
-  TestServer proxy(Streaming(ProviderKind::kOpenAi, {"by proxy"}));
+  TestServer proxy(Streaming(Wire::kChat, {"by proxy"}));
   setenv("http_proxy", proxy.url().c_str(), 1);
   const auto answer = Ask(QuickSettings(ProviderKind::kOpenAi, "http://model.invalid/v1"), Request());
   unsetenv("http_proxy");

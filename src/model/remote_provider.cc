@@ -6,6 +6,7 @@
 #include <ctime>
 #include <thread>
 
+#include "base/json.h"
 #include "base/random.h"
 #include "base/utf8.h"
 
@@ -13,7 +14,6 @@ namespace kb {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-using nlohmann::json;
 using std::chrono::milliseconds;
 
 constexpr size_t kShownBytes = 500;       // of a provider's message
@@ -61,12 +61,11 @@ std::string RemoteProvider::Shown(const std::string& message) const {
 }
 
 Result<Completion> RemoteProvider::Complete(const CompletionRequest& request, const std::function<bool()>& stop) {
-  KB_ASSIGN_OR_RETURN(json body, format_.body(request, settings_));
   HttpRequest call;
+  KB_ASSIGN_OR_RETURN(call.body, BodyOf(format_, request, settings_));
   call.url = settings_.base_url + format_.path;
-  call.headers = format_.headers(key_);
+  call.headers = format_.headers(key_, settings_);
   call.headers.emplace_back("Accept: text/event-stream");
-  call.body = FinishBody(std::move(body), settings_);
   call.timeouts = settings_.timeouts;
   call.max_bytes = settings_.max_answer_bytes * kStreamOverhead + kKeptBytes;
   if (!gate_->Enter(stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
@@ -132,10 +131,22 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
   if (fault) return Failure{fault->message, fault->retry, ""};
   if (!reader->finished() || result.end == HttpEnd::kStopped) return FailureOf(result, body);
   Completion completion = reader->Take();
-  // Answers are kept and exported: a key that a server repeats must not be among them.
-  completion.text = ValidUtf8(Redacted(std::move(completion.text), key_, settings_.key_env));
-  completion.reasoning = ValidUtf8(Redacted(std::move(completion.reasoning), key_, settings_.key_env));
+  HideKey(&completion);
   return completion;
+}
+
+void RemoteProvider::HideKey(Completion* completion) const {
+  const auto hide = [&](std::string* text) { *text = ValidUtf8(Redacted(std::move(*text), key_, settings_.key_env)); };
+  hide(&completion->text);
+  hide(&completion->reasoning);
+  for (ToolCall& call : completion->calls) {
+    for (std::string* text : {&call.id, &call.name, &call.arguments}) hide(text);
+  }
+  const auto quoted = [](const std::string& text) {
+    const std::string json = Dump(WireJson(text));
+    return json.substr(1, json.size() - 2);
+  };
+  completion->raw = Redacted(std::move(completion->raw), quoted(key_), quoted(settings_.key_env));
 }
 
 RemoteProvider::Failure RemoteProvider::FailureOf(const HttpResult& result, const std::string& body) const {
@@ -144,7 +155,7 @@ RemoteProvider::Failure RemoteProvider::FailureOf(const HttpResult& result, cons
   if (result.end != HttpEnd::kDone && (head.status == 200 || head.status == 0)) {
     return {result.detail, result.end != HttpEnd::kRefused, ""};
   }
-  const json answer = json::parse(ValidUtf8(body), nullptr, false);
+  const WireJson answer = WireJson::parse(ValidUtf8(body), nullptr, false);
   const bool is_object = answer.is_object();
   const StreamFault said = is_object ? FaultOf(answer) : StreamFault{IsHtml(head, body) ? "a page of HTML" : body};
   if (head.status == 200) {

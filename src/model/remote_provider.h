@@ -16,7 +16,7 @@ class RemoteProvider : public Provider {
  public:
   RemoteProvider(ModelSettings settings, std::string key, std::unique_ptr<HttpClient> http, std::shared_ptr<Gate> gate)
       : settings_(std::move(settings)),
-        format_(FormatOf(settings_.provider)),
+        format_(FormatOf(settings_.wire)),
         key_(std::move(key)),
         http_(std::move(http)),
         gate_(std::move(gate)) {}
@@ -35,6 +35,8 @@ class RemoteProvider : public Provider {
   Outcome CallOnce(const HttpRequest& call, const std::function<bool()>& stop);
   // Of a call that ended with anything but a finished stream; `body` is what came instead, or before.
   Failure FailureOf(const HttpResult& result, const std::string& body) const;
+  // Answers are kept and exported: a key that a server repeats must not be among them.
+  void HideKey(Completion* completion) const;
   std::string Shown(const std::string& message) const;  // without the key, on one line, not too long
 
   const ModelSettings settings_;

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 namespace kb {
@@ -21,7 +22,7 @@ using std::chrono::milliseconds;
 struct Answer {
   std::optional<std::string> problem;
   std::optional<int> sample, turn;
-  std::string when;  // the last message must hold it
+  std::string when;  // the last message must hold it, in its text or results
   double wait_s = 0;
   Completion completion;
 };
@@ -83,6 +84,24 @@ std::string ReadUsage(const json& usage, Usage* counted) {
   return "";
 }
 
+std::string ReadCalls(const json& calls, std::vector<ToolCall>* read) {
+  const std::string wanted = "calls should be a list of objects with id, name and arguments, a text or an object";
+  if (!calls.is_array()) return wanted;
+  for (const json& call : calls) {
+    if (!call.is_object() || call.size() != 3 || !call.contains("arguments")) return wanted;
+    const json& arguments = call["arguments"];
+    ToolCall each;
+    for (const auto& [key, text] : {std::pair("id", &each.id), std::pair("name", &each.name)}) {
+      if (!call.contains(key) || !call[key].is_string()) return wanted;
+      *text = call[key].get<std::string>();
+    }
+    if (!arguments.is_string() && !arguments.is_object()) return wanted;
+    each.arguments = arguments.is_string() ? arguments.get<std::string>() : Dump(arguments);
+    read->push_back(std::move(each));
+  }
+  return "";
+}
+
 Result<Answer> ParseAnswer(const std::string& line, const std::string& place) {
   const json value = json::parse(ValidUtf8(line), nullptr, false);
   Answer answer;
@@ -90,9 +109,13 @@ Result<Answer> ParseAnswer(const std::string& line, const std::string& place) {
   answer.completion.model = "replay";
   if (!value.is_object()) return Fail(ErrorCode::kUsage, place + ": is no JSON object");
   for (const auto& [key, member] : value.items()) {
-    const std::string wrong =
-        key == "usage" ? ReadUsage(member, &answer.completion.usage) : ReadMember(key, member, &answer);
+    const std::string wrong = key == "usage"   ? ReadUsage(member, &answer.completion.usage)
+                              : key == "calls" ? ReadCalls(member, &answer.completion.calls)
+                                               : ReadMember(key, member, &answer);
     if (!wrong.empty()) return Fail(ErrorCode::kUsage, place + ": " + wrong);
+  }
+  if (answer.completion.finish == FinishReason::kStop && !answer.completion.calls.empty()) {
+    answer.completion.finish = FinishReason::kToolCalls;
   }
   return answer;
 }
@@ -133,7 +156,11 @@ class ReplayProvider : public Provider {
 
  private:
   Result<Answer> Find(const CompletionRequest& request) const {
-    const std::string last = request.messages.empty() ? "" : request.messages.back().text;
+    std::string last;
+    if (!request.messages.empty()) {
+      for (const ToolResult& result : request.messages.back().results) last += result.text + '\n';
+      last += request.messages.back().text;
+    }
     for (const Answer& answer : answers_) {
       const bool fits = (!answer.problem || *answer.problem == request.problem) &&
                         (!answer.sample || *answer.sample == request.sample) &&

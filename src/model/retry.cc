@@ -42,8 +42,9 @@ bool StatusIsRetried(long status) { return status == 408 || status == 409 || sta
 
 bool ErrorTypeIsRetried(const std::string& type) {
   static const std::set<std::string> final_types = {
-      "authentication_error",  "billing_error",   "context_length_exceeded", "insufficient_quota", "invalid_api_key",
-      "invalid_request_error", "model_not_found", "not_found_error",         "permission_error",   "request_too_large"};
+      "authentication_error", "billing_error",    "context_length_exceeded", "insufficient_quota",
+      "invalid_api_key",      "invalid_prompt",   "invalid_request_error",   "model_not_found",
+      "not_found_error",      "permission_error", "request_too_large"};
   return !final_types.contains(type);
 }
 

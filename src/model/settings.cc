@@ -28,6 +28,12 @@ constexpr Preset kPresets[] = {
     {ProviderKind::kReplay, "replay", "", "", "max_tokens"},
 };
 
+Wire UsualWire(ProviderKind kind) { return kind == ProviderKind::kAnthropic ? Wire::kMessages : Wire::kChat; }
+
+std::string WireName(Wire wire) {
+  return wire == Wire::kMessages ? "messages" : wire == Wire::kResponses ? "responses" : "chat";
+}
+
 std::string PresetNames() {
   std::vector<std::string> names;
   for (const Preset& preset : kPresets) names.emplace_back(preset.name);
@@ -59,6 +65,7 @@ Result<ModelSettings> PresetSettings(const std::string& provider) {
     if (provider != preset.name) continue;
     ModelSettings settings;
     settings.provider = preset.kind;
+    settings.wire = UsualWire(preset.kind);
     settings.base_url = preset.base_url;
     settings.key_env = preset.key_env;
     settings.key_needed = !settings.key_env.empty();
@@ -114,6 +121,7 @@ json ModelSettings::ToJson() const {
                  {"omit", omit},
                  {"extra", extra},
                  {"price", nullptr}};
+  if (wire != UsualWire(provider)) stored["wire"] = WireName(wire);
   if (price) {
     stored["price"] = {{"input", number(price->input)},
                        {"cache_read", number(price->cache_read)},

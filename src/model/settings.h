@@ -19,13 +19,17 @@ namespace kb {
 
 enum class ProviderKind { kOpenAi, kOpenRouter, kVllm, kSglang, kLlamaCpp, kAnthropic, kReplay };
 
+// What is spoken with a provider: OpenAI's chat completions, Anthropic's messages, OpenAI's responses.
+enum class Wire { kChat, kMessages, kResponses };
+
 std::string ProviderName(ProviderKind kind);  // "openai", "openrouter", "vllm", ... as on the command line
 
 struct ModelSettings {
   std::string name;  // as the user calls it: what was said, or its name in models.toml
   ProviderKind provider = ProviderKind::kOpenAi;
+  Wire wire = Wire::kChat;
   std::string model;             // the provider's own name for it; of a replay: "replay"
-  std::string base_url;          // https://api.openai.com/v1: what /chat/completions, /messages and /models follow
+  std::string base_url;          // https://api.openai.com/v1: what /chat/completions, /models and the like follow
   bool at_home = true;           // base_url is the provider's own, so its prices hold
   std::string key_env;           // the variable that holds the key; empty: none is sent
   bool key_needed = false;       // without it no call is tried
@@ -38,8 +42,8 @@ struct ModelSettings {
   std::string reasoning_effort;  // what the provider takes: "low", "high", "max" ...; empty: its default
 
   // Servers differ in what they accept; nothing of it is found out by trying.
-  std::string max_tokens_name = "max_tokens";  // newer models of OpenAI: max_completion_tokens
-  std::string thinking = "adaptive";           // Anthropic: "adaptive", or "budget" for models before 4.6
+  std::string max_tokens_name = "max_tokens";  // of chat completions; newer models of OpenAI: max_completion_tokens
+  std::string thinking = "adaptive";           // of messages: "adaptive", or "budget" for models before 4.6
   std::vector<std::string> omit;               // members of the request that are not sent: "seed", "temperature", ...
   nlohmann::json extra = nlohmann::json::object();  // members added to the request
 

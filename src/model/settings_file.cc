@@ -83,6 +83,17 @@ std::string SetPrice(const json& value, ModelSettings* settings) {
   return "";
 }
 
+std::string SetWire(const json& value, ModelSettings* settings) {
+  const std::pair<const char*, Wire> wires[] = {
+      {"chat", Wire::kChat}, {"messages", Wire::kMessages}, {"responses", Wire::kResponses}};
+  for (const auto& [name, wire] : wires) {
+    if (value != name) continue;
+    settings->wire = wire;
+    return "";
+  }
+  return "chat, messages or responses";
+}
+
 std::string SetOmit(const json& value, ModelSettings* settings) {
   if (!value.is_array()) return "a list of texts";
   for (const json& each : value) {
@@ -102,6 +113,7 @@ const std::map<std::string, Setter>& Setters() {
   using S = ModelSettings;
   static const std::map<std::string, Setter> setters = {
       {"model", Text(&S::model)},
+      {"wire", SetWire},
       {"base_url",
        [](const json& value, S* s) -> std::string {
          if (!value.is_string()) return "a text";

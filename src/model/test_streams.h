@@ -1,4 +1,4 @@
-// What the two kinds of providers stream, for tests.
+// What providers stream on each wire, for tests, and how they are asked.
 #ifndef MODEL_TEST_STREAMS_H_
 #define MODEL_TEST_STREAMS_H_
 
@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "model/open_model.h"
 #include "model/settings.h"
+#include "model/test_server.h"
 
 namespace kb {
 
@@ -66,19 +68,62 @@ inline std::vector<std::string> AnthropicStream(const std::vector<std::string>& 
   return events;
 }
 
-inline std::vector<std::string> StreamOf(ProviderKind kind, const std::vector<std::string>& pieces) {
-  return kind == ProviderKind::kAnthropic ? AnthropicStream(pieces) : ChatStream(pieces);
+inline std::vector<std::string> ResponsesStream(const std::vector<std::string>& pieces) {
+  using nlohmann::json;
+  const auto event = [](const json& body) {
+    return fmt::format("event: {}\ndata: {}\n\n", body["type"].get<std::string>(), body.dump());
+  };
+  json response = {{"id", "r1"}, {"model", "served-model"}, {"status", "in_progress"}, {"output", json::array()}};
+  std::vector<std::string> events = {event({{"type", "response.created"}, {"response", response}})};
+  std::string text;
+  for (const std::string& piece : pieces) {
+    events.push_back(event({{"type", "response.output_text.delta"}, {"output_index", 0}, {"delta", piece}}));
+    text += piece;
+  }
+  const json part = {{"type", "output_text"}, {"text", text}, {"annotations", json::array()}};
+  const json item = {{"type", "message"}, {"id", "m1"}, {"role", "assistant"}, {"content", json::array({part})}};
+  events.push_back(event({{"type", "response.output_item.done"}, {"output_index", 0}, {"item", item}}));
+  response.update({{"status", "completed"},
+                   {"output", json::array({item})},
+                   {"usage",
+                    {{"input_tokens", 100},
+                     {"input_tokens_details", {{"cached_tokens", 40}}},
+                     {"output_tokens", 50},
+                     {"output_tokens_details", {{"reasoning_tokens", 20}}}}}});
+  events.push_back(event({{"type", "response.completed"}, {"response", response}}));
+  events.emplace_back("data: [DONE]\n\n");  // as some servers have it; OpenAI's has no end mark after the reason to end
+  return events;
+}
+
+inline std::vector<std::string> StreamOf(Wire wire, const std::vector<std::string>& pieces) {
+  return wire == Wire::kMessages    ? AnthropicStream(pieces)
+         : wire == Wire::kResponses ? ResponsesStream(pieces)
+                                    : ChatStream(pieces);
 }
 
 // The same answer as one JSON object.
-inline std::string WholeOf(ProviderKind kind, const std::string& text) {
+inline std::string WholeOf(Wire wire, const std::string& text) {
   using nlohmann::json;
-  if (kind == ProviderKind::kAnthropic) {
+  if (wire == Wire::kMessages) {
     return json{{"type", "message"},
                 {"model", "served-model"},
                 {"content", {{{"type", "thinking"}, {"thinking", "hm"}}, {{"type", "text"}, {"text", text}}}},
                 {"stop_reason", "end_turn"},
                 {"usage", {{"input_tokens", 60}, {"cache_read_input_tokens", 40}, {"output_tokens", 50}}}}
+        .dump();
+  }
+  if (wire == Wire::kResponses) {
+    const json parts = json::array({{{"type", "output_text"}, {"text", text}}});
+    const json summary = json::array({{{"type", "summary_text"}, {"text", "hm"}}});
+    return json{
+        {"object", "response"},
+        {"model", "served-model"},
+        {"status", "completed"},
+        {"error", nullptr},
+        {"output",
+         {{{"type", "reasoning"}, {"summary", summary}},
+          {{"type", "message"}, {"role", "assistant"}, {"content", parts}}}},
+        {"usage", {{"input_tokens", 100}, {"output_tokens", 50}, {"input_tokens_details", {{"cached_tokens", 40}}}}}}
         .dump();
   }
   const json message = {{"role", "assistant"}, {"content", text}, {"reasoning_content", "hm"}};
@@ -102,6 +147,7 @@ inline ModelSettings QuickSettings(ProviderKind kind, const std::string& url) {
   ModelSettings settings;
   settings.name = "tested";
   settings.provider = kind;
+  settings.wire = kind == ProviderKind::kAnthropic ? Wire::kMessages : Wire::kChat;
   settings.model = "some-model";
   settings.base_url = url;
   settings.key_env = "KB_TEST_KEY";
@@ -112,6 +158,25 @@ inline ModelSettings QuickSettings(ProviderKind kind, const std::string& url) {
   settings.retry.longest_retry_after = milliseconds(60);
   return settings;
 }
+
+inline ModelSettings QuickSettings(Wire wire, const std::string& url) {
+  ModelSettings settings =
+      QuickSettings(wire == Wire::kMessages ? ProviderKind::kAnthropic : ProviderKind::kOpenAi, url);
+  settings.wire = wire;
+  return settings;
+}
+
+inline Result<Completion> Ask(const ModelSettings& settings, const CompletionRequest& request) {
+  const auto provider = OpenModel(settings);
+  if (!provider) return tl::make_unexpected(provider.error());
+  return (*provider)->Complete(request, nullptr);
+}
+
+inline void Stream(ServedConnection* connection, const std::string& stream) {
+  connection->Send(StreamHead() + Chunk(stream) + Chunk(""));
+}
+
+constexpr Wire kWires[] = {Wire::kChat, Wire::kMessages, Wire::kResponses};
 
 }  // namespace kb
 
