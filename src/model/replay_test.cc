@@ -84,6 +84,30 @@ TEST_F(ReplayTest, ADirectoryHoldsOneFileAnAnswer) {
   EXPECT_EQ(TextOf(**OpenReplay(directory_->path()), Asked("level1/19", 1, 0)), "from a line");
 }
 
+TEST_F(ReplayTest, CallsOfToolsAreAnsweredByWhatTheirResultsHold) {
+  const auto provider = OpenReplay(Write("a.jsonl", R"(
+{"when": "exit 0", "text": "done"}
+{"when": "exit 1", "calls": [{"id": "c1", "name": "bash", "arguments": "{\"cut"}], "finish": "length"}
+{"text": "so", "calls": [{"id": "c0", "name": "bash", "arguments": {"z": 1, "a": "x"}}]}
+)"));
+  ASSERT_TRUE(provider) << provider.error().message;
+  CompletionRequest request = Asked("level1/19", 0, 0, "make it fast");
+  auto answer = (*provider)->Complete(request, nullptr);
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->finish, FinishReason::kToolCalls);
+  ASSERT_EQ(answer->calls.size(), 1u);
+  EXPECT_EQ(answer->calls[0].id + answer->calls[0].name, "c0bash");
+  EXPECT_EQ(answer->calls[0].arguments, R"({"a":"x","z":1})");
+  request.messages.push_back(Message::Answer(*answer));
+  EXPECT_EQ(request.messages.back().text, "so");
+  request.messages.push_back(Message::Results({{"c0", "exit 1", true}}));
+  answer = (*provider)->Complete(request, nullptr);
+  EXPECT_EQ(answer->calls.at(0).arguments, "{\"cut");
+  EXPECT_EQ(answer->finish, FinishReason::kLength);
+  request.messages.push_back(Message::Results({{"c1", "exit 0", false}}));
+  EXPECT_EQ(TextOf(**provider, request), "done");
+}
+
 TEST_F(ReplayTest, WhatIsWrongIsNamedWithItsLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"{\"text\": \"a\"}\nnonsense", "a.jsonl:2: is no JSON object"},
@@ -91,6 +115,9 @@ TEST_F(ReplayTest, WhatIsWrongIsNamedWithItsLine) {
       {"{\"sample\": -1}", "sample should be a whole number"},
       {"{\"text\": 1}", "text should be a text"},
       {"{\"cost_usd\": -1}", "cost_usd should be a number"},
+      {R"({"calls": [{"id": "c", "name": "bash"}]})", "calls should be a list"},
+      {R"({"calls": [{"id": "c", "name": 1, "arguments": ""}]})", "calls should be a list"},
+      {R"({"calls": [{"id": "c", "name": "bash", "arguments": 1}]})", "calls should be a list"},
       {"{\"finish\": \"done\"}", "finish should be stop, length, refused or unknown"},
   };
   for (const auto& [lines, message] : cases) {

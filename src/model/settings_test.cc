@@ -150,12 +150,48 @@ TEST(SettingsTest, WhatIsWrongInAFileIsNamed) {
       {head + "price = { in = 1 }", "input, cache_read"},
       {head + "price = { input = -1 }", "input, cache_read"},
       {head + "omit = \"seed\"", "a list of texts"},
+      {head + "wire = \"soap\"", "wire is \"soap\", but should be chat, messages or responses"},
   };
   for (const auto& [text, message] : cases) {
     const auto file = Loaded(text);
     ASSERT_FALSE(file) << text;
     EXPECT_EQ(file.error().code, ErrorCode::kUsage);
     EXPECT_THAT(file.error().message, HasSubstr(message)) << text;
+  }
+}
+
+TEST(SettingsTest, TheWireIsTheProvidersOwnUnlessAFileSaysAnother) {
+  const auto file = Loaded(R"(
+    [models.chat]
+    provider = "openai"
+    model = "m"
+    [models.messages]
+    provider = "anthropic"
+    model = "m"
+    [models.responses]
+    provider = "openai"
+    model = "m"
+    wire = "responses"
+    [models.local]
+    provider = "vllm"
+    model = "m"
+    wire = "messages"
+  )");
+  ASSERT_TRUE(file) << file.error().message;
+  const struct {
+    const char* name;
+    Wire wire;
+    nlohmann::json stored;  // only what is not the provider's own
+  } cases[] = {{"chat", Wire::kChat, nullptr},
+               {"messages", Wire::kMessages, nullptr},
+               {"responses", Wire::kResponses, "responses"},
+               {"local", Wire::kMessages, "messages"}};
+  for (const auto& each : cases) {
+    const auto settings = FindModel(each.name, *file);
+    ASSERT_TRUE(settings) << settings.error().message;
+    EXPECT_EQ(settings->wire, each.wire) << each.name;
+    const nlohmann::json stored = settings->ToJson();
+    EXPECT_EQ(stored.contains("wire") ? stored["wire"] : nlohmann::json(), each.stored) << each.name;
   }
 }
 
