@@ -48,9 +48,13 @@ Result<WireJson> ChatMessages(const CompletionRequest& request, bool takes_marks
     messages.push_back({{"role", "system"}, {"content", request.system}});
     if (takes_marks && marks.beginning) MarkChatMessage(true, &messages.back());
   }
+  bool reasoned = false;  // DeepSeek refuses a conversation in which later answers lack what an earlier one has
   for (size_t i = 0; i < request.messages.size(); ++i) {
     KB_RETURN_IF_ERROR(AddChatMessages(request.messages[i], &messages));
-    if (takes_marks && request.messages[i].cache_until_here) MarkChatMessage(marks.Has(i), &messages.back());
+    WireJson& last = messages.back();
+    reasoned |= last.contains("reasoning_content");
+    if (reasoned && !request.messages[i].raw.empty()) last.emplace("reasoning_content", "");
+    if (takes_marks && request.messages[i].cache_until_here) MarkChatMessage(marks.Has(i), &last);
   }
   return messages;
 }
@@ -210,7 +214,7 @@ class ChatReader : public AnswerReader {
     WireJson& content = message_["content"];
     if (content.is_null() && completion_.calls.empty()) content = "";
     if (content == "" && !completion_.calls.empty()) content = nullptr;
-    // DeepSeek refuses a conversation in which an answer has lost it, even where it was empty.
+    // A text, for servers that want it back even where it was empty.
     if (message_.contains("reasoning_content") && message_["reasoning_content"].is_null()) {
       message_["reasoning_content"] = "";
     }

@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "model/test_streams.h"
+#include "model/test_tool_answers.h"
 
 namespace kb {
 namespace {
@@ -53,100 +54,30 @@ Result<Completion> AnswerOfWhole(Wire wire, const std::string& body) {
   return AskTools(wire, server);
 }
 
-// An answer that thinks, says a word and calls two tools at once.
-struct Example {
-  Wire wire;
-  std::vector<std::string> stream;
-  std::string whole;
-  std::string raw;
-};
+// A conversation after its first answer and the results of its calls.
+CompletionRequest SecondRequest(const ToolAnswer& example) {
+  const auto answer = AnswerOfStream(example.wire, example.stream);
+  EXPECT_TRUE(answer) << answer.error().message;
+  CompletionRequest request = ToolRequest();
+  request.messages.push_back(Message::Answer(*answer));
+  request.messages.push_back(Message::Results({{"c0", "a.cu", false}, {"c1", "exit 3", true}}, "hurry"));
+  return request;
+}
 
-const std::vector<Example>& Examples() {
-  static const std::vector<Example> examples = {
-      {Wire::kChat,
-       {R"({"model":"m","choices":[{"delta":{"role":"assistant","content":"","reasoning_content":"h"}}]})",
-        R"({"choices":[{"delta":{"reasoning_content":"m","content":null}}]})",
-        R"({"choices":[{"delta":{"content":"so"}}]})",
-        R"({"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c0","type":"function",)"
-        R"("function":{"name":"bash","arguments":""}}]}}]})",
-        R"({"choices":[{"delta":{"tool_calls":[{"index":1,"id":"c1","type":"function",)"
-        R"("function":{"name":"submit","arguments":"{\"z\":"}}]}}]})",
-        R"({"choices":[{"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"command\": "}}]}}]})",
-        R"({"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"1,\"a\":2}"}},)"
-        R"({"index":0,"function":{"arguments":"\"ls\"}"}}]}}]})",
-        R"({"choices":[{"delta":{},"finish_reason":"tool_calls"}]})",
-        R"({"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_cache_hit_tokens":60}})", "[DONE]"},
-       R"({"model":"m","choices":[{"message":{"role":"assistant","content":"so","reasoning_content":"hm","tool_calls":[)"
-       R"({"id":"c0","type":"function","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}},)"
-       R"({"id":"c1","type":"function","function":{"name":"submit","arguments":"{\"z\":1,\"a\":2}"}}]},)"
-       R"("finish_reason":"tool_calls"}],)"
-       R"("usage":{"prompt_tokens":100,"completion_tokens":9,"prompt_tokens_details":{"cached_tokens":60}}})",
-       R"({"role":"assistant","content":"so","reasoning_content":"hm","tool_calls":[)"
-       R"({"id":"c0","type":"function","function":{"name":"bash","arguments":"{\"command\": \"ls\"}"}},)"
-       R"({"id":"c1","type":"function","function":{"name":"submit","arguments":"{\"z\":1,\"a\":2}"}}]})"},
-      {Wire::kMessages,
-       {R"({"type":"message_start","message":{"model":"m","content":[],)"
-        R"("usage":{"input_tokens":40,"cache_read_input_tokens":60,"output_tokens":1}}})",
-        R"({"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}})",
-        R"({"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}})",
-        R"({"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}})",
-        R"({"type":"content_block_stop","index":0})",
-        R"({"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"eA=="}})",
-        R"({"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}})",
-        R"({"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"so"}})",
-        R"({"type":"content_block_start","index":3,)"
-        R"("content_block":{"type":"tool_use","id":"c0","name":"bash","input":{}}})",
-        R"({"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":""}})",
-        R"({"type":"content_block_delta","index":3,)"
-        R"("delta":{"type":"input_json_delta","partial_json":"{\"command\": "}})",
-        R"({"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"\"ls\"}"}})",
-        R"({"type":"content_block_start","index":4,)"
-        R"("content_block":{"type":"tool_use","id":"c1","name":"submit","input":{}}})",
-        R"({"type":"content_block_delta","index":4,)"
-        R"("delta":{"type":"input_json_delta","partial_json":"{\"z\":1,\"a\":2}"}})",
-        R"({"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}})",
-        R"({"type":"message_stop"})"},
-       R"({"type":"message","model":"m","role":"assistant","content":[)"
-       R"({"type":"thinking","thinking":"hm","signature":"c2ln"},{"type":"redacted_thinking","data":"eA=="},)"
-       R"({"type":"text","text":"so"},{"type":"tool_use","id":"c0","name":"bash","input":{"command":"ls"}},)"
-       R"({"type":"tool_use","id":"c1","name":"submit","input":{"z":1,"a":2}}],"stop_reason":"tool_use",)"
-       R"("usage":{"input_tokens":40,"cache_read_input_tokens":60,"output_tokens":9}})",
-       R"({"role":"assistant","content":[{"type":"thinking","thinking":"hm","signature":"c2ln"},)"
-       R"({"type":"redacted_thinking","data":"eA=="},{"type":"text","text":"so"},)"
-       R"({"type":"tool_use","id":"c0","name":"bash","input":{"command":"ls"}},)"
-       R"({"type":"tool_use","id":"c1","name":"submit","input":{"z":1,"a":2}}]})"},
-      {Wire::kResponses,
-       {R"({"type":"response.created","response":{"model":"m","status":"in_progress","output":[],"error":null}})",
-        R"({"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"r"}})",
-        R"({"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"r",)"
-        R"("summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"b3Bh"}})",
-        R"({"type":"response.output_text.delta","output_index":1,"delta":"so"})",
-        R"({"type":"response.output_item.done","output_index":1,"item":{"type":"message","id":"m","role":"assistant",)"
-        R"("content":[{"type":"output_text","text":"so"}]}})",
-        R"({"type":"response.function_call_arguments.delta","output_index":3,"delta":"{\"z\":1"})",
-        R"({"type":"response.function_call_arguments.delta","output_index":2,"delta":"{\"command\": "})",
-        R"({"type":"response.output_item.done","output_index":3,"item":{"type":"function_call","id":"f1",)"
-        R"("call_id":"c1","name":"submit","arguments":"{\"z\":1,\"a\":2}"}})",
-        R"({"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","id":"f0",)"
-        R"("call_id":"c0","name":"bash","arguments":"{\"command\": \"ls\"}"}})",
-        R"({"type":"response.completed","response":{"model":"m","status":"completed","output":[],)"
-        R"("usage":{"input_tokens":100,"output_tokens":9,"input_tokens_details":{"cached_tokens":60}}}})"},
-       R"({"object":"response","model":"m","status":"completed","error":null,"output":[)"
-       R"({"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"b3Bh"},)"
-       R"({"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"so"}]},)"
-       R"({"type":"function_call","id":"f0","call_id":"c0","name":"bash","arguments":"{\"command\": \"ls\"}"},)"
-       R"({"type":"function_call","id":"f1","call_id":"c1","name":"submit","arguments":"{\"z\":1,\"a\":2}"}],)"
-       R"("usage":{"input_tokens":100,"output_tokens":9,"input_tokens_details":{"cached_tokens":60}}})",
-       R"([{"type":"reasoning","id":"r","summary":[{"type":"summary_text","text":"hm"}],"encrypted_content":"b3Bh"},)"
-       R"({"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"so"}]},)"
-       R"({"type":"function_call","id":"f0","call_id":"c0","name":"bash","arguments":"{\"command\": \"ls\"}"},)"
-       R"({"type":"function_call","id":"f1","call_id":"c1","name":"submit","arguments":"{\"z\":1,\"a\":2}"}])"},
-  };
-  return examples;
+std::string SentText(const ModelSettings& prototype, const CompletionRequest& request) {
+  setenv("KB_TEST_KEY", kToolsKey, 1);
+  TestServer server([&](const ServedRequest&, int, ServedConnection* connection) {
+    Stream(connection, Joined(StreamOf(prototype.wire, {"x"})));
+  });
+  ModelSettings settings = prototype;
+  settings.base_url = server.url();
+  const auto answer = Ask(settings, request);
+  EXPECT_TRUE(answer) << answer.error().message;
+  return server.requests().empty() ? "" : server.requests()[0].body;
 }
 
 TEST(ToolsTest, AnAnswerWithParallelCallsStreamedAndWhole) {
-  for (const Example& example : Examples()) {
+  for (const ToolAnswer& example : ToolAnswers()) {
     for (const bool streamed : {true, false}) {
       SCOPED_TRACE(WireTitle(example.wire) + (streamed ? " streamed" : " whole"));
       const auto answer =
@@ -300,8 +231,8 @@ TEST(ToolsTest, AnErrorInTheMiddleOfACallIsTriedAgainUnlessTheRequestIsAtFault) 
   };
   for (const auto& each : cases) {
     SCOPED_TRACE(WireTitle(each.wire) + " " + each.event);
-    const auto example = std::find_if(Examples().begin(), Examples().end(),
-                                      [&](const Example& candidate) { return candidate.wire == each.wire; });
+    const auto example = std::find_if(ToolAnswers().begin(), ToolAnswers().end(),
+                                      [&](const ToolAnswer& candidate) { return candidate.wire == each.wire; });
     std::vector<std::string> events(example->stream.begin(), example->stream.begin() + 6);
     if (*each.event != '\0') events.emplace_back(each.event);
     TestServer server(
@@ -377,6 +308,13 @@ TEST(ToolsTest, WhatOnlyTheServerUnderstandsGoesBackToIt) {
                           {R"({"choices":[{"delta":{"role":"assistant","content":"","reasoning_content":null}}]})",
                            R"({"choices":[{"delta":{"content":"so"},"finish_reason":"stop"}]})"});
   EXPECT_EQ(answer->raw, R"({"role":"assistant","content":"so","reasoning_content":""})");
+  CompletionRequest request = ToolRequest();
+  request.messages = {{.role = Role::kAssistant, .text = "", .raw = R"({"content":"before"})"},
+                      Message::Answer(*answer),
+                      {.role = Role::kAssistant, .text = "", .raw = R"({"content":"after"})"}};
+  EXPECT_THAT(SentText(QuickSettings(Wire::kChat, ""), request),
+              HasSubstr(R"({"content":"before"},{"role":"assistant","content":"so","reasoning_content":""},)"
+                        R"({"content":"after","reasoning_content":""}])"));
   // Content in parts, and an empty list of calls, which is refused.
   answer = AnswerOfWhole(Wire::kChat, R"({"choices":[{"finish_reason":"stop","message":{"role":"assistant","content":[)"
                                       R"({"type":"text","text":"a"},{"type":"text","text":"b"}],"tool_calls":[]}}]})");
@@ -388,31 +326,9 @@ TEST(ToolsTest, WhatOnlyTheServerUnderstandsGoesBackToIt) {
   EXPECT_THAT(answer->raw, HasSubstr(R"("content":[{"type":"thinking","thinking":[]},{"type":"text","text":"so"}])"));
 }
 
-// A conversation after its first answer and the results of its calls.
-CompletionRequest SecondRequest(const Example& example) {
-  const auto answer = AnswerOfStream(example.wire, example.stream);
-  EXPECT_TRUE(answer) << answer.error().message;
-  CompletionRequest request = ToolRequest();
-  request.messages.push_back(Message::Answer(*answer));
-  request.messages.push_back(Message::Results({{"c0", "a.cu", false}, {"c1", "exit 3", true}}, "hurry"));
-  return request;
-}
-
-std::string SentText(const ModelSettings& prototype, const CompletionRequest& request) {
-  setenv("KB_TEST_KEY", kToolsKey, 1);
-  TestServer server([&](const ServedRequest&, int, ServedConnection* connection) {
-    Stream(connection, Joined(StreamOf(prototype.wire, {"x"})));
-  });
-  ModelSettings settings = prototype;
-  settings.base_url = server.url();
-  const auto answer = Ask(settings, request);
-  EXPECT_TRUE(answer) << answer.error().message;
-  return server.requests().empty() ? "" : server.requests()[0].body;
-}
-
 TEST(ToolsTest, WhatIsSent) {
   const std::string schema = R"({"type":"object","properties":{"command":{"type":"string"}}})";
-  const Example &chat = Examples()[0], &messages = Examples()[1], &responses = Examples()[2];
+  const ToolAnswer &chat = ToolAnswers()[0], &messages = ToolAnswers()[1], &responses = ToolAnswers()[2];
   EXPECT_EQ(
       SentText(QuickSettings(chat.wire, ""), SecondRequest(chat)),
       R"({"model":"some-model","stream":true,"stream_options":{"include_usage":true},"max_tokens":16384,"tools":[)"
@@ -455,7 +371,7 @@ TEST(ToolsTest, WhatIsSent) {
 
 TEST(ToolsTest, ALongerConversationBeginsWithTheBytesOfAShorterOne) {
   const std::regex marks(R"(,"cache_control":\{"type":"ephemeral"\})");
-  for (const Example& example : Examples()) {
+  for (const ToolAnswer& example : ToolAnswers()) {
     for (const bool openrouter : {false, true}) {
       if (openrouter && example.wire != Wire::kChat) continue;
       SCOPED_TRACE(WireTitle(example.wire) + (openrouter ? " of OpenRouter" : ""));
@@ -511,10 +427,10 @@ TEST(ToolsTest, OnlyFunctionsOfTheRequestLeave) {
   request.tools[0].parameters = "[]";
   EXPECT_THAT(refused(request), HasSubstr("tool bash"));
   request = ToolRequest();
-  request.messages.push_back({.role = Role::kAssistant, .text = "", .raw = Examples()[2].raw});
+  request.messages.push_back({.role = Role::kAssistant, .text = "", .raw = ToolAnswers()[2].raw});
   EXPECT_THAT(refused(request), HasSubstr("another wire"));
   settings.wire = Wire::kResponses;
-  request.messages.back().raw = Examples()[0].raw;
+  request.messages.back().raw = ToolAnswers()[0].raw;
   EXPECT_THAT(refused(request), HasSubstr("another wire"));
 }
 
@@ -531,7 +447,7 @@ TEST(ToolsTest, AKeyInACallIsNotKept) {
 
 TEST(ToolsTest, ArgumentsCountAmongTheBytesOfAnAnswer) {
   setenv("KB_TEST_KEY", kToolsKey, 1);
-  for (const Example& example : Examples()) {
+  for (const ToolAnswer& example : ToolAnswers()) {
     TestServer server([&](const ServedRequest&, int call, ServedConnection* connection) {
       if (call == 0) return Stream(connection, EventsOf(example.stream));
       connection->Send(PlainAnswer("200 OK", "Content-Type: application/json\r\n", example.whole));
