@@ -151,6 +151,7 @@ void MergeChatList(const WireJson& pieces, bool calls, WireJson* list) {
 void MergeChatPiece(const WireJson& piece, WireJson* whole) {
   static const std::set<std::string> fixed = {"id", "type", "role", "name", "format"};
   for (const auto& [key, value] : piece.items()) {
+    if (value.is_null() && key != "reasoning_content") continue;  // of the others null says nothing
     WireJson& member = (*whole)[key];
     if (value.is_null()) continue;
     const auto part = [](const WireJson& text) { return WireJson{{"type", "text"}, {"text", text}}; };

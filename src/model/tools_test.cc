@@ -304,9 +304,10 @@ TEST(ToolsTest, WhatOnlyTheServerUnderstandsGoesBackToIt) {
                          R"("tool_calls":[{"id":"a","type":"function","extra":{"thought":"t"},)"
                          R"("function":{"name":"f","arguments":"{}"}}]})");
   // An answer without reasoning of a server that has a place for it: DeepSeek wants it back.
-  answer = AnswerOfStream(Wire::kChat,
-                          {R"({"choices":[{"delta":{"role":"assistant","content":"","reasoning_content":null}}]})",
-                           R"({"choices":[{"delta":{"content":"so"},"finish_reason":"stop"}]})"});
+  answer = AnswerOfStream(
+      Wire::kChat,
+      {R"({"choices":[{"delta":{"role":"assistant","content":"","reasoning_content":null,"refusal":null}}]})",
+       R"({"choices":[{"delta":{"content":"so"},"finish_reason":"stop"}]})"});
   EXPECT_EQ(answer->raw, R"({"role":"assistant","content":"so","reasoning_content":""})");
   CompletionRequest request = ToolRequest();
   request.messages = {{.role = Role::kAssistant, .text = "", .raw = R"({"content":"before"})"},
