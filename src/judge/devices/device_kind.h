@@ -31,6 +31,8 @@ struct DeviceKind {
   Calibration calibration;
   // Its device `number`, from 0, of those that this process may use.
   Result<FoundDevice> (*find)(int number) = nullptr;
+  // What its driver calls each of them, in that order, without opening one; null: its devices have no such names.
+  std::vector<std::string> (*names)() = nullptr;
   // Compiles a native candidate. `facts`: of the open device; not asked for where the device is the host.
   Result<BuildResult> (*build)(const Builder& builder, const Candidate& candidate, const ops::DeviceFacts& facts,
                                const CompileLimits& limits) = nullptr;

@@ -44,6 +44,7 @@ const DeviceKind& Cuda() {
                                 .runners_ahead = 4,
                                 .calibration = {},
                                 .find = FindCuda,
+                                .names = [] { return GpuModels(ThisMachine()); },
                                 .build = BuildNativeCuda,
                                 .extension_part = CudaExtensionPart};
   return kCuda;

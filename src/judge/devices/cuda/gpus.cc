@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <sstream>
 
 #include "base/file.h"
 #include "base/seat.h"
+#include "base/subprocess.h"
 
 namespace kb {
 namespace {
@@ -36,6 +38,7 @@ std::vector<Gpu> AllGpus(const GpuSources& sources) {
     const auto text = ReadFile(place / "information");
     if (!text) continue;
     Gpu gpu{ValueOf(*text, "GPU UUID"), sources.devices / ("nvidia" + ValueOf(*text, "Device Minor"))};
+    gpu.model = ValueOf(*text, "Model");
     const auto near = ReadFile(sources.bus / place.filename() / "local_cpulist");
     if (near) gpu.near = ParseCores(*near);
     if (gpu.name.find('?') != std::string::npos) gpu.name.clear();  // the driver has not asked the GPU yet
@@ -62,10 +65,29 @@ std::vector<Gpu> Chosen(const std::vector<Gpu>& all, const std::string& visible)
   return gpus;
 }
 
+// Where the driver lists no GPU there may be a first one all the same.
+std::vector<std::string> FirstByTool(const GpuSources& sources) {
+  std::error_code ignored;
+  if (!fs::exists(sources.devices / "nvidia0", ignored)) return {};
+  SpawnOptions options;
+  options.argv = {sources.smi, "--query-gpu=name", "--format=csv,noheader"};
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH"}) {
+    if (const char* value = std::getenv(name)) options.environment.push_back(fmt::format("{}={}", name, value));
+  }
+  const auto ended = RunToEnd(options, std::chrono::seconds(20));
+  if (!ended || !ended->status.ok()) return {""};
+  return {ended->output.substr(0, ended->output.find_first_of("\r\n"))};
+}
+
 }  // namespace
 
 GpuSources ThisMachine() {
   GpuSources sources;
+  if (const char* other = std::getenv("KERNELBENCH_NVIDIA")) {
+    sources.driver = fs::path(other) / "driver";
+    sources.devices = fs::path(other) / "devices";
+    sources.bus = fs::path(other) / "bus";
+  }
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) sources.visible = visible;
   return sources;
 }
@@ -93,6 +115,15 @@ Result<Gpu> FindGpu(int number, const GpuSources& sources) {
                 "the NVIDIA driver does not know its GPUs' UUIDs yet; nvidia-smi -pm 1 makes it ask them");
   }
   return gpu;
+}
+
+std::vector<std::string> GpuModels(const GpuSources& sources) {
+  std::vector<Gpu> gpus = AllGpus(sources);
+  if (gpus.empty()) return FirstByTool(sources);
+  if (sources.visible) gpus = Chosen(gpus, *sources.visible);
+  std::vector<std::string> models;
+  for (const Gpu& gpu : gpus) models.push_back(gpu.model);
+  return models;
 }
 
 std::string WhyAbsent(const Gpu& gpu, const GpuSources& sources) {

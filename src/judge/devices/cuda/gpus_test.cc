@@ -98,6 +98,24 @@ TEST_F(Gpus, AreTheFirstAloneWhereTheDriverListsNone) {
   EXPECT_THAT(FileOf(0), testing::HasSubstr("as the device cuda, without a number"));
 }
 
+TEST_F(Gpus, AreCalledWhatTheDriverCallsThem) {
+  EXPECT_THAT(GpuModels(sources_), testing::ElementsAre("NVIDIA H200", "NVIDIA H200"));
+  sources_.visible = "1";
+  EXPECT_THAT(GpuModels(sources_), testing::ElementsAre("NVIDIA H200"));
+}
+
+TEST_F(Gpus, AreCalledWhatNvidiaSmiSaysWhereTheDriverListsNone) {
+  fs::remove_all(sources_.driver);
+  sources_.smi = directory_.path() / "smi";
+  std::ofstream(sources_.smi) << "#!/bin/sh\n[ \"$1\" = --query-gpu=name ] && echo 'NVIDIA H100 80GB HBM3'\n";
+  fs::permissions(sources_.smi, fs::perms::owner_all);
+  EXPECT_THAT(GpuModels(sources_), testing::IsEmpty()) << "there is no device file";
+  std::ofstream(sources_.devices / "nvidia0");
+  EXPECT_THAT(GpuModels(sources_), testing::ElementsAre("NVIDIA H100 80GB HBM3"));
+  sources_.smi = "/nowhere/nvidia-smi";
+  EXPECT_THAT(GpuModels(sources_), testing::ElementsAre(""));
+}
+
 TEST(FindDevice, TakesNamesOfKinds) {
   EXPECT_TRUE(CheckDevice("cpu"));
   EXPECT_EQ(KindOfDevice("cuda:1"), KindOfDevice("cuda"));
