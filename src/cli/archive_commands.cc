@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
-#include <set>
+#include <algorithm>
+#include <map>
 #include <tuple>
 
+#include "base/card.h"
 #include "cli/commands.h"
 #include "cli/score_flags.h"
 #include "interop/inspect_log.h"
@@ -54,14 +56,16 @@ std::vector<InspectMetric> MetricsOf(const std::vector<AtK>& at_k, const std::ve
 
 // One log for each model and setting, without the candidates that are still to be judged, which are counted.
 std::vector<InspectLog> MakeInspectLogs(const std::string& run, const ScoreInput& input, int64_t* unfinished) {
-  using Key = std::tuple<std::string, std::string, int64_t, std::string, std::string>;
-  std::set<Key> failed;
+  using Key = std::tuple<std::string, std::string, int64_t, std::string>;
+  std::multimap<Key, std::string> failed;  // to their jobs' devices
   for (const auto& [of, job, why] : input.jobs) {
-    if (job.state == "failed") failed.emplace(job.model, job.problem, job.sample, job.device, job.size);
+    if (job.state == "failed") failed.emplace(Key(job.model, job.problem, job.sample, job.size), job.device);
   }
   const auto waits = [&](const ScoreRow& row) {
-    return row.verdict.empty() &&
-           !failed.contains({row.model, row.problem, row.sample.value_or(0), row.device, row.size});
+    const auto [first, last] = failed.equal_range({row.model, row.problem, row.sample.value_or(0), row.size});
+    return row.verdict.empty() && std::none_of(first, last, [&](const auto& each) {
+             return each.second == row.device || MayBeOn(each.second, row.device, row.device_name);
+           });
   };
   const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, {});
   const std::vector<ScoreGroup> groups = GroupRows(input.rows, input.problems, GroupBy::kModel);  // in the same order

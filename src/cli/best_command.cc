@@ -96,7 +96,8 @@ Result<std::string> WriteCandidate(const Store& store, const ScoreRow& row, cons
 }
 
 Status Best(const BestFlags& flags) {
-  KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(flags.common));
+  KB_ASSIGN_OR_RETURN(ScoreInput input, ReadScoreInput(flags.common));
+  DropWaitingCards(&input);
   const std::vector<ScoreGroup> groups = GroupRows(input.rows, input.problems, GroupBy::kRun);
   if (groups.empty()) return Fail(ErrorCode::kUsage, "no evaluation is in this selection");
   if (groups.size() > 1) {
@@ -149,7 +150,8 @@ void AddBest(CLI::App* app, int* exit_code) {
   command->add_option("-o,--output", flags->directory, "directory to write, new or empty")->required();
   command->add_option("--store", flags->common.store, "where results are kept")->capture_default_str();
   command->add_option("--model", flags->common.models, "only of these models")->delimiter(',')->allow_extra_args(false);
-  command->add_option("--device", flags->common.device, "only this device: its kind, such as cuda, or its name");
+  command->add_option("--device", flags->common.device,
+                      "only this device: its kind, such as cuda, its name, or a card, such as h100");
   command->add_option("--protocol", flags->common.protocol, "only this protocol");
   command->add_option("--size", flags->common.size, "only this size");
   command->add_flag("--audited", flags->common.audited, "only speedups that audits confirm (docs/scores.md)");

@@ -68,7 +68,8 @@ Status CheckComplete(const Flags& flags, const CompareSheet& sheet) {
 
 Status Compare(const Flags& flags) {
   KB_ASSIGN_OR_RETURN(const std::string format, FormatOf(flags.common, kFormats));
-  KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(flags.common));
+  KB_ASSIGN_OR_RETURN(ScoreInput input, ReadScoreInput(flags.common));
+  DropWaitingCards(&input);
   CompareSheet sheet;
   sheet.by = flags.by == "run" ? GroupBy::kRun : GroupBy::kModel;
   sheet.a = flags.a;

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/card.h"
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/number_checks.h"
@@ -100,7 +101,10 @@ Status CheckRuns(const ScoreFlags& flags, const std::vector<std::string>& there)
 std::string WhyOf(const Job& job) {
   if (job.state == "failed") return job.error.empty() ? "the engine failed" : job.error;
   const std::string before = job.error.empty() ? "" : fmt::format(" (its last attempt: {})", job.error);
-  if (job.state == "queued") return "it is queued" + before;
+  if (job.state == "queued") {
+    const std::string card = CardOf(job.device);
+    return (card.empty() ? "it is queued" : fmt::format("it waits for {}", card)) + before;
+  }
   return (OwnerLives(job.owner) ? "it is being judged" : "it was interrupted") + before;
 }
 
@@ -181,7 +185,8 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
   command->add_option("--level", flags->levels, "only these levels: 2, v3:level4, modern, other")
       ->delimiter(',')
       ->allow_extra_args(false);
-  command->add_option("--device", flags->device, "only this device: its kind, such as cuda, or its name");
+  command->add_option("--device", flags->device,
+                      "only this device: its kind, such as cuda, its name, or a card, such as h100");
   command->add_option("--protocol", flags->protocol, "only this protocol");
   command->add_option("--size", flags->size, "only this size");
   command->add_option("--cap", flags->cap, "in means a speedup above this counts as this; KernelBench's level 3: 50")
@@ -231,23 +236,28 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags) {
            (flags.size.empty() || item.size == flags.size) && filter.Takes(item.problem);
   };
   // A candidate rejected by its text names no device, only the kind it was meant for: it follows its group.
-  // So does one without a verdict, unless it is meant for another kind.
-  const auto other_kind = [&](const std::string& device) {
+  // So does one without a verdict, unless it is meant for another kind or card.
+  const auto other_device = [&](const std::string& device) {
     const DeviceKind* kind = KindOfDevice(flags.device);
-    return kind != nullptr && kind->name == flags.device && device != flags.device;
+    if (kind != nullptr && kind->name == flags.device) return kb::KindOf(device) != flags.device;
+    const std::string card = CardOf(device);
+    return !flags.device.empty() && !card.empty() && !IsCard(flags.device, card) && !IsCard(card, flags.device);
   };
   const auto on_device = [&](const ScoreRow& row) {
-    if (row.verdict.empty() && other_kind(row.device)) return false;
-    return flags.device.empty() || row.device == flags.device || row.device_name == flags.device ||
-           row.device_name.empty();
+    if (row.verdict.empty() && other_device(row.device)) return false;
+    return flags.device.empty() || row.device == flags.device || row.device_name.empty() ||
+           IsCard(row.device_name, flags.device);
   };
   std::erase_if(input.rows,
                 [&](const ScoreRow& row) { return !wanted(row) || !on_device(row) || !Wanted(flags.runs, row.run); });
-  // A job names its device's kind only.
   std::erase_if(input.jobs, [&](const RunJob& job) {
-    return job.job.state == "done" || other_kind(job.job.device) || !wanted(job.job);
+    return job.job.state == "done" || other_device(job.job.device) || !wanted(job.job);
   });
   return input;
+}
+
+void DropWaitingCards(ScoreInput* input) {
+  std::erase_if(input->rows, [](const ScoreRow& row) { return !CardOf(row.device).empty(); });
 }
 
 Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::string>& formats) {

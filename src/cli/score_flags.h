@@ -38,6 +38,9 @@ struct ScoreInput {
 // What the flags select. A store that does not exist yet holds nothing; a run that does not exist is a usage error.
 Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags);
 
+// Takes away what waits for cards (base/card.h) on which nothing was judged.
+void DropWaitingCards(ScoreInput* input);
+
 // The name of the format: --json, --format, or what the extension of --output says.
 Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::string>& formats);
 

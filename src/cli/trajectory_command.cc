@@ -1,7 +1,11 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "base/card.h"
 #include "cli/commands.h"
 #include "generate/trajectory.h"
 #include "report/text.h"
@@ -11,7 +15,7 @@ namespace kb::cli {
 namespace {
 
 struct TrajectoryFlags {
-  std::string run, model, problem, store = DefaultStore();
+  std::string run, model, problem, device, store = DefaultStore();
   std::optional<int> candidate;
   bool json = false;
 };
@@ -82,6 +86,29 @@ Status ShowAnswers(const TrajectoryFlags& flags, const std::vector<GenerationReq
               fmt::format("no model has answered for a candidate {} in the run {}", *flags.candidate, flags.run));
 }
 
+// The run's evaluations, on the device of the flags. A run over cards has several, which are not mixed.
+Result<std::vector<ScoreRow>> RowsOnOneDevice(const TrajectoryFlags& flags, const Store& store) {
+  KB_ASSIGN_OR_RETURN(std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
+  KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, store.Jobs(flags.run));
+  if (!flags.device.empty()) {
+    std::erase_if(rows, [&](const ScoreRow& row) {
+      return !row.device_name.empty() && row.device != flags.device && !IsCard(row.device_name, flags.device);
+    });
+  }
+  std::set<std::string> names;
+  for (const ScoreRow& row : rows) {
+    if (!row.device_name.empty()) names.insert(row.device_name);
+  }
+  const bool over_cards =
+      std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return !CardOf(job.device).empty(); });
+  if (over_cards && names.size() > 1) {
+    return Fail(ErrorCode::kUsage, fmt::format("the run was judged on several devices, which are not mixed; choose one "
+                                               "with --device: {}",
+                                               fmt::join(names, ", ")));
+  }
+  return rows;
+}
+
 Status ShowTrajectory(const TrajectoryFlags& flags) {
   if (!std::filesystem::exists(flags.store)) {
     return Fail(ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store));
@@ -89,7 +116,7 @@ Status ShowTrajectory(const TrajectoryFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(std::vector<GenerationRequest> requests, store.Requests(flags.run));
   KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.Answers(flags.run));
-  KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
+  KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, RowsOnOneDevice(flags, store));
   std::erase_if(requests, [&](const GenerationRequest& request) {
     return (!flags.model.empty() && request.model != flags.model) ||
            (!flags.problem.empty() && request.problem != flags.problem);
@@ -122,6 +149,8 @@ void AddTrajectory(CLI::App* app, int* exit_code) {
   command->add_option("run", flags->run, "as given to generate")->required();
   command->add_option("--model", flags->model, "only this model");
   command->add_option("--problem", flags->problem, "only this problem, such as 1/19");
+  command->add_option("--device", flags->device,
+                      "only verdicts of this device: its kind, its name, or a card, as h100");
   command->add_option("--candidate", flags->candidate,
                       "instead: prompts and answers of the candidates with this number, whole");
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();

@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/card.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "interop/candidates.h"
@@ -111,8 +112,12 @@ void AddUnfinished(const std::vector<Job>& jobs, Groups* groups, std::vector<std
     const auto place = PlaceOf(job.problem, job.sample);
     if (!place) continue;
     const Group known = {job.model, LevelName(place->level), job.size, "", job.protocol, ""};
+    const std::string card = CardOf(job.device);
+    const auto fits = [&](const Group& group) {
+      return Fits(known, group) && (card.empty() || group[kDevice] == job.device || IsCard(group[kDevice], card));
+    };
     auto found = groups->begin();
-    while (found != groups->end() && !Fits(known, found->first)) ++found;
+    while (found != groups->end() && !fits(found->first)) ++found;
     if (found == groups->end()) {
       Group group = known;
       group[kDevice] = job.device;

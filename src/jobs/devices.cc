@@ -49,6 +49,17 @@ Result<std::vector<std::string>> FindDevices(const std::string& text) {
   return devices;
 }
 
+Result<std::vector<std::string>> DevicesOfCard(const std::string& card) {
+  std::vector<std::string> devices;
+  for (const DeviceKind* kind : DeviceKinds()) {
+    if (kind->names == nullptr) continue;
+    KB_ASSIGN_OR_RETURN(const std::vector<int> numbers, FindCard(card, kind->names()));
+    for (const int number : numbers) devices.push_back(fmt::format("{}:{}", kind->name, number));
+  }
+  for (const std::string& device : devices) KB_RETURN_IF_ERROR(CheckDevice(device));
+  return devices;
+}
+
 bool OnHost(const std::vector<std::string>& devices) {
   const DeviceKind* kind = KindOfDevice(devices.front());
   return kind != nullptr && kind->on_host();

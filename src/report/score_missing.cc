@@ -8,6 +8,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/card.h"
+
 namespace kb {
 namespace {
 
@@ -47,8 +49,8 @@ std::vector<Setting> SettingsOf(const RunJob& each, const std::set<Judged>& judg
   };
   for (const Judged& there : judged) {
     const Setting& setting = there.setting;
-    if (there.rules != each.job.protocol || setting.device != each.job.device || setting.size != each.job.size)
-      continue;
+    if (there.rules != each.job.protocol || setting.size != each.job.size) continue;
+    if (!MayBeOn(each.job.device, setting.device, setting.device_name)) continue;
     const bool run = there.run == each.run, model = there.model == each.job.model;
     if (run && model) add(setting, &of_run_and_model);
     if (run) add(setting, &of_run);

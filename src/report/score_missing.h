@@ -19,10 +19,10 @@ struct RunJob {
   std::string why{};  // there is no verdict: the engine's error, or what has not happened yet
 };
 
-// A row without a verdict, with `reason` for why, of each job that is not done. A job names its device's kind only: its
-// row is in each setting in which its run judged others of its model by its rules, or else of any model, or else other
-// runs its model; and where there is none, in one without a device's name and a baseline. `jobs` are all of their runs,
-// for the done ones tell the settings.
+// A row without a verdict, with `reason` for why, of each job that is not done. A job names its device's kind, and at
+// most a card (base/card.h): its row is in each setting of such a device in which its run judged others of its model by
+// its rules, or else of any model, or else other runs its model; and where there is none, in one without a device's
+// name and a baseline, whose device is the job's. `jobs` are all of their runs, for the done ones tell the settings.
 std::vector<ScoreRow> RowsWithoutVerdict(std::span<const RunJob> jobs, std::span<const ScoreRow> rows);
 
 struct MissingSample {

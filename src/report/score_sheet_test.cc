@@ -181,6 +181,32 @@ TEST(ScoreMissingTest, AJobIsMissingWhereItsRunWasJudged) {
   EXPECT_EQ(of({FailedJob("1/2", 0)}).size(), 1u) << "what was rejected by its text tells no device";
 }
 
+TEST(ScoreMissingTest, AJobOfACardIsMissingOnThatCardAlone) {
+  std::vector<ScoreRow> rows = {Row("1/1", 0, 2.0), Row("1/1", 0, 2.0)};
+  rows[0].device_name = "NVIDIA H200";
+  rows[1].device_name = "NVIDIA H100 80GB HBM3";
+  RunJob waits = FailedJob("1/10", 0);
+  waits.job.state = "queued";
+  const auto of = [&](const std::string& device) {
+    waits.job.device = device;
+    std::vector<std::string> labels;
+    for (const ScoreRow& row : RowsWithoutVerdict(std::vector{waits}, rows)) labels.push_back(SettingOf(row).label());
+    return labels;
+  };
+  EXPECT_THAT(of("cuda:h100"), ElementsAre(SettingOf(rows[1]).label()));
+  EXPECT_THAT(of("cuda:h200"), ElementsAre(SettingOf(rows[0]).label()));
+  EXPECT_THAT(of("cuda:l4"), ElementsAre("cuda:l4 · kernelbench · standard · against –"));
+  EXPECT_EQ(of("cuda").size(), 2u) << "as before there were cards";
+
+  waits.job.device = "cuda:l4";
+  const ScoreSheet sheet = MakeScoreSheet(WithMissing(rows, {waits}), std::vector{waits}, kProblems, {});
+  ASSERT_EQ(sheet.models.size(), 3u);
+  for (const ModelScores& model : sheet.models) {
+    EXPECT_EQ(model.missing.size(), model.setting.device == "cuda:l4" ? 1u : 0u) << model.setting.label();
+  }
+  EXPECT_THAT(ScoreTerminal(sheet), HasSubstr("cuda:l4, kernelbench, standard: 0 failed, 1 not finished"));
+}
+
 TEST(ScoreMissingTest, ATextKeepsItsVerdict) {
   const std::vector<ScoreRow> judged = {Row("1/1", 0, 2.0)};
   const auto speedups = [&](const RunJob& job) {

@@ -188,9 +188,11 @@ class Store {
   Result<std::vector<GenerationAnswer>> Answers(const std::string& run) const;
   // Of one request, whole, in that order.
   Result<std::vector<GenerationAnswer>> AnswersTo(int64_t request) const;
-  // The newest whole evaluation of that candidate of the run; null if there is none.
+  // The newest whole evaluation of that candidate of the run, with `device` that of its job there; null if there is
+  // none.
   Result<nlohmann::json> CandidateEvaluation(const std::string& run, const std::string& model,
-                                             const std::string& problem, int candidate) const;
+                                             const std::string& problem, int candidate,
+                                             const std::string& device = "") const;
   Result<GenerationSpent> Spent(const std::string& run, const std::string& model = "") const;
   // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning.
   Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;

@@ -326,12 +326,15 @@ Result<std::vector<GenerationAnswer>> Store::AnswersTo(int64_t request) const {
 }
 
 Result<json> Store::CandidateEvaluation(const std::string& run, const std::string& model, const std::string& problem,
-                                        int candidate) const {
+                                        int candidate, const std::string& device) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<json> {
     SQLite::Statement query(impl_->database,
-                            "SELECT id FROM evaluations WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND model "
-                            "= ?2 AND problem = ?3 AND sample = ?4 ORDER BY sequence DESC LIMIT 1");
+                            "SELECT id FROM evaluations e WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND "
+                            "model = ?2 AND problem = ?3 AND sample = ?4 AND (?5 = '' OR EXISTS (SELECT 1 FROM jobs j "
+                            "WHERE j.run_id = e.run_id AND j.device = ?5 AND j.evaluation_id = e.id)) "
+                            "ORDER BY sequence DESC LIMIT 1");
+    query.bind(5, device);
     query.bind(1, run);
     query.bind(2, model);
     query.bind(3, problem);
