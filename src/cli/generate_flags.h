@@ -21,6 +21,7 @@ struct GenerateFlags {
   SelectionFlags selection;
   std::vector<std::string> models;
   std::string models_file, run, devices = "cpu", store = DefaultStore(), custom, hardware = "none", write_run;
+  std::vector<std::string> cards;  // of a matrix, instead of devices: "h100", or "cuda:h100" of one that nobody knows
   StrategyOptions strategy;
   BudgetCaps caps;
   int shots = 1, regenerate = 0;

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "cli/generate_cards.h"
 #include "jobs/devices.h"
 #include "jobs/generation_judge.h"
 #include "judge/backends.h"
@@ -131,6 +132,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
     settings["combine"] = strategy.combine;
     settings["search_seed"] = strategy.seed;
   }
+  if (strategy.name != "sample" && !plan.cards.empty()) settings["lead"] = plan.job_device;
   for (const PlannedModel& model : plan.models) settings["models"][model.settings.name] = model.settings.ToJson();
   return settings;
 }
@@ -161,8 +163,8 @@ GeneratorExtract ExtractFrom(const GeneratePlan& plan, size_t problem, const Com
   }
   extract.source = found.source;
   extract.language = found.extension.substr(1);
-  const auto candidate = MakeCandidate(CandidateName(plan.problems[problem].file, 0, extract.language), found.source,
-                                       plan.devices.front());
+  const auto candidate =
+      MakeCandidate(CandidateName(plan.problems[problem].file, 0, extract.language), found.source, plan.kind);
   if (!candidate) {
     extract.complaint = candidate.error().message;
   } else if (!candidate->rejection.empty()) {
@@ -203,8 +205,13 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));
   KB_ASSIGN_OR_RETURN(plan.target,
                       MakeTarget(plan.backend, flags.devices.substr(0, flags.devices.find_first_of(",:"))));
-  if (open && flags.judged) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
-  KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
+  plan.kind = plan.job_device = kb::KindOf(flags.devices.substr(0, flags.devices.find(',')));
+  if (flags.cards.empty()) {
+    KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
+  } else {
+    KB_RETURN_IF_ERROR(PlanCards(flags, installation, &plan));
+  }
+  if (open && flags.judged && JudgesHere(plan)) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
   KB_RETURN_IF_ERROR(PlanModels(flags, installation, open, &plan));
   KB_RETURN_IF_ERROR(PlanProblems(flags, installation, &plan));
   plan.settings = SettingsOf(flags, plan);
@@ -230,7 +237,8 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
       differs += fmt::format("{}samples was {}, now {}", differs.empty() ? "" : "; ", before.dump(), value.dump());
     }
   }
-  for (const char* key : {"profile", "history", "turns_by_level"}) {  // kept where they are not what no flag says
+  for (const char* key :
+       {"profile", "history", "turns_by_level", "lead"}) {  // kept where they are not what no flag says
     if (!stored.contains(key) || plan.settings.contains(key)) continue;
     differs += fmt::format("{}{} was {}, now it is not given", differs.empty() ? "" : "; ", key, stored[key].dump());
   }
@@ -253,6 +261,7 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
 GeneratorOptions GeneratorOptionsOf(const GeneratePlan& plan, const GenerateFlags& flags) {
   GeneratorOptions options;
   options.run = plan.run;
+  if (!plan.cards.empty()) options.device = plan.job_device;
   for (const PlannedModel& planned : plan.models) {
     GeneratorModel model;
     model.name = planned.settings.name;

@@ -27,11 +27,21 @@ struct PlannedProblem {
   Prompt prompt;
 };
 
+// A card that candidates are judged on (base/card.h).
+struct PlannedCard {
+  std::string name;
+  std::vector<std::string> devices;  // of this machine; none: another one has it
+};
+
 struct GeneratePlan {
   std::string run, rules, size, backend;
   Target target;
   std::shared_ptr<const Protocol> protocol;
-  std::vector<std::string> devices;
+  std::string kind;                  // of devices: "cpu", "cuda"
+  std::vector<std::string> devices;  // that judge while models are asked; none where all cards are elsewhere
+  std::string job_device;            // what jobs call them
+  std::vector<PlannedCard> cards;    // of a matrix over cards, the one that judges while models are asked first
+  bool asks = true;                  // false: what to ask depends on verdicts of a card that is elsewhere
   std::vector<PlannedModel> models;
   std::vector<PlannedProblem> problems;
   TurnTexts turns;

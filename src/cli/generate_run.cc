@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "cli/generate_cards.h"
 #include "cli/told_jobs.h"
 #include "cli/warm_service.h"
 #include "interop/run_directory.h"
-#include "jobs/generation_judge.h"
 #include "judge/problem/problem_finder.h"
 
 namespace kb::cli {
@@ -74,27 +76,11 @@ struct Ended {
   GeneratorCounts counts;
 };
 
-Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store* store,
-                                                    RunProgress* progress) {
-  GenerationJudgeOptions wanted{.run = plan.run,
-                                .size = plan.size,
-                                .rules = plan.rules,
-                                .devices = plan.devices,
-                                .protocol = plan.protocol,
-                                .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
-                                .compilations = flags.judge->jobs};
-  if (!flags.no_service) wanted.executor = WarmService(flags.store, plan.devices, *flags.judge, flags.quiet);
-  for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
-  for (const PlannedProblem& problem : plan.problems) {
-    wanted.problems.push_back(problem.file);
-    wanted.problem_texts.push_back(ProblemTextHash(problem.file));
-  }
-  wanted.tell = [tell = TellJobs{plan.run, flags.json, flags.quiet, progress}](const JobEnd& end,
-                                                                               const GeneratedCandidate& candidate) {
-    tell(end, {{"turn", candidate.proposal.turn}});
-  };
-  wanted.span = [progress](const Span& span) { progress->Add(span); };
-  return GenerationJudge::Create(std::move(wanted), store);
+// Begins the run, or goes on with it: what failed, or was left behind, is judged again.
+Status GoOn(const GeneratePlan& plan, Store* store) {
+  KB_RETURN_IF_ERROR(BeginRun(plan, store));
+  KB_RETURN_IF_ERROR(store->ReleaseJobs(plan.run, true));
+  return {};
 }
 
 // The generator and its judge, from start to end.
@@ -105,8 +91,9 @@ Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* 
     if (!flags.quiet) progress->Print(line + "\n");
   };
   std::unique_ptr<GenerationJudge> judge;
-  if (flags.judged) {
-    auto made = StartJudge(plan, flags, store, progress);
+  if (flags.judged && plan.devices.empty()) options.caps.evaluations.reset();  // there are none yet
+  if (flags.judged && !plan.devices.empty()) {
+    auto made = StartJudge(plan, flags, {plan.devices, plan.job_device}, store, progress);
     if (!made) return {tl::make_unexpected(made.error()), {}};
     judge = std::move(*made);
     options.verdict = [&](const GeneratedCandidate& candidate) { return judge->Verdict(candidate); };
@@ -114,10 +101,7 @@ Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* 
   }
   const auto generator = Generator::Create(std::move(options), store);
   if (!generator) return {tl::make_unexpected(generator.error()), {}};
-  if (const Status begun = BeginRun(plan, store); !begun) return {begun, {}};
-  if (const auto released = store->ReleaseJobs(plan.run, true); !released) {
-    return {tl::make_unexpected(released.error()), {}};
-  }
+  if (const Status begun = GoOn(plan, store); !begun) return {begun, {}};
   if (judge) judge->TellTo(generator->get());
   progress->SetMore([&] { return SpentText((*generator)->Counts()); });
   ended.status = (*generator)->Run();
@@ -140,20 +124,57 @@ Status WriteRun(const GeneratePlan& plan, const GenerateFlags& flags, const Stor
 
 }  // namespace
 
-int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
+Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, const GenerateFlags& flags, JudgedOn on,
+                                                    Store* store, RunProgress* progress) {
+  GenerationJudgeOptions wanted{.run = plan.run,
+                                .size = plan.size,
+                                .rules = plan.rules,
+                                .devices = std::move(on.devices),
+                                .job_device = std::move(on.job_device),
+                                .protocol = plan.protocol,
+                                .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
+                                .compilations = flags.judge->jobs};
+  if (!flags.no_service && !wanted.devices.empty()) {
+    wanted.executor = WarmService(flags.store, wanted.devices, *flags.judge, flags.quiet);
+  }
+  for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);
+  for (const PlannedProblem& problem : plan.problems) {
+    wanted.problems.push_back(problem.file);
+    wanted.problem_texts.push_back(ProblemTextHash(problem.file));
+  }
+  wanted.tell = [tell = TellJobs{plan.run, flags.json, flags.quiet, progress}](const JobEnd& end,
+                                                                               const GeneratedCandidate& candidate) {
+    tell(end, {{"turn", candidate.proposal.turn}});
+  };
+  wanted.span = [progress](const Span& span) { progress->Add(span); };
+  return GenerationJudge::Create(std::move(wanted), store);
+}
+
+namespace {
+
+// How asking ended; not well: after an error, which is told.
+struct AskedEnd {
+  int code = kAllCorrect;
+  bool well = true;
+};
+
+// Asks models, and has the plan's own devices judge as answers come.
+AskedEnd AskAndJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
   size_t total = 0;
   for (const PlannedProblem& problem : plan.problems) {
     StrategyOptions options = flags.strategy;
     options.turns = TurnsOf(flags, problem.file);
     const auto strategy = MakeStrategy(options);
-    if (strategy && flags.judged) total += static_cast<size_t>((*strategy)->Total()) * plan.models.size();
+    if (strategy && flags.judged && !plan.devices.empty()) {
+      total += static_cast<size_t>((*strategy)->Total()) * plan.models.size();
+    }
   }
   RunProgress progress(flags.quiet, total, plan.devices.size(), false);
   const Ended ended = RunGenerator(plan, flags, store, &progress);
   progress.Finish();
   const auto spent = store->Spent(plan.run);
-  if (!spent) return PrintError(spent.error());
-  if (ended.counts.total == 0) return PrintError(ended.status.error());  // it did not begin
+  if (!spent) return {PrintError(spent.error()), false};
+  if (ended.counts.total == 0) return {PrintError(ended.status.error()), false};  // it did not begin
   if (flags.json) {
     fmt::print("{}", JsonLine(SummaryJson(plan, ended.counts, *spent, progress.failed())));
   } else {
@@ -161,12 +182,30 @@ int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* s
   }
   if (!ended.status) {
     const int code = PrintError(ended.status.error());
-    return code == kUsage && ended.counts.failed > 0 ? kEngineFailure : code;  // a model refused its first request
+    return {code == kUsage && ended.counts.failed > 0 ? kEngineFailure : code, false};  // refused its first request
+  }
+  return {ended.counts.failed > 0 || progress.failed() > 0 ? kEngineFailure : kAllCorrect, true};
+}
+
+}  // namespace
+
+int RunGeneration(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
+  AskedEnd asked;
+  if (plan.asks) {
+    asked = AskAndJudge(plan, flags, store);
+  } else if (const Status begun = GoOn(plan, store); !begun) {
+    return PrintError(begun.error());
+  }
+  if (!asked.well) return asked.code;
+  int code = asked.code;
+  if (flags.judged && !plan.cards.empty()) {
+    code = std::max(code, JudgeOnCards(plan, flags, store));
+    if (const Status told = PrintCards(plan, flags, *store); !told) return PrintError(told.error());
   }
   if (!flags.write_run.empty()) {
     if (const Status written = WriteRun(plan, flags, *store); !written) return PrintError(written.error());
   }
-  return ended.counts.failed > 0 || progress.failed() > 0 ? kEngineFailure : kAllCorrect;
+  return code;
 }
 
 int GenerateAndJudge(const GenerateFlags& flags) {
@@ -177,7 +216,9 @@ int GenerateAndJudge(const GenerateFlags& flags) {
   }
   auto store = Store::Open(flags.store);
   if (!store) return PrintError(store.error());
-  if (const Status told = PrintForecast(*plan, flags, *store); !told) return PrintError(told.error());
+  if (plan->asks) {
+    if (const Status told = PrintForecast(*plan, flags, *store); !told) return PrintError(told.error());
+  }
   if (flags.forecast_only) return kAllCorrect;
   return RunGeneration(*plan, flags, &*store);
 }

@@ -2,9 +2,11 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/generate_cards.h"
 #include "cli/generate_run.h"
 #include "cli/presets.h"
 #include "cli/score_flags.h"
@@ -45,6 +47,24 @@ Status AddArguments(const std::string& key, const toml::node& value, const CLI::
   return {};
 }
 
+// Devices are those of --devices, or cards.
+Status AddDevices(const toml::node& value, GenerateFlags* flags, std::vector<std::string>* arguments) {
+  std::vector<std::string> entries;
+  if (const toml::array* list = value.as_array()) {
+    for (const toml::node& one : *list) {
+      KB_ASSIGN_OR_RETURN(entries.emplace_back(), ValueText(one, "devices"));
+    }
+  } else {
+    KB_ASSIGN_OR_RETURN(const std::string text, ValueText(value, "devices"));
+    std::istringstream stream(text);
+    for (std::string entry; std::getline(stream, entry, ',');) entries.push_back(entry);
+  }
+  KB_ASSIGN_OR_RETURN(const DeviceList devices, ReadDeviceList(entries));
+  arguments->push_back("--devices=" + devices.devices);
+  flags->cards = devices.cards;
+  return {};
+}
+
 Result<std::shared_ptr<GenerateFlags>> ReadMatrix(const MatrixFlags& flags) {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(flags.file, size_t{1} << 20));
   const auto fail = [&](const std::string& what) {
@@ -58,7 +78,9 @@ Result<std::shared_ptr<GenerateFlags>> ReadMatrix(const MatrixFlags& flags) {
   try {
     const toml::table table = toml::parse(text);
     for (const auto& [key, value] : table) {
-      if (const Status added = AddArguments(std::string(key.str()), value, parser, &arguments); !added) {
+      if (const Status added = key == "devices" ? AddDevices(value, parsed.get(), &arguments)
+                                                : AddArguments(std::string(key.str()), value, parser, &arguments);
+          !added) {
         return fail(added.error().message);
       }
     }
@@ -83,7 +105,8 @@ Status ScoreMatrix(const MatrixFlags& flags, const GenerateFlags& generated) {
   wanted.store = generated.store;
   wanted.runs = {generated.run};
   wanted.selection.problems = generated.selection.problems;
-  KB_ASSIGN_OR_RETURN(const ScoreInput input, ReadScoreInput(wanted));
+  KB_ASSIGN_OR_RETURN(ScoreInput input, ReadScoreInput(wanted));
+  if (!flags.json) DropWaitingCards(&input);
   KB_ASSIGN_OR_RETURN(const auto strategy, MakeStrategy(generated.strategy));
   ScoreOptions options;
   if (strategy->Total() > 1) options.ks = {1, strategy->Total()};

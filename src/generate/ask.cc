@@ -140,8 +140,9 @@ Result<std::vector<GeneratorParent>> Generator::Parents(const Line& line, const 
     if (!answers.back().source_sha256.empty()) {
       KB_ASSIGN_OR_RETURN(parent.source, store_->Source(answers.back().source_sha256));
     }
-    KB_ASSIGN_OR_RETURN(parent.evaluation, store_->CandidateEvaluation(options_.run, options_.models[line.model].name,
-                                                                       options_.problems[line.problem], number));
+    KB_ASSIGN_OR_RETURN(parent.evaluation,
+                        store_->CandidateEvaluation(options_.run, options_.models[line.model].name,
+                                                    options_.problems[line.problem], number, options_.device));
     parents.push_back(std::move(parent));
   }
   return parents;

@@ -64,6 +64,7 @@ struct GeneratedCandidate {
 
 struct GeneratorOptions {
   std::string run;
+  std::string device = {};  // of the jobs whose verdicts are shown to models; empty: of any
   std::vector<GeneratorModel> models;
   std::vector<std::string> problems;   // as the store names them
   std::vector<std::string> replay_as;  // likewise, as a replay does: "level1/19"

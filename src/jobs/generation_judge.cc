@@ -4,7 +4,6 @@
 
 #include "base/hash.h"
 #include "interop/candidates.h"
-#include "jobs/devices.h"
 
 namespace kb {
 namespace {
@@ -37,6 +36,7 @@ Fitness FitnessOfEvaluation(const json& evaluation) {
 
 Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudgeOptions options, Store* store) {
   std::unique_ptr<GenerationJudge> judge(new GenerationJudge(std::move(options), store));
+  if (judge->options_.devices.empty()) return judge;
   JobLoopOptions wanted;
   wanted.executor = judge->options_.executor;
   wanted.make_judge = judge->options_.make_judge;
@@ -55,7 +55,7 @@ Job GenerationJudge::JobOf(const GeneratedCandidate& candidate) const {
   job.problem = options_.problems[candidate.problem].name;
   job.size = options_.size;
   job.sample = candidate.proposal.candidate;
-  job.device = KindOf(options_.devices.front());
+  job.device = options_.job_device;
   job.protocol = options_.rules;
   job.path = CandidateName(options_.problems[candidate.problem], job.sample, candidate.language);
   job.problem_sha256 = options_.problem_texts[candidate.problem];
@@ -82,10 +82,10 @@ Result<Candidate> GenerationJudge::Read(const GeneratedCandidate& candidate, con
 }
 
 Status GenerationJudge::Judge(const GeneratedCandidate& candidate) {
-  KB_RETURN_IF_ERROR(loop_->status());
+  if (loop_) KB_RETURN_IF_ERROR(loop_->status());
   KB_ASSIGN_OR_RETURN(const Job job, queue_->Add(JobOf(candidate)));
-  if (job.state != "queued") {  // another process judges it, and the strategy goes on without it
-    generator_->Judged(candidate, std::nullopt, false);
+  if (!loop_ || job.state != "queued") {  // another process judges it, and the strategy goes on without it
+    TellOf(candidate, std::nullopt, false);
     return {};
   }
   {
@@ -106,8 +106,16 @@ Status GenerationJudge::End(const JobEnd& end) {
   lock.unlock();
   options_.tell(end, candidate);
   const bool judged = !end.elsewhere && end.evaluation;
-  generator_->Judged(candidate, judged ? std::optional(FitnessOfEvaluation(*end.evaluation)) : std::nullopt, judged);
+  TellOf(candidate, judged ? std::optional(FitnessOfEvaluation(*end.evaluation)) : std::nullopt, judged);
   return {};
+}
+
+void GenerationJudge::TellOf(const GeneratedCandidate& candidate, const std::optional<Fitness>& fitness, bool judged) {
+  if (generator_ != nullptr) generator_->Judged(candidate, fitness, judged);
+}
+
+void GenerationJudge::Drain() {
+  if (loop_) loop_->Drain();
 }
 
 Status GenerationJudge::Stop() { return loop_ ? loop_->Stop() : Status(); }

@@ -15,8 +15,9 @@
 namespace kb {
 
 struct GenerationJudgeOptions {
-  std::string run, size, rules;  // rules: the protocol and every key that a flag changed
-  std::vector<std::string> devices;
+  std::string run, size, rules;      // rules: the protocol and every key that a flag changed
+  std::vector<std::string> devices;  // none: candidates are queued, for another machine
+  std::string job_device;            // what jobs call them (base/card.h)
   std::shared_ptr<const Protocol> protocol;
   ExecutorMaker executor;  // as JobLoopOptions
   JudgeMaker make_judge;
@@ -31,18 +32,20 @@ struct GenerationJudgeOptions {
 
 class GenerationJudge {
  public:
-  // Starts the devices' threads. `store` outlives it.
+  // Starts the devices' threads, if there are devices. `store` outlives it.
   static Result<std::unique_ptr<GenerationJudge>> Create(GenerationJudgeOptions options, Store* store);
   GenerationJudge(const GenerationJudge&) = delete;  // threads refer to it
   GenerationJudge& operator=(const GenerationJudge&) = delete;
   ~GenerationJudge() { Stop(); }
 
-  // Who is told of verdicts; before the first Judge(), and as long as this has not stopped.
+  // Who is told of verdicts, if anybody; before the first Judge(), and as long as this has not stopped.
   void TellTo(Generator* generator) { generator_ = generator; }
   // The verdict that the candidate has already.
   Result<std::optional<Fitness>> Verdict(const GeneratedCandidate& candidate);
   // Judges it, on any thread; Generator::Judged() is called when that ended.
   Status Judge(const GeneratedCandidate& candidate);
+  // Waits until all that is to be judged is, or an interrupt.
+  void Drain();
   // Begins nothing more and waits for what is being judged. The first error of the store.
   Status Stop();
 
@@ -52,6 +55,7 @@ class GenerationJudge {
   Job JobOf(const GeneratedCandidate& candidate) const;
   Result<Candidate> Read(const GeneratedCandidate& candidate, const Job& job) const;
   Status End(const JobEnd& end);
+  void TellOf(const GeneratedCandidate& candidate, const std::optional<Fitness>& fitness, bool judged);
 
   const GenerationJudgeOptions options_;
   Store* const store_;

@@ -136,6 +136,18 @@ Result<std::vector<std::string>> HardwareNames(const fs::path& prompts) {
   return names;
 }
 
+Result<std::vector<std::string>> NvidiaNames(const fs::path& prompts) {
+  KB_ASSIGN_OR_RETURN(const json table, ReadTable(prompts));
+  std::vector<std::string> names;
+  for (const auto& [key, gpu] : table.at("gpus").items()) {
+    if (!TextAt(gpu, "name").starts_with("NVIDIA ")) continue;
+    names.push_back(key);
+    names.push_back(TextAt(gpu, "name"));
+    for (const json& alias : MemberAt(gpu, "aliases")) names.push_back(Plain(alias));
+  }
+  return names;
+}
+
 Result<std::string> DescribeHardware(const fs::path& prompts, const std::string& name) {
   KB_ASSIGN_OR_RETURN(const json table, ReadTable(prompts));
   for (const auto& [key, gpu] : table.at("gpus").items()) {

@@ -16,6 +16,9 @@ namespace kb {
 // Names that DescribeHardware() takes, aliases not among them. Errors: as there.
 Result<std::vector<std::string>> HardwareNames(const std::filesystem::path& prompts);
 
+// Every name that `prompts`/hardware.toml has of NVIDIA's GPUs: keys, full names and aliases. Errors: as there.
+Result<std::vector<std::string>> NvidiaNames(const std::filesystem::path& prompts);
+
 // A GPU of `prompts`/hardware.toml: "H100 SXM", "h100", "A100-80GB"; case, spaces and - do not matter. Errors (usage):
 // a name that is not there (the message lists those that are), a file that is broken or has an unknown key.
 Result<std::string> DescribeHardware(const std::filesystem::path& prompts, const std::string& name);
