@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/clock.h"
+#include "base/head_and_tail.h"
 #include "base/interrupt.h"
 
 namespace kb {
@@ -56,17 +57,6 @@ std::vector<char*> Pointers(const std::vector<std::string>& strings) {
   for (const std::string& text : strings) pointers.push_back(const_cast<char*>(text.c_str()));
   pointers.push_back(nullptr);
   return pointers;
-}
-
-// Keeps the first and the last half of the limit. Returns whether something between them had to go.
-bool AppendBounded(std::string* kept, std::string* tail, std::string_view more, size_t limit) {
-  const size_t room = limit / 2 - std::min(limit / 2, kept->size());
-  kept->append(more.substr(0, room));
-  if (more.size() <= room) return false;
-  tail->append(more.substr(room));
-  if (tail->size() <= limit) return false;
-  tail->erase(0, tail->size() - limit / 2);
-  return true;
 }
 
 }  // namespace
@@ -185,8 +175,7 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
   writing.Reset();
   const int64_t deadline = NowNs() + timeout.count() * 1'000'000;
   Completed result;
-  std::string tail;
-  bool cut = false;
+  HeadAndTail output(output_limit);
   char buffer[1 << 15];
   for (;;) {
     pollfd waiting{reading.get(), POLLIN, 0};
@@ -203,7 +192,7 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
     const ssize_t got = ::read(reading.get(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
-    cut |= AppendBounded(&result.output, &tail, {buffer, static_cast<size_t>(got)}, output_limit);
+    output.Append({buffer, static_cast<size_t>(got)});
   }
   if (!result.timed_out) {
     const int64_t left = (deadline - NowNs()) / 1'000'000;
@@ -211,12 +200,7 @@ Result<Completed> RunToEnd(SpawnOptions options, std::chrono::milliseconds timeo
     if (result.timed_out) child.Kill();
   }
   result.status = *child.Wait(std::chrono::milliseconds(0));
-  if (tail.size() > output_limit / 2) {
-    tail.erase(0, tail.size() - output_limit / 2);
-    cut = true;
-  }
-  if (cut) result.output += "\n[... output cut ...]\n";
-  result.output += tail;
+  result.output = output.Text([](uint64_t) { return std::string("\n[... output cut ...]\n"); });
   return result;
 }
 

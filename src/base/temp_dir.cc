@@ -63,24 +63,27 @@ bool MoveUp(int from, int top) {
   return some;
 }
 
-// Levels are brought to the top one after the other, so no path gets long and few descriptors are open.
 void RemoveTree(const fs::path& path) {
   fchmodat(AT_FDCWD, path.c_str(), 0700, AT_SYMLINK_NOFOLLOW);
-  const Fd top = OpenDirectory(AT_FDCWD, path.c_str());
-  for (bool again = top.valid(); again;) {
-    again = false;
-    ForEachEntry(top.get(), [&](const char* name) {
-      if (unlinkat(top.get(), name, 0) == 0) return;
-      fchmodat(top.get(), name, 0700, AT_SYMLINK_NOFOLLOW);
-      const Fd inner = OpenDirectory(top.get(), name);
-      if (inner.valid()) again |= MoveUp(inner.get(), top.get());
-      again |= unlinkat(top.get(), name, AT_REMOVEDIR) == 0;
-    });
-  }
+  if (const Fd top = OpenDirectory(AT_FDCWD, path.c_str()); top.valid()) EmptyDirectory(top.get());
   rmdir(path.c_str());
 }
 
 }  // namespace
+
+// Levels are brought to the top one after the other, so no path gets long and few descriptors are open.
+void EmptyDirectory(int directory) {
+  for (bool again = true; again;) {
+    again = false;
+    ForEachEntry(directory, [&](const char* name) {
+      if (unlinkat(directory, name, 0) == 0) return;
+      fchmodat(directory, name, 0700, AT_SYMLINK_NOFOLLOW);
+      const Fd inner = OpenDirectory(directory, name);
+      if (inner.valid()) again |= MoveUp(inner.get(), directory);
+      again |= unlinkat(directory, name, AT_REMOVEDIR) == 0;
+    });
+  }
+}
 
 Result<TempDir> TempDir::Create(std::string_view prefix, const std::string& parent) {
   std::string pattern = fmt::format("{}/{}.XXXXXX", ParentOf(parent), prefix);

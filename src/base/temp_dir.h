@@ -39,6 +39,9 @@ class TempDir {
   Fd lock_;
 };
 
+// Removes all that an open directory holds, as that is removed.
+void EmptyDirectory(int directory);
+
 }  // namespace kb
 
 #endif  // BASE_TEMP_DIR_H_

@@ -155,16 +155,13 @@ CandidateText Rejected(std::string why) { return {PackedNothing(), std::move(why
 
 Result<CandidateText> ReadFolder(const fs::path& path) {
   Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory.valid()) {
-    if (errno == ENOTDIR) return Rejected("it is a link, and a candidate is a folder itself");
-    return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
-  }
-  FolderReader reader;
-  Result<std::string> packed =
-      reader.Read(std::move(directory), "").and_then([&]() -> Result<std::string> { return Pack(reader.files()); });
-  if (packed) return CandidateText{std::move(*packed), ""};
-  if (!reader.failed()) return Rejected(packed.error().message);
-  return Fail(ErrorCode::kUsage, fmt::format("{}: {}", path.string(), packed.error().message));
+  if (directory.valid()) return ReadCandidateFolder(std::move(directory), path.string());
+  if (errno == ENOTDIR) return Rejected("it is a link, and a candidate is a folder itself");
+  return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", path.string(), strerror(errno)));
+}
+
+CandidateText TooLong(size_t bytes, size_t most) {
+  return CandidateText{"", fmt::format("the file is {} bytes long; a candidate may have {}", bytes, most)};
 }
 
 }  // namespace
@@ -222,14 +219,24 @@ Result<CandidateText> ReadCandidateText(const fs::path& path) {
   if (there && !S_ISREG(info.st_mode)) {  // a pipe would be waited for
     return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: it is no regular file", path.string()));
   }
-  const auto too_long = [](size_t bytes, size_t most) {
-    return CandidateText{"", fmt::format("the file is {} bytes long; a candidate may have {}", bytes, most)};
-  };
   const auto bytes = there ? static_cast<size_t>(info.st_size) : 0;
-  if (bytes > kMaxPackedBytes) return too_long(bytes, kMaxCandidateBytes);
+  if (bytes > kMaxPackedBytes) return TooLong(bytes, kMaxCandidateBytes);
   KB_ASSIGN_OR_RETURN(std::string text, ReadFile(path, kMaxPackedBytes));
-  if (text.size() > MostBytes(text)) return too_long(text.size(), MostBytes(text));
-  return CandidateText{std::move(text), ""};
+  return CandidateFile(std::move(text));
+}
+
+Result<CandidateText> ReadCandidateFolder(Fd directory, const std::string& name) {
+  FolderReader reader;
+  Result<std::string> packed =
+      reader.Read(std::move(directory), "").and_then([&]() -> Result<std::string> { return Pack(reader.files()); });
+  if (packed) return CandidateText{std::move(*packed), ""};
+  if (!reader.failed()) return Rejected(packed.error().message);
+  return Fail(ErrorCode::kUsage, fmt::format("{}: {}", name, packed.error().message));
+}
+
+CandidateText CandidateFile(std::string text) {
+  if (text.size() > MostBytes(text)) return TooLong(text.size(), MostBytes(text));
+  return {std::move(text), ""};
 }
 
 }  // namespace kb

@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace kb {
@@ -55,6 +56,9 @@ struct CandidateText {
 // only have written wrong is a rejection: too long or too many, a link, no text, what Pack() refuses. Errors are
 // kUsage: it cannot be read.
 Result<CandidateText> ReadCandidateText(const std::filesystem::path& path);
+// The same of an open folder, which may change meanwhile; `name` is for errors. And of what a file holds.
+Result<CandidateText> ReadCandidateFolder(Fd directory, const std::string& name);
+CandidateText CandidateFile(std::string text);
 
 }  // namespace kb
 
