@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <grp.h>
 #include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
@@ -26,6 +25,7 @@
 
 #include "base/fd.h"
 #include "runner/landlock.h"
+#include "runner/namespaces.h"
 #include "runner/syscall_filter.h"
 
 namespace kb::runner {
@@ -34,8 +34,6 @@ namespace {
 // Of a private /tmp: the kernel tears down a million of them for seconds after their process has ended.
 constexpr int kMostFiles = 16384;
 constexpr rlim_t kMostDescriptors = 1024;
-// Beside its private memory a process may map so much: page tables for terabytes are torn down for as long.
-constexpr rlim_t kMostMapped = rlim_t{128} << 30;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kReservesTerabytes = true;
 #elif defined(__has_feature)
@@ -48,14 +46,6 @@ constexpr unsigned kMoveEmptyPath = 4;  // MOVE_MOUNT_F_EMPTY_PATH
 constexpr unsigned long kReadOnly = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC;
 // What a runner may know of /proc: which processors there are.
 constexpr const char* kProcessors = "/proc/cpuinfo\n";
-
-Status Errno(const char* what) { return Fail(ErrorCode::kUnavailable, fmt::format("{}: {}", what, strerror(errno))); }
-
-Status WriteProc(const char* path, const std::string& text) {
-  Fd fd(open(path, O_WRONLY | O_CLOEXEC));
-  if (!fd.valid() || write(fd.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return Errno(path);
-  return {};
-}
 
 Status DropCapabilities() {
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
@@ -79,19 +69,8 @@ Status SetLimits(const Confinement& limits) {
                  {RLIMIT_FSIZE, limits.file_bytes},
                  {RLIMIT_MSGQUEUE, 0},
                  {RLIMIT_NOFILE, kMostDescriptors}};
-  for (const auto& [resource, limit] : rlimits) {
-    rlimit given{};
-    getrlimit(resource, &given);
-    const rlimit both{std::min(limit, given.rlim_max), std::min(limit, given.rlim_max)};
-    if (setrlimit(resource, &both) != 0) return Errno("setrlimit");
-  }
+  for (const auto& [resource, limit] : rlimits) KB_RETURN_IF_ERROR(Limit(resource, limit));
   return {};
-}
-
-Status MountMemory(const char* path, uint64_t bytes) {
-  // All users may write: who mounts it may become another one.
-  const std::string options = fmt::format("size={},nr_inodes={},mode=1777", bytes, kMostFiles);
-  return mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, options.c_str()) == 0 ? Status() : Errno(path);
 }
 
 // Runs `mount`, which hides what is below a directory, and puts back what must stay visible: the paths of `keep`, one a
@@ -121,22 +100,10 @@ Status Hide(const std::string& keep, const std::function<Status()>& mount) {
 
 // A /tmp and a /dev/shm of this mount namespace's own.
 Status MountScratch(uint64_t bytes, const std::string& keep) {
-  KB_RETURN_IF_ERROR(Hide(keep, [&] { return MountMemory("/tmp", bytes); }));
-  KB_RETURN_IF_ERROR(MountMemory("/dev/shm", bytes));
+  KB_RETURN_IF_ERROR(Hide(keep, [&] { return MountMemory("/tmp", bytes, kMostFiles); }));
+  KB_RETURN_IF_ERROR(MountMemory("/dev/shm", bytes, kMostFiles));
   return chdir("/tmp") == 0 ? Status() : Errno("chdir /tmp");
 }
-
-// User and mount namespaces of this process's own, and those that `more` names.
-Status Unshare(int more) {
-  const std::string uid_map = fmt::format("{} {} 1", getuid(), getuid());
-  const std::string gid_map = fmt::format("{} {} 1", getgid(), getgid());
-  if (unshare(CLONE_NEWUSER | CLONE_NEWNS | more) != 0) return Errno("unshare");
-  KB_RETURN_IF_ERROR(WriteProc("/proc/self/setgroups", "deny"));
-  KB_RETURN_IF_ERROR(WriteProc("/proc/self/uid_map", uid_map));
-  return WriteProc("/proc/self/gid_map", gid_map);
-}
-
-bool MakeMountsPrivate() { return mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0; }
 
 }  // namespace
 
@@ -168,16 +135,6 @@ Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_
   }
   KB_RETURN_IF_ERROR(MountScratch(tmp_bytes, keep));
   if (proc_read_only && mount(nullptr, "/proc", nullptr, kReadOnly, nullptr) != 0) return Errno("/proc read-only");
-  return {};
-}
-
-Status BecomeUser(uid_t user) {
-  int death_signal = 0;  // which the kernel forgets when a process changes its user
-  prctl(PR_GET_PDEATHSIG, &death_signal);
-  if (setgroups(0, nullptr) != 0) return Errno("setgroups");
-  if (setresgid(user, user, user) != 0) return Errno("setresgid");
-  if (setresuid(user, user, user) != 0) return Errno("setresuid");
-  prctl(PR_SET_PDEATHSIG, death_signal);
   return {};
 }
 

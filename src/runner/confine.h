@@ -23,9 +23,6 @@ Status EnterNamespaces(uint64_t tmp_bytes, const std::string& keep, const Withou
 // and few files, with the directories of `keep` as above.
 Status BoundScratch(uint64_t tmp_bytes, const std::string& keep, bool proc_read_only);
 
-// Becomes `user`, and a group of the same number, for good: no capability is left. The caller is root.
-Status BecomeUser(uid_t user);
-
 // No new privileges, no capabilities, rlimits, landlock, and a seccomp deny-list: no further processes, no signals to
 // others, no tracing, no namespaces, no mounts, no network, no System V IPC or message queues, no io_uring, bpf, perf
 // or keyrings. Refused calls fail with EPERM.

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "runner/confine.h"
+#include "runner/namespaces.h"
 
 namespace {
 

@@ -15,24 +15,9 @@
 namespace kb::runner {
 namespace {
 
+// To candidates and to what an agent starts.
 constexpr const char* kDenied[] = {
-    // Other processes.
-    "ptrace",
-    "process_vm_readv",
-    "process_vm_writev",
-    "process_madvise",
-    "kcmp",
-    "pidfd_open",
-    "pidfd_getfd",
-    "rt_sigqueueinfo",
-    "rt_tgsigqueueinfo",
-    // What wakes a stopped process, or goes on while it is stopped.
-    "timer_create",
-    "timerfd_create",
-    "mq_notify",
     // Wide interfaces of the kernel.
-    "io_setup",  // what was submitted goes on while its process is stopped
-    "io_submit",
     "io_uring_setup",
     "io_uring_enter",
     "io_uring_register",
@@ -42,12 +27,6 @@ constexpr const char* kDenied[] = {
     "keyctl",
     "add_key",
     "request_key",
-    "personality",
-    // Rules on top of these: a kernel that compiles many of them holds up every other process.
-    "seccomp",
-    "landlock_create_ruleset",
-    "landlock_add_rule",
-    "landlock_restrict_self",
     // Namespaces and mounts.
     "unshare",
     "setns",
@@ -84,13 +63,41 @@ constexpr const char* kDenied[] = {
     "sethostname",
     "setdomainname",
     // Who runs when and where.
+    "ioprio_set",
+    "migrate_pages",
+    "move_pages",
+    // What wakes a stopped process.
+    "mq_notify",
+};
+
+// To candidates alone.
+constexpr const char* kDeniedToCandidates[] = {
+    // Other processes.
+    "ptrace",
+    "process_vm_readv",
+    "process_vm_writev",
+    "process_madvise",
+    "kcmp",
+    "pidfd_open",
+    "pidfd_getfd",
+    "rt_sigqueueinfo",
+    "rt_tgsigqueueinfo",
+    // What wakes a stopped process, or goes on while it is stopped.
+    "timer_create",
+    "timerfd_create",
+    "io_setup",
+    "io_submit",
+    "personality",
+    // Rules on top of these: a kernel that compiles many of them holds up every other process.
+    "seccomp",
+    "landlock_create_ruleset",
+    "landlock_add_rule",
+    "landlock_restrict_self",
+    // Who runs when and where.
     "setpriority",
     "sched_setscheduler",
     "sched_setparam",
     "sched_setattr",
-    "ioprio_set",
-    "migrate_pages",
-    "move_pages",
     // What outlives a process, and takes the kernel long to tear down.
     "msgget",
     "msgsnd",
@@ -121,6 +128,13 @@ class Filter {
     const uint32_t action = SCMP_ACT_ERRNO(static_cast<uint32_t>(error));
     ok_ = ok_ && seccomp_rule_add(filter_.get(), action, call, sizeof...(comparisons), comparisons...) == 0;
   }
+  template <size_t kCount>
+  void DenyAll(const char* const (&names)[kCount]) {
+    for (const char* name : names) {
+      const int number = seccomp_syscall_resolve_name(name);
+      if (number != __NR_SCMP_ERROR) Deny(number);
+    }
+  }
   Status Load() {
     if (!ok_) return Fail(ErrorCode::kUnavailable, "cannot build the seccomp filter");
     // Kernels before 5.16 take a filter for a wish to be slower: they turn speculation off where it may leak. The
@@ -128,6 +142,10 @@ class Filter {
     (void)seccomp_attr_set(filter_.get(), SCMP_FLTATR_CTL_SSB, 1);
     if (seccomp_load(filter_.get()) != 0) return Fail(ErrorCode::kUnavailable, "cannot load the seccomp filter");
     return {};
+  }
+  Status Write(int fd) {
+    if (ok_ && seccomp_export_bpf(filter_.get(), fd) == 0) return {};
+    return Fail(ErrorCode::kUnavailable, "cannot build the seccomp filter");
   }
 
  private:
@@ -204,14 +222,21 @@ void DenySockets(bool namespaces, bool gpu, Filter* filter) {
   }
 }
 
+// Some families reach past a network namespace: vsock the host of a virtual machine.
+void DenyOtherFamilies(Filter* filter) {
+  for (int family = 0; family < AF_MAX; ++family) {
+    if (family == AF_UNIX || family == AF_INET || family == AF_INET6 || family == AF_NETLINK) continue;
+    filter->Answer(EAFNOSUPPORT, SCMP_SYS(socket), IntIs(0, family));
+  }
+  filter->Answer(EAFNOSUPPORT, SCMP_SYS(socket), SCMP_A0(SCMP_CMP_GE, AF_MAX));
+}
+
 }  // namespace
 
 Status InstallSyscallFilter(const Confinement& limits) {
   Filter filter;
-  for (const char* name : kDenied) {
-    const int number = seccomp_syscall_resolve_name(name);
-    if (number != __NR_SCMP_ERROR) filter.Deny(number);
-  }
+  filter.DenyAll(kDenied);
+  filter.DenyAll(kDeniedToCandidates);
   // Limits of others: without a PID namespace those are all processes of the same user.
   filter.Deny(SCMP_SYS(prlimit64), SCMP_A0(SCMP_CMP_NE, 0));
   // Cores differ in how fast they launch, so the judge chooses one for both sides (device/core_seat.h).
@@ -223,6 +248,18 @@ Status InstallSyscallFilter(const Confinement& limits) {
   DenyRules(&filter);
   DenySockets(limits.namespaces, limits.gpu, &filter);
   return filter.Load();
+}
+
+Status WriteAgentFilter(bool cores_are_set, int fd) {
+  Filter filter;
+  filter.DenyAll(kDenied);
+  if (cores_are_set) filter.Deny(SCMP_SYS(sched_setaffinity));
+  DenyProcesses(true, &filter);
+  // With SIGCONT these wake a process that the engine has stopped. `timeout` does without, if told that there is none.
+  filter.Answer(ENOSYS, SCMP_SYS(timer_create));
+  filter.Deny(SCMP_SYS(fcntl), IntIs(1, F_SETSIG));
+  DenyOtherFamilies(&filter);
+  return filter.Write(fd);
 }
 
 }  // namespace kb::runner

@@ -11,6 +11,10 @@ namespace kb::runner {
 // never the only barrier: namespaces and uids hold most of these too. Requires no_new_privs.
 Status InstallSyscallFilter(const Confinement& limits);
 
+// Writes another deny-list to `fd`, for bubblewrap to install: of what an agent starts in its box, which may start
+// programs, trace its own and use its own loopback.
+Status WriteAgentFilter(bool cores_are_set, int fd);
+
 }  // namespace kb::runner
 
 #endif  // RUNNER_SYSCALL_FILTER_H_

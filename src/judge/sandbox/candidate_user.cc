@@ -11,7 +11,7 @@ namespace {
 // systemd gives these to services that need a user while they run (DynamicUser=), so no account has them. Engines
 // differ, so that none can reach another's candidates.
 constexpr uid_t kFirst = 61184, kCount = 4336;
-constexpr uid_t kOfAnEngine = 2 * (1 + kApartUsers);
+constexpr uid_t kOfAnEngine = kAgentUser + 1;
 
 // A line of /proc/self/uid_map.
 struct Range {

@@ -12,6 +12,8 @@ namespace kb {
 
 // So many devices of an engine may each have a client's problem judged as two users of their own (Sandbox::Apart()).
 inline constexpr uid_t kApartUsers = 7;
+// The user of agents' commands follows those.
+inline constexpr uid_t kAgentUser = 2 * (1 + kApartUsers);
 
 // Nothing: this process is not the machine's root, so candidates run as its own user. Otherwise the first of two ids
 // of users that nobody is, which those of Sandbox::Apart() follow. An error where this process, root of a container,

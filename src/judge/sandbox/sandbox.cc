@@ -10,67 +10,28 @@
 #include "base/file.h"
 #include "judge/sandbox/candidate_user.h"
 #include "judge/sandbox/cgroup.h"
+#include "judge/sandbox/system_view.h"
 
 namespace kb {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Directories of the system, and the few files of /etc that loaders and compilers need.
-constexpr const char* kSystem[] = {"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt"};
 constexpr const char* kScratch = "kernelbench-scratch";  // names of directories that candidates write to
-constexpr const char* kEtc[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives"};
-constexpr const char* kCpuFacts = "/sys/devices/system/cpu";
-// What of /proc is the machine's.
-constexpr const char* kMachineFacts[] = {"/proc/sys", "/proc/irq",  "/proc/bus",
-                                         "/proc/fs",  "/proc/acpi", "/proc/sysrq-trigger"};
-
-// What is above a path bubblewrap would make for its own user alone.
-void Show(const char* how, const fs::path& path, std::vector<std::string>* argv) {
-  fs::path above;
-  for (const fs::path& name : path.parent_path()) {
-    above /= name;
-    if (above.has_relative_path()) argv->insert(argv->end(), {"--dir", above.string()});
-  }
-  argv->insert(argv->end(), {how, path.string(), path.string()});
-}
-
-// The build cache, with a slash, if it is below what everything inside may read; empty otherwise.
-std::string CacheInSystem() {
-  std::error_code ignored;
-  const std::string cache = fs::weakly_canonical(CacheDirectory(), ignored).string() + "/";
-  const auto is_above = [&](const char* path) { return cache.starts_with(std::string(path) + "/"); };
-  return std::any_of(std::begin(kSystem), std::end(kSystem), is_above) ? cache : "";
-}
 
 // A read-only system, `paths`, and a private bounded /tmp.
 void BindSystem(uint64_t tmp_bytes, const std::vector<fs::path>& paths, const std::vector<std::string>& devices,
                 std::vector<std::string>* argv) {
-  std::error_code ignored;
-  for (const char* path : kSystem) {
-    if (fs::is_symlink(path, ignored)) {
-      argv->insert(argv->end(), {"--symlink", fs::read_symlink(path, ignored).string(), path});
-    } else if (fs::is_directory(path, ignored)) {
-      argv->insert(argv->end(), {"--ro-bind", path, path});
-    }
-  }
-  // A cache below these would show what was built of others, and a build could lock it.
-  const std::string cache = CacheInSystem();
-  const bool covered = !cache.empty() && fs::is_directory(cache, ignored);
-  if (covered) argv->insert(argv->end(), {"--tmpfs", cache});
-  for (const char* path : kEtc) Show("--ro-bind-try", path, argv);
-  Show("--ro-bind-try", kCpuFacts, argv);
-  argv->insert(argv->end(), {"--proc", "/proc"});
-  for (const char* path : kMachineFacts) argv->insert(argv->end(), {"--ro-bind-try", path, path});
+  const std::string cache = ShowSystem(true, argv);
   argv->insert(argv->end(),
                {"--dev", "/dev", "--perms", "1777", "--size", std::to_string(tmp_bytes), "--tmpfs", "/tmp"});
   for (const std::string& device : devices) argv->insert(argv->end(), {"--dev-bind-try", device, device});
   if (!devices.empty()) argv->insert(argv->end(), {"--ro-bind", "/sys", "/sys"});
   for (const fs::path& path : paths) {
-    if (path.string().starts_with("/usr/") && !(covered && path.string().starts_with(cache))) continue;
-    Show("--ro-bind", path, argv);
+    if (path.string().starts_with("/usr/") && (cache.empty() || !path.string().starts_with(cache))) continue;
+    ShowAt("--ro-bind", path, path, argv);
   }
-  if (covered) argv->insert(argv->end(), {"--remount-ro", cache});
+  if (!cache.empty()) argv->insert(argv->end(), {"--remount-ro", cache});
 }
 
 }  // namespace
@@ -145,13 +106,10 @@ Result<Sandbox> Sandbox::Create(const Installation& installation, Isolation isol
                     "kernelbench as an ordinary user",
                     tried.error().message));
   }
-  // The one that came with us first; some machines grant namespaces only to their own.
   std::string refusal = "there is no bwrap";
-  for (const std::string& name : {(installation.libexec / "bwrap").string(), std::string("bwrap")}) {
-    const auto bwrap = FindProgram(name);
+  for (const std::string& bwrap : Bubblewraps(installation)) {
     for (const Entry entry : entries) {
-      if (!bwrap) continue;
-      const Status tried = sandbox.Try(entry, *bwrap);
+      const Status tried = sandbox.Try(entry, bwrap);
       if (tried) return sandbox;
       if (tried.error().code == ErrorCode::kInterrupted) return tl::make_unexpected(tried.error());
       refusal = tried.error().message;
@@ -205,23 +163,7 @@ Confinement Sandbox::ConfinementFor(uint64_t memory_bytes, bool with_device) con
 Status Sandbox::CheckReadable(const std::vector<fs::path>& paths) const {
   if (entry_ == Entry::kAsWeAre) return {};
   const bool on_the_way = entry_ == Entry::kBefore;  // otherwise root shows each path under directories that are open
-  for (const fs::path& path : paths) {
-    fs::path part;
-    for (const fs::path& name : path) {
-      part /= name;
-      std::error_code error;
-      const fs::perms open = fs::status(part, error).permissions();
-      const bool closed = (open & fs::perms::others_exec) == fs::perms::none;
-      if (!error && closed && (on_the_way || part == path)) {
-        return Fail(
-            ErrorCode::kUnavailable,
-            fmt::format("candidates never run as the machine's root, and {} is closed to every other user; open it "
-                        "(chmod o+rx), or keep {} elsewhere, or start kernelbench as an ordinary user",
-                        part.string(), path.string()));
-      }
-    }
-  }
-  return {};
+  return CheckOpenToOthers(paths, on_the_way);
 }
 
 Result<std::optional<TempDir>> Sandbox::MakeScratch(const std::vector<fs::path>& paths,
