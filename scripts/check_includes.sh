@@ -6,18 +6,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Directory of src/, and those it must not include.
 RULES='
-base    wire cuda device judge jobs runner store score report interop server cli
-wire    cuda device judge jobs runner store score report interop server cli
-cuda    wire device judge jobs runner store score report interop server cli
-device  judge jobs runner store score report interop server cli
-judge   jobs runner store score report interop server cli
-runner  jobs judge device store score report interop server cli
-interop jobs runner report server cli
-store   jobs interop generate runner server cli
+base    wire cuda device judge jobs runner store score report interop agents server cli
+wire    cuda device judge jobs runner store score report interop agents server cli
+cuda    wire device judge jobs runner store score report interop agents server cli
+device  judge jobs runner store score report interop agents server cli
+judge   jobs runner store score report interop agents server cli
+runner  jobs judge device store score report interop agents server cli
+interop jobs runner report agents server cli
+store   jobs interop generate runner agents server cli
 jobs    runner server cli
 server  runner cli
 generate jobs runner server cli
-model   wire cuda device judge jobs runner store score report interop generate server cli
+model   wire cuda device judge jobs runner store score report interop generate agents server cli
+agents  jobs generate prompt model runner store score report interop server cli
 '
 
 status=0

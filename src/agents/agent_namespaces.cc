@@ -27,13 +27,16 @@ constexpr int kPatienceMs = 20'000;
 // Where an agent can put links, bubblewrap would follow them.
 Status CheckShown(const std::vector<BoxOptions::Shown>& shown) {
   for (const auto& [from, to] : shown) {
-    for (const char* own : {kTaskFolder, kAgentHome, "/tmp", "/dev", "/proc", "/home"}) {
+    for (const char* own : {kTaskFolder, kAgentHome, "/tmp", "/dev", "/proc"}) {
       const std::string below = (to.lexically_normal() / "").string();
-      if (below.starts_with(std::string(own) + "/") || !to.is_absolute()) {
+      if (!to.is_absolute()) {
         return Fail(ErrorCode::kUsage,
-                    fmt::format("an agent cannot be shown {} as {}, which is the agent's own to change; keep it "
-                                "elsewhere, not below /home or /tmp",
-                                from.string(), to.string()));
+                    fmt::format("an agent is shown {} as {}: give a whole path", from.string(), to.string()));
+      }
+      if (below.starts_with(std::string(own) + "/")) {
+        return Fail(ErrorCode::kUsage,
+                    fmt::format("an agent cannot be shown {} as {}, for {} is the agent's own; keep it elsewhere",
+                                from.string(), to.string(), own));
       }
     }
     std::error_code error;
@@ -117,6 +120,8 @@ std::vector<std::string> AgentNamespaces::Arguments(const BoxOptions& options,
   };
   const std::string cache = ShowSystem(false, &argv);
   if (!cache.empty()) add({"--remount-ro", cache});
+  // These tell what keys other sessions of this user hold.
+  for (const char* path : {"/proc/keys", "/proc/key-users"}) add({"--ro-bind-try", "/dev/null", path});
   add({"--dev", "/dev"});
   if (options.gpu) {
     for (const auto* files : {&options.gpu->files, &options.gpu->writable}) {
