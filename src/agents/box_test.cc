@@ -420,18 +420,50 @@ TEST_F(BoxTest, CoresCanBeSet) {
   EXPECT_EQ(Says("taskset -c 0,1 nproc 2>/dev/null || nproc"), "1\n");
 }
 
+// The folder in which the namespaces have an agent's files: who holds it has its lock open.
+fs::path Held(pid_t process) {
+  std::error_code ignored;
+  for (const auto& open : fs::directory_iterator("/proc/" + std::to_string(process) + "/fd", ignored)) {
+    const fs::path path = fs::read_symlink(open.path(), ignored);
+    if (path.filename().string().starts_with("kernelbench-agent")) return path;
+  }
+  return {};
+}
+
 TEST_F(BoxTest, NothingIsLeftOutside) {
-  const auto left = [] {
-    size_t count = 0;
-    for (const auto& entry : fs::directory_iterator("/tmp")) {
-      count += entry.path().filename().string().starts_with("kernelbench-agent") && entry.path().has_filename();
-    }
-    return count;
-  };
-  const size_t before = left();
   Run("echo x >x");
+  const fs::path held = Held(getpid());
+  ASSERT_TRUE(fs::is_empty(held)) << held;
   box_.reset();
-  EXPECT_EQ(left(), before);
+  EXPECT_FALSE(fs::exists(held));
+}
+
+bool Runs(const std::string& name) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+    std::string first;
+    std::getline(std::ifstream(entry.path() / "cmdline"), first, '\0');
+    if (first == name) return true;
+  }
+  return false;
+}
+
+TEST_F(BoxTest, NothingOutlivesAKilledEngine) {
+  const std::string name = "stray-of-" + std::to_string(getpid());
+  const pid_t engine = fork();
+  if (engine == 0) {
+    Run("(setsid bash -c 'exec -a " + name + " sleep 1000' &); sleep 1000", {.timeout = seconds(1000)});
+    _exit(0);
+  }
+  for (int i = 0; i < 2000 && !Runs(name); ++i) usleep(10'000);
+  ASSERT_TRUE(Runs(name));
+  const fs::path held = Held(engine);
+  kill(engine, SIGKILL);
+  ASSERT_EQ(waitpid(engine, nullptr, 0), engine);
+  for (int i = 0; i < 2000 && Runs(name); ++i) usleep(10'000);
+  EXPECT_FALSE(Runs(name));
+  box();
+  EXPECT_FALSE(fs::exists(held)) << "the next one removes what is left of it, an empty folder";
 }
 
 // The same, where another user starts it all.
