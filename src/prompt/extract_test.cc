@@ -125,7 +125,6 @@ TEST(Extract, ASourceIsTakenOutOfAnAnswerOnlyIfItIsOne) {
   for (const auto& each : cases) EXPECT_EQ(CodeOfAnswer(each.text, each.extension), each.code) << each.text;
 }
 
-// Each block needs the next one's name: all are followed, up to as many as make sense.
 // Each would take hours if what is looked for were looked for again and again.
 TEST(Extract, MegabytesEnd) {
   const std::string candidate = "import torch\n\n\nclass ModelNew(torch.nn.Module):\n    pass\n";
@@ -150,6 +149,7 @@ TEST(Extract, MegabytesEnd) {
   EXPECT_EQ(ExtractCode(times(300'000, "kb_forward("), TargetOf("native-cpu")).outcome, ExtractOutcome::kNoCode);
 }
 
+// Each block needs the next one's name: all are followed, up to as many as make sense.
 TEST(Extract, ALongChainOfBlocksEnds) {
   std::string chain;
   for (int i = 0; i < 2000; ++i) {
