@@ -206,12 +206,14 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   KB_ASSIGN_OR_RETURN(plan.target,
                       MakeTarget(plan.backend, flags.devices.substr(0, flags.devices.find_first_of(",:"))));
   plan.kind = plan.job_device = kb::KindOf(flags.devices.substr(0, flags.devices.find(',')));
+  const bool judges = open && flags.judged;
   if (flags.cards.empty()) {
+    if (judges) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
     KB_ASSIGN_OR_RETURN(plan.devices, FindDevices(flags.devices));
   } else {
     KB_RETURN_IF_ERROR(PlanCards(flags, installation, &plan));
+    if (judges && JudgesHere(plan)) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
   }
-  if (open && flags.judged && JudgesHere(plan)) KB_RETURN_IF_ERROR(CheckBackend(plan.backend, installation));
   KB_RETURN_IF_ERROR(PlanModels(flags, installation, open, &plan));
   KB_RETURN_IF_ERROR(PlanProblems(flags, installation, &plan));
   plan.settings = SettingsOf(flags, plan);

@@ -88,7 +88,7 @@ class Clients(unittest.IsolatedAsyncioTestCase):
                 ("show_problem", {"problem": "1/190"}, "there is no problem 1/190; list_problems names them"),
                 ("evaluate", {"problem": "1/190", "source": RIGHT}, "there is no problem 1/190; list_problems names them"),
                 ("evaluate", {"problem": "1/19", "source": RIGHT, "size": "huge"}, "1/19 has the sizes"),
-                ("evaluate", {"problem": "1/19"}, "give exactly one of source, files"),
+                ("evaluate", {"problem": "1/19"}, "give exactly one of source, answer, files"),
                 ("evaluate", {"source": RIGHT}, "problem: is missing"),
                 ("list_problems", {"levle": 1}, "levle: there is no such field"),
                 ("explain_verdict", {"id": "0" * 32}, "evaluate and best_so_far tell ids"),
