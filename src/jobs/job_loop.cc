@@ -163,8 +163,7 @@ bool JobLoop::Postpone(const Error& error) {
 
 Result<bool> JobLoop::Keep(const JobEnd& end) {
   if (end.evaluation) return options_.queue->Finish(end.job.id, *end.evaluation);
-  const Error& error = end.evaluation.error();
-  return options_.queue->GiveBack(end.job.id, error.message, error.code == ErrorCode::kInterrupted);
+  return options_.queue->GiveBack(end.job.id, end.evaluation.error());
 }
 
 void JobLoop::Tell(const JobEnd& end) {

@@ -130,7 +130,8 @@ TEST_F(JobLoopTest, WhatAnotherLoopHasIsNotJudged) {
   EXPECT_TRUE(loop->Stop());
   EXPECT_THAT(told_, ElementsAre("1 elsewhere"));
   EXPECT_EQ(StateOf(job.id), "running");
-  EXPECT_FALSE(queue->GiveBack(job.id, "", true).value()) << "an object of the same process has it";
+  EXPECT_FALSE(queue->GiveBack(job.id, {ErrorCode::kInterrupted, ""}).value())
+      << "an object of the same process has it";
 }
 
 // While the first judges, its lease runs out and a second one judges the same job: one result is kept, the second's.
@@ -237,8 +238,8 @@ class FailingQueue : public Queue {
   Result<bool> Finish(int64_t id, const json& evaluation) override {
     return fails ? Full() : queue_->Finish(id, evaluation);
   }
-  Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
-    return fails ? Full() : queue_->GiveBack(id, error, again);
+  Result<bool> GiveBack(int64_t id, const Error& error) override {
+    return fails ? Full() : queue_->GiveBack(id, error);
   }
   Result<bool> Cancel(int64_t id, const std::string& why) override { return queue_->Cancel(id, why); }
   Result<int64_t> Release() override { return queue_->Release(); }
@@ -304,12 +305,12 @@ TEST_F(JobLoopTest, AQueueTellsWhatChanged) {
     EXPECT_THAT(states(seen, &seen), ElementsAre("2 running", "1 failed"));
     EXPECT_TRUE(queue->Renew());
     EXPECT_THAT(states(seen, &seen), IsEmpty()) << "a lease is nobody's news";
-    EXPECT_TRUE(queue->GiveBack(two, "interrupted", true).value());
-    EXPECT_FALSE(queue->GiveBack(two, "interrupted", true).value());
+    EXPECT_TRUE(queue->GiveBack(two, {ErrorCode::kInterrupted, "interrupted"}).value());
+    EXPECT_FALSE(queue->GiveBack(two, {ErrorCode::kInterrupted, "interrupted"}).value());
     EXPECT_THAT(states(seen, &seen), ElementsAre("2 queued"));
     EXPECT_TRUE(queue->Claim(two).value());
     EXPECT_TRUE(queue->Cancel(two, "cancelled").value());
-    EXPECT_FALSE(queue->GiveBack(two, "interrupted", true).value());
+    EXPECT_FALSE(queue->GiveBack(two, {ErrorCode::kInterrupted, "interrupted"}).value());
     EXPECT_THAT(states(seen, &seen), ElementsAre("2 failed"));
   }
 }

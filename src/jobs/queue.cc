@@ -24,8 +24,8 @@ class StoreQueue : public Queue {
   Result<bool> Finish(int64_t id, const nlohmann::json& evaluation) override {
     return store_->FinishJob(id, owner_, evaluation);
   }
-  Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
-    return store_->GiveUpJob(id, owner_, error, again);
+  Result<bool> GiveBack(int64_t id, const Error& error) override {
+    return store_->GiveUpJob(id, owner_, error.message, error.code == ErrorCode::kInterrupted);
   }
   Result<bool> Cancel(int64_t id, const std::string& why) override { return store_->CancelJob(id, owner_, why); }
   Result<int64_t> Release() override { return store_->ReleaseJobs(run_, false); }
@@ -51,8 +51,8 @@ class MemoryQueue : public Queue {
   Result<bool> Claim(int64_t id) override { return Change(id, "queued", "running", ""); }
   Status Renew() override { return {}; }
   Result<bool> Finish(int64_t id, const nlohmann::json&) override { return Change(id, "running", "done", ""); }
-  Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override {
-    return Change(id, "running", again ? "queued" : "failed", error);
+  Result<bool> GiveBack(int64_t id, const Error& error) override {
+    return Change(id, "running", error.code == ErrorCode::kInterrupted ? "queued" : "failed", error.message);
   }
   Result<bool> Cancel(int64_t id, const std::string& why) override {
     return Change(id, "queued", "failed", why) || Change(id, "running", "failed", why);

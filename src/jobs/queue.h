@@ -26,10 +26,10 @@ class Queue {
   virtual Result<bool> Claim(int64_t id) = 0;
   // Of all that this object claimed and has still.
   virtual Status Renew() = 0;
-  // What became of a claimed job: an evaluation, or an error after which it is to be judged `again`, or not. False:
-  // this object has it no longer.
+  // What became of a claimed job: an evaluation, or an error, after which it is judged again if that is kInterrupted.
+  // False: this object has it no longer.
   virtual Result<bool> Finish(int64_t id, const nlohmann::json& evaluation) = 0;
-  virtual Result<bool> GiveBack(int64_t id, const std::string& error, bool again) = 0;
+  virtual Result<bool> GiveBack(int64_t id, const Error& error) = 0;
   // Takes a job away from all that is queued, or that this object has: it has failed, for `why`. False: it has ended,
   // or another one has it.
   virtual Result<bool> Cancel(int64_t id, const std::string& why) = 0;

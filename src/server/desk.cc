@@ -28,11 +28,6 @@ int64_t SecondsOf(const std::string& utc) {
   return strptime(utc.c_str(), kIso8601, &time) == nullptr ? UtcSeconds() : timegm(&time);
 }
 
-std::optional<Error> ErrorOf(const Job& job, const std::string& state) {
-  if (state == "cancelled") return Error{ErrorCode::kUsage, job.error};
-  return state == "failed" ? std::optional(Error{ErrorCode::kEngine, job.error}) : std::nullopt;
-}
-
 }  // namespace
 
 Desk::Desk(DeskOptions options, Store* store)
@@ -86,7 +81,7 @@ Status Desk::ResumeOne(const Submission& submission) {
                             : tl::make_unexpected(source.error());
   if (!order) {
     KB_ASSIGN_OR_RETURN(const bool mine, store_->ClaimJob(job.id, OwnerName()));
-    const auto given = mine ? store_->GiveUpJob(job.id, OwnerName(), order.error().message, false) : mine;
+    const auto given = mine ? store_->GiveUpJob(job.id, OwnerName(), StoredText(order.error()), false) : mine;
     return given ? Status() : tl::make_unexpected(given.error());
   }
   const auto entry = std::make_shared<Entry>();
@@ -308,7 +303,7 @@ void Desk::Abandon(const EntryPtr& entry) {
   if (!entry->kept) return;
   const auto found = store_->FindSubmission(entry->submission.id);
   if (found && *found && StateOf((*found)->job) == "cancelled") {
-    const Error error = *ErrorOf((*found)->job, "cancelled");
+    const Error error = ErrorOf((*found)->job);
     return Finish(entry, "cancelled", nullptr, &error);
   }
   std::map<uint64_t, Entry::Waiter> waiters;
@@ -347,7 +342,9 @@ Result<json> Desk::FromStore(const std::string& client, const std::string& id, b
   if (state == "done") {
     KB_ASSIGN_OR_RETURN(evaluation, store_->Get(found->job.evaluation_id));
   }
-  return ViewOf(*found, {state, evaluation ? &*evaluation : nullptr, ErrorOf(found->job, state)}, whole);
+  EvaluationState told{.state = state, .evaluation = evaluation ? &*evaluation : nullptr};
+  if (state == "failed" || state == "cancelled") told.error = ErrorOf(found->job);
+  return ViewOf(*found, told, whole);
 }
 
 // Under the lock.

@@ -1,6 +1,7 @@
 #include "server/desk_queue.h"
 
 #include "base/clock.h"
+#include "server/evaluation_view.h"
 
 namespace kb::server {
 
@@ -62,9 +63,9 @@ Result<bool> DeskQueue::Finish(int64_t id, const nlohmann::json& evaluation) {
   return finished;
 }
 
-Result<bool> DeskQueue::GiveBack(int64_t id, const std::string& error, bool again) {
+Result<bool> DeskQueue::GiveBack(int64_t id, const Error& error) {
   if (id < 0) return Leave(id, true);
-  auto given = stored_->GiveBack(id, error, again);
+  auto given = stored_->GiveBack(id, {error.code, StoredText(error)});
   if (given) (void)Leave(id, true);
   return given;
 }

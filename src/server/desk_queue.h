@@ -26,7 +26,7 @@ class DeskQueue : public Queue {
   Result<bool> Claim(int64_t id) override;
   Status Renew() override { return stored_->Renew(); }
   Result<bool> Finish(int64_t id, const nlohmann::json& evaluation) override;
-  Result<bool> GiveBack(int64_t id, const std::string& error, bool again) override;
+  Result<bool> GiveBack(int64_t id, const Error& error) override;
   Result<bool> Cancel(int64_t id, const std::string& why) override;
   Result<int64_t> Release() override { return 0; }
   Result<std::vector<Job>> Watch(int64_t) override { return std::vector<Job>(); }

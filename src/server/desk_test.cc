@@ -5,6 +5,7 @@
 #include <future>
 
 #include "server/desk_test_util.h"
+#include "server/evaluation_view.h"
 #include "server/http_test_util.h"
 
 namespace kb::server {
@@ -68,6 +69,39 @@ TEST_F(DeskTest, AnErrorOfTheEngineFailsItAndIsNoVerdict) {
   EXPECT_EQ(view["fault"], "machine");
   EXPECT_EQ(view["retryable"], true);
   EXPECT_THAT(view["error"], HasSubstr("no device"));
+}
+
+TEST_F(DeskTest, WhoseFaultAFailureWasIsKept) {
+  const std::map<std::string, std::pair<ErrorCode, std::string>> errors = {
+      {"caller", {ErrorCode::kUsage, "no get_inputs()"}},
+      {"machine", {ErrorCode::kUnavailable, "no memory"}},
+      {"engine", {ErrorCode::kEngine, "a bug"}}};
+  judging_.judge = [&](const kb::Request& request) -> Result<Evaluation> {
+    const auto& [code, message] = errors.at(request.candidate.source);
+    return Fail(code, message);
+  };
+  std::map<std::string, json> live;
+  auto desk = Open();
+  for (const auto& [fault, error] : errors) {
+    const json view = End(desk.get(), Take(desk.get(), fault)).value();
+    EXPECT_EQ(view["fault"], fault);
+    EXPECT_EQ(view["error"], error.second);
+    live[view["id"]] = view;
+  }
+  desk.reset();
+  desk = Open();
+  for (const auto& [id, view] : live) EXPECT_EQ(desk->Find("ann", id, false).value(), view);
+  const auto lines = store_.Submissions({.client = "ann", .limit = 3}).value();
+  EXPECT_EQ(lines.items.size(), 3u);
+  for (const auto& line : lines.items) {
+    EXPECT_EQ(LineOf(line, "failed")["error"], live[line.submission.id]["error"]);
+  }
+  // One of an earlier version.
+  Job old;
+  old.state = "failed";
+  old.error = "out of memory";
+  EXPECT_EQ(ErrorOf(old).code, ErrorCode::kEngine);
+  EXPECT_EQ(ErrorOf(old).message, "out of memory");
 }
 
 TEST_F(DeskTest, EventsComeInOrderFromAnyNumberAndAfterTheEnd) {

@@ -1,5 +1,7 @@
 #include "server/evaluation_view.h"
 
+#include <string_view>
+
 #include "judge/problem/problem_catalog.h"
 #include "server/refusal.h"
 
@@ -213,6 +215,8 @@ const Table kEntry = {
 
 namespace {
 
+constexpr std::string_view kCallers = "caller: ", kMachines = "machine: ";
+
 json Member(const json* evaluation, const char* key) {
   if (evaluation == nullptr) return nullptr;
   const auto found = evaluation->find(key);
@@ -249,6 +253,19 @@ void AddOutcome(const EvaluationState& state, json* view) {
 std::string StateOf(const Job& job) {
   if (job.state == "running") return "judging";
   return job.state == "failed" && job.error.starts_with("cancelled") ? "cancelled" : job.state;
+}
+
+std::string StoredText(const Error& error) {
+  if (error.code == ErrorCode::kUsage) return std::string(kCallers) + error.message;
+  const bool machines = error.code == ErrorCode::kUnavailable || error.code == ErrorCode::kStore;
+  return machines ? std::string(kMachines) + error.message : error.message;
+}
+
+Error ErrorOf(const Job& job) {
+  if (StateOf(job) == "cancelled") return {ErrorCode::kUsage, job.error};
+  if (job.error.starts_with(kCallers)) return {ErrorCode::kUsage, job.error.substr(kCallers.size())};
+  if (job.error.starts_with(kMachines)) return {ErrorCode::kUnavailable, job.error.substr(kMachines.size())};
+  return {ErrorCode::kEngine, job.error};
 }
 
 json FaultOf(const json& evaluation) {
@@ -305,7 +322,7 @@ json LineOf(const SubmissionSummary& summary, const std::string& state) {
                {"state", state},
                {"batch", summary.submission.batch},
                {"priority", job.priority},
-               {"error", lost ? json(job.error) : json()},
+               {"error", lost ? json(ErrorOf(job).message) : json()},
                {"created", summary.submission.created},
                {"run", summary.submission.run},
                {"model", job.model},

@@ -17,10 +17,15 @@ extern const Table kCandidate, kExtraction, kEvaluation, kEvaluationLine, kEntry
 // Of a job in the store, as far as that knows it: what is prepared counts as judging.
 std::string StateOf(const Job& job);
 
+// The error of a job that has failed keeps its code in the store, before its message.
+std::string StoredText(const Error& error);
+// Of a failed or cancelled job.
+Error ErrorOf(const Job& job);
+
 struct EvaluationState {
   std::string state;                           // queued, preparing, judging, done, failed, cancelled
   const nlohmann::json* evaluation = nullptr;  // of a done one
-  std::optional<Error> error;                  // of a failed or cancelled one
+  std::optional<Error> error = {};             // of a failed or cancelled one
 };
 
 // `whole`: with the evaluation itself (docs/evaluation.md).
