@@ -125,13 +125,15 @@ class Api : public HttpServer::Handler {
   Result<Order> ReadOrder(const Call& call, const nlohmann::json& request);
   // The ids of what was accepted, or nothing, and the refusal is sent.
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
-                                               const std::string& batch, bool build_only = false);
+                                               const std::string& batch, Order::Kind kind = Order::Kind::kEvaluation);
   void AnswerBatch(const Call& call, double wait_s);
   void Answer(const Call& call, double wait_s, const std::string& id);
   // Of one that is not kept, whose answer `shape` makes of the whole view.
   using Shape = nlohmann::json (*)(const nlohmann::json& view);
-  void TakeUnkept(const Call& call, nlohmann::json request, Shape shape, bool build_only);
+  void TakeUnkept(const Call& call, nlohmann::json request, Shape shape, Order::Kind kind);
   void AnswerShaped(const Call& call, double wait_s, const std::string& id, Shape shape);
+  // Whether it is one; else the refusal is sent.
+  bool Is(Order::Kind kind, const Call& call);
   struct Listening {
     std::string id;
     uint64_t number;  // Desk::Forget()
@@ -148,6 +150,7 @@ class Api : public HttpServer::Handler {
   std::atomic<int64_t> last_request_ns_ = NowNs();
   std::atomic<bool> stopping_ = false;
   std::atomic<int> scoring_ = 0;           // runs
+  std::atomic<int> extracting_ = 0;        // requests with long answers
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
   OpenEnv openenv_{[this](std::function<void()> work) { return workers_.Do(std::move(work)); }};

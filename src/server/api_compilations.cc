@@ -1,5 +1,7 @@
 // Candidates that are not to be judged for a verdict: built alone, or traced to see where their time goes. Nothing of
 // them is stored.
+#include <fmt/format.h>
+
 #include "judge/devices/cuda/kernel_profile.h"
 #include "judge/devices/device_kind.h"
 #include "server/api.h"
@@ -61,19 +63,30 @@ void Api::AnswerShaped(const Call& call, double wait_s, const std::string& id, S
   ForgetWhenGone(call, {{id, number}});
 }
 
-void Api::TakeUnkept(const Call& call, json request, Shape shape, bool build_only) {
+bool Api::Is(Order::Kind kind, const Call& call) {
+  const std::string& id = call.path.at("id");
+  if (desk_->KindOf(id) == kind) return true;
+  const char* const name = kind == Order::Kind::kEvaluation    ? "evaluation"
+                           : kind == Order::Kind::kCompilation ? "compilation"
+                                                               : "profile";
+  call.responder->Send(AnswerOf(CallersFault(404, fmt::format("there is no {} {}", name, id))));
+  return false;
+}
+
+void Api::TakeUnkept(const Call& call, json request, Shape shape, Order::Kind kind) {
   if (request.value("keep", false)) {
     return call.responder->Send(
         AnswerOf(CallersFault(400, "/keep: nothing of it is stored; POST /v1/evaluations keeps what it judges")));
   }
   request["keep"] = false;
-  const auto ids = Take(call, json::array({std::move(request)}), "", build_only);
+  const auto ids = Take(call, json::array({std::move(request)}), "", kind);
   if (ids) AnswerShaped(call, call.query.value("wait", kMostWait), ids->front(), shape);
 }
 
-void Api::PostCompilation(Call call) { TakeUnkept(call, call.body, CompilationOf, true); }
+void Api::PostCompilation(Call call) { TakeUnkept(call, call.body, CompilationOf, Order::Kind::kCompilation); }
 
 void Api::GetCompilation(Call call) {
+  if (!Is(Order::Kind::kCompilation, call)) return;
   AnswerShaped(call, call.query.value("wait", 0.0), call.path["id"], CompilationOf);
 }
 
@@ -87,9 +100,12 @@ void Api::PostProfile(Call call) {
   json request = std::move(call.body);
   request.emplace("protocol", "quick");
   request["keys"]["measure"] = false;
-  TakeUnkept(call, std::move(request), ProfileOf, false);
+  TakeUnkept(call, std::move(request), ProfileOf, Order::Kind::kProfile);
 }
 
-void Api::GetProfile(Call call) { AnswerShaped(call, call.query.value("wait", 0.0), call.path["id"], ProfileOf); }
+void Api::GetProfile(Call call) {
+  if (!Is(Order::Kind::kProfile, call)) return;
+  AnswerShaped(call, call.query.value("wait", 0.0), call.path["id"], ProfileOf);
+}
 
 }  // namespace kb::server

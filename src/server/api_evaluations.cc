@@ -35,6 +35,32 @@ bool HasEnded(const json& evaluation) {
   return state == "done" || state == "failed" || state == "cancelled";
 }
 
+// A request whose answers are long: a candidate is searched for in them for seconds, on a thread that others wait for.
+class Extracting {
+ public:
+  Extracting(const json& requests, std::atomic<int>* running) {
+    size_t bytes = 0;
+    for (const json& request : requests) {
+      if (request.contains("answer")) bytes += request["answer"].get_ref<const std::string&>().size();
+    }
+    if (bytes <= kLong) return;
+    running_ = running;
+    may_ = ++*running_ <= kMost;
+  }
+  ~Extracting() {
+    if (running_ != nullptr) --*running_;
+  }
+  Extracting(const Extracting&) = delete;
+  Extracting& operator=(const Extracting&) = delete;
+  bool may() const { return may_; }
+
+ private:
+  static constexpr size_t kLong = size_t{256} << 10;
+  static constexpr int kMost = 2;  // at the same time
+  std::atomic<int>* running_ = nullptr;
+  bool may_ = true;
+};
+
 HttpAnswer BatchAnswer(const std::string& id, std::vector<json> evaluations) {
   const auto open =
       static_cast<int64_t>(evaluations.size()) - std::count_if(evaluations.begin(), evaluations.end(), HasEnded);
@@ -58,7 +84,16 @@ Result<Order> Api::ReadOrder(const Call& call, const json& request) {
 }
 
 std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& requests, const std::string& batch,
-                                                  bool build_only) {
+                                                  Order::Kind kind) {
+  if (const auto over = desk_->OverQuota(call.client, requests.size())) {
+    call.responder->Send(AnswerOf(*over));
+    return std::nullopt;
+  }
+  const Extracting extracting(requests, &extracting_);
+  if (!extracting.may()) {
+    call.responder->Send(AnswerOf({503, "other long answers are being read: try again", "engine", true, 1}));
+    return std::nullopt;
+  }
   std::vector<Order> orders;
   for (const json& request : requests) {
     if (request.contains("problem_text") && !call.client.rights.contains("problems")) {
@@ -79,7 +114,7 @@ std::optional<std::vector<std::string>> Api::Take(const Call& call, const json& 
           AnswerOf(CallersFault(400, fmt::format("/evaluations/{}/keep: all are kept or none", orders.size()))));
       return std::nullopt;
     }
-    order->build_only = build_only;
+    order->kind = kind;
     orders.push_back(std::move(*order));
   }
   auto ids = desk_->Take(call.client, std::move(orders), batch);
@@ -113,7 +148,9 @@ void Api::PostEvaluation(Call call) {
   if (ids) Answer(call, call.query.value("wait", keep ? 0.0 : kMostWait), ids->front());
 }
 
-void Api::GetEvaluation(Call call) { Answer(call, call.query.value("wait", 0.0), call.path["id"]); }
+void Api::GetEvaluation(Call call) {
+  if (Is(Order::Kind::kEvaluation, call)) Answer(call, call.query.value("wait", 0.0), call.path["id"]);
+}
 
 void Api::GetEvents(Call call) {
   const auto begun = std::make_shared<std::atomic<bool>>(false);

@@ -76,6 +76,13 @@ TEST_F(ApiTest, WhatIsToBeBuiltIsNotJudgedAndNotKept) {
   EXPECT_THAT(Detail(Post("/v1/compilations", Request("one", {{"keep", true}}))), HasSubstr("400 /keep: "));
   EXPECT_THAT(Detail(Post("/v1/profiles", Request("one"))), HasSubstr("400 a profile takes an NVIDIA GPU"));
   EXPECT_EQ(Ask("GET", "/v1/compilations/none").first, 404);
+  // Each is asked for as what it is.
+  const std::string id = built["id"], judged = Post("/v1/evaluations?wait=60", Request("two")).second["id"];
+  EXPECT_EQ(Detail(Ask("GET", "/v1/compilations/" + judged)), "404 there is no compilation " + judged);
+  EXPECT_EQ(Detail(Ask("GET", "/v1/profiles/" + judged)), "404 there is no profile " + judged);
+  EXPECT_EQ(Detail(Ask("GET", "/v1/profiles/" + id)), "404 there is no profile " + id);
+  EXPECT_EQ(Detail(Ask("GET", "/v1/evaluations/" + id)), "404 there is no evaluation " + id);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations/" + judged).second["fault"], nullptr) << "the fake judge says not_run";
 }
 
 TEST_F(ApiTest, AProfileIsOfWhatWasTracedAndNotTimed) {
@@ -103,36 +110,6 @@ TEST_F(ApiTest, AProfileIsOfWhatWasTracedAndNotTimed) {
   const json wrong = Post("/v1/profiles", Request("wrong", fp16)).second;
   EXPECT_EQ(wrong["verdict"], "incorrect");
   EXPECT_TRUE(wrong["profile"].is_null());
-}
-
-TEST_F(ApiTest, AnAnswerWithoutACandidateHasAVerdict) {
-  judging_.judge = [](const kb::Request& request) -> Result<Evaluation> {
-    Evaluation evaluation;
-    evaluation.verdict = request.candidate.rejection.empty() ? Verdict::kIncorrect : Verdict::kStaticRejected;
-    evaluation.reason = request.candidate.rejection;
-    return evaluation;
-  };
-  const std::string token = TokenFile(path("tokens.json")).Add({.name = "trainer"}).value();
-  Serve("127.0.0.1:0");
-  const auto of = [](const std::string& answer) {
-    return json{{"problem", "1/19"}, {"answer", answer}, {"idempotency_key", answer.substr(0, 9)}};
-  };
-  const std::string whole = "Like this:\n```python\nimport torch\nclass ModelNew(torch.nn.Module): a = 1\n```\n";
-  const json asked = {{"reward", "staged"}, {"evaluations", {of("It depends."), of(whole), of("Well.")}}};
-  const auto [status, told] = Post("/v1/rewards", asked, token);
-  ASSERT_EQ(status, 200) << told;
-  const json& none = told["rewards"][0];
-  EXPECT_EQ(none["reward"], 0);
-  EXPECT_EQ(none["evaluation"]["verdict"], "static_rejected");
-  EXPECT_EQ(none["evaluation"]["reason"], none["evaluation"]["extraction"]["reason"]);
-  EXPECT_EQ(told["rewards"][1]["evaluation"]["verdict"], "incorrect");
-  EXPECT_EQ(told["rewards"][1]["evaluation"]["extraction"]["outcome"], "found");
-  EXPECT_TRUE(told["rewards"][1]["evaluation"]["extraction"]["reason"] == "");
-  // Two that hold nothing are not the same.
-  json other = of("Well, well.");
-  other["idempotency_key"] = "Well.";
-  EXPECT_THAT(Detail(Post("/v1/evaluations", other, token)), HasSubstr("409 "));
-  EXPECT_EQ(Post("/v1/evaluations", of("Well."), token).second["id"], told["rewards"][2]["evaluation"]["id"]);
 }
 
 TEST_F(ApiTest, ABatchThatIsSentAgainIsTheOneOfThen) {

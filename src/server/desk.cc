@@ -122,7 +122,7 @@ Result<std::vector<Desk::Filed>> Desk::File(const std::string& client, std::vect
       filed.push_back({one.id, std::make_shared<Entry>()});
       Entry& entry = *filed.back().entry;
       entry.kept = false;
-      entry.build_only = (*orders)[filed.size() - 1].build_only;
+      entry.kind = (*orders)[filed.size() - 1].kind;
       entry.source = std::move(one.source);
       one.job.state = "queued";
       one.job.sample = std::max(one.job.sample, 0);
@@ -148,7 +148,7 @@ tl::expected<std::vector<std::string>, Refusal> Desk::Take(const Client& client,
     const std::lock_guard lock(mutex_);
     if (stopped_) return tl::make_unexpected(RefusalOf({ErrorCode::kInterrupted, ""}));
     const auto open = open_.find(client.name);
-    auto over = OverQuota(client, open == open_.end() ? 0 : open->second, count, use_, NowNs());
+    auto over = server::OverQuota(client, open == open_.end() ? 0 : open->second, count, use_, NowNs());
     if (over) return tl::make_unexpected(std::move(*over));
     open_[client.name] += count;  // before the store is asked, which may take long
   }
@@ -169,6 +169,12 @@ tl::expected<std::vector<std::string>, Refusal> Desk::Take(const Client& client,
   return ids;
 }
 
+std::optional<Refusal> Desk::OverQuota(const Client& client, size_t more) const {
+  const std::lock_guard lock(mutex_);
+  const auto open = open_.find(client.name);
+  return server::OverQuota(client, open == open_.end() ? 0 : open->second, more, use_, NowNs());
+}
+
 void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, int builds) {
   Job job = entry->submission.job;
   {
@@ -187,7 +193,7 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, i
   }
   Task task;
   task.builds = builds;
-  task.build_only = order.build_only;
+  task.build_only = order.kind == Order::Kind::kCompilation;
   task.problem = order.problem;
   task.protocol = order.protocol;
   task.watch = [this, id = job.id](int right, bool ended) { Step(id, ended ? "wrong" : "round", {{"rounds", right}}); };
@@ -277,7 +283,9 @@ void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* e
   {
     const std::lock_guard lock(mutex_);
     if (!Close(entry.get())) return;
-    if (!entry->build_only) ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
+    if (entry->kind != Order::Kind::kCompilation) {
+      ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
+    }
     entry->state = state;
     if (evaluation != nullptr) entry->evaluation = *evaluation;
     if (error != nullptr) entry->error = *error;
@@ -407,6 +415,12 @@ size_t Desk::OpenOf(const std::string& client) const {
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(client);
   return found == open_.end() ? 0 : found->second;
+}
+
+Order::Kind Desk::KindOf(const std::string& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(id);
+  return found == entries_.end() ? Order::Kind::kEvaluation : found->second->kind;
 }
 
 std::string Desk::StateNow(const Submission& submission) const {

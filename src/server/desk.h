@@ -51,9 +51,13 @@ class Desk {
   // client. All are kept or none.
   tl::expected<std::vector<std::string>, Refusal> Take(const Client& client, std::vector<Order> orders,
                                                        const std::string& batch = "");
+  // Why Take() would refuse so many more now, without a look at them.
+  std::optional<Refusal> OverQuota(const Client& client, size_t more) const;
   // kUsage: this client has none of that id. `whole`: with all that was measured.
   Result<nlohmann::json> Find(const std::string& client, const std::string& id, bool whole);
   Result<std::vector<nlohmann::json>> FindBatch(const std::string& client, const std::string& batch);
+  // What is not known here, because it is not there or because the store alone has it, is taken for an evaluation.
+  Order::Kind KindOf(const std::string& id) const;
   // Of one that the store has; more exactly than there, while it is open here.
   std::string StateNow(const Submission& submission) const;
   // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then. kInterrupted: the

@@ -25,7 +25,8 @@ struct Desk::Entry {
   };
 
   Submission submission;
-  bool kept = true, build_only = false;
+  bool kept = true;
+  Order::Kind kind = Order::Kind::kEvaluation;
   std::string source;  // of one that is not kept
   std::string state = "queued";
   std::optional<nlohmann::json> evaluation;  // of a done one

@@ -269,7 +269,9 @@ Error ErrorOf(const Job& job) {
 }
 
 json FaultOf(const json& evaluation) {
-  if (evaluation.value("verdict", "") != "correct") return "candidate";
+  const std::string verdict = evaluation.value("verdict", "");
+  if (verdict == "not_run") return nullptr;
+  if (verdict != "correct") return "candidate";
   const json why = Member(&evaluation, "no_speedup");
   return why == "machine_busy" ? json("machine") : json(nullptr);
 }

@@ -42,8 +42,9 @@ struct Order {
   std::string rejection;  // as Candidate's
   // Of a candidate that was taken from an answer: Evaluation's field of that name. Else null.
   nlohmann::json extraction;
-  bool keep = true;         // in the store; else it is gone with the request that asks for it
-  bool build_only = false;  // not judged
+  bool keep = true;  // in the store; else it is gone with the request that asks for it
+  enum class Kind { kEvaluation, kCompilation, kProfile };
+  Kind kind = Kind::kEvaluation;  // the others are not kept
 };
 
 // Thread-safe.
