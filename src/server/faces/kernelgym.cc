@@ -11,7 +11,6 @@
 
 #include "base/hash.h"
 #include "base/json.h"
-#include "base/random.h"
 #include "server/faces/kernelgym_form.h"
 #include "server/refusal.h"
 
@@ -66,8 +65,7 @@ using ChainPtr = std::shared_ptr<Chain>;
 // What one task is answered with.
 struct Outcome {
   HttpAnswer answer;
-  json body;
-  bool accepted = false;  // there is an evaluation of it
+  json body = nullptr;  // null: it is to be sent again
 };
 using Then = std::function<void(Outcome outcome)>;
 
@@ -100,6 +98,9 @@ Outcome Refused(const std::string& task_id, int status, const std::string& why) 
   return {ProblemOf(result, status, {}), result};
 }
 
+// Its task is to be sent again.
+HttpAnswer NotYet(const json& result) { return ProblemOf(result, 503, {{"Retry-After", "1"}}); }
+
 std::string KeyOf(const std::string& task_id, int number) {
   return fmt::format("kernelgym-{}-{}", Sha256(task_id), number);
 }
@@ -130,12 +131,14 @@ bool HasEnded(const json& evaluation) {
 }
 
 // As the `number`th evaluation of the task. `stale`: that one had ended before, so if it was spoilt another one is
-// asked for.
+// asked for. What has not ended in time, or was spoilt, is no answer: its client would poll what nobody judges anew,
+// but it sends a task again after 503, and that waits on, or judges anew.
 void Submit(const ChainPtr& chain, const Task& task, int number, bool stale, const Then& then) {
   json request = task.request;
   request["idempotency_key"] = KeyOf(task.id, number);
   const std::string target = fmt::format("/v1/evaluations?wait={:.3f}&whole=true", task.wait_s);
   chain->Ask({"POST", target, std::move(request)}, [=](const HttpAnswer& answer, const json& told) {
+    if (answer.status == 409 && task.anew && number < kMostTimes) return Submit(chain, task, number + 1, false, then);
     if (answer.status == 409) {
       return then(Refused(
           task.id, 409,
@@ -148,9 +151,12 @@ void Submit(const ChainPtr& chain, const Task& task, int number, bool stale, con
     }
     if (answer.status != 200 && answer.status != 202) return then(Refused(task.id, answer));
     if (stale && IsSpoilt(told)) return Submit(chain, task, number + 1, false, then);
+    if (!HasEnded(told)) {
+      return then({NotYet(RefusalOf(task.id, 503, "it is not judged yet: send the task again to wait on"))});
+    }
     json body = ResultOf(task.id, told);
-    HttpAnswer with = IsSpoilt(told) ? ProblemOf(body, 503, {{"Retry-After", "1"}}) : JsonAnswer(body);
-    then({std::move(with), std::move(body), true});
+    HttpAnswer with = IsSpoilt(told) ? NotYet(body) : JsonAnswer(body);
+    then({std::move(with), std::move(body)});
   });
 }
 
@@ -166,7 +172,9 @@ void Judge(const ChainPtr& chain, const Task& task, const Then& then) {
       named.request["problem"] = told["problems"][0]["name"];
     }
     FindLatest(chain, task.id, {}, then, [=](const Latest& latest) {
-      if (latest.number == 0 || named.anew) return Submit(chain, named, latest.number + 1, false, then);
+      if (latest.number == 0 || (named.anew && HasEnded(latest.line))) {
+        return Submit(chain, named, latest.number + 1, false, then);
+      }
       Submit(chain, named, latest.number, HasEnded(latest.line), then);
     });
   });
@@ -181,12 +189,14 @@ void FindEvaluation(const ChainPtr& chain, const std::string& task_id, bool whol
         fmt::format("/v1/evaluations/{}{}", latest.line["id"].get<std::string>(), whole ? "?whole=true" : "");
     chain->Ask({.target = target}, [=](const HttpAnswer& answer, const json& evaluation) {
       if (answer.status != 200 && answer.status != 202) return refused(Refused(task_id, answer));
+      if (IsSpoilt(evaluation)) return told(NotYet(ResultOf(task_id, evaluation)));
       found(evaluation);
     });
   });
 }
 
-std::string NewId() { return fmt::format("task-{:016x}", RandomBits()); }
+// Of a task that came without one: the same again when it is sent again.
+std::string IdOf(const json& task) { return fmt::format("task-{}", Sha256(Dump(task)).substr(0, 32)); }
 
 Forget LeavingOf(const ChainPtr& chain) {
   return [chain] { chain->Leave(); };
@@ -199,14 +209,15 @@ struct Batch {
   size_t left = 0;
 };
 
-// What was not accepted for now is worth asking for again, and all of it where nothing was accepted.
+// All of it is to be sent again where one is, and refused where none was accepted.
 HttpAnswer AnswerOf(const Batch& batch) {
   const bool none =
-      std::none_of(batch.outcomes.begin(), batch.outcomes.end(), [](const auto& o) { return o->accepted; });
+      std::none_of(batch.outcomes.begin(), batch.outcomes.end(), [](const auto& o) { return o->answer.status == 200; });
   for (const auto& outcome : batch.outcomes) {
     const int status = outcome->answer.status;
-    if (!outcome->accepted && (none || status == 429 || status == 503)) return outcome->answer;
+    if (status == 429 || status == 503) return outcome->answer;
   }
+  if (none) return batch.outcomes.front()->answer;
   json results = json::array();
   int completed = 0, failed = 0;
   for (const auto& outcome : batch.outcomes) {
@@ -215,20 +226,19 @@ HttpAnswer AnswerOf(const Batch& batch) {
     failed += status == "failed" || status == "timeout" || status == "cancelled" ? 1 : 0;
     results.push_back(outcome->body);
   }
-  const auto total = static_cast<int>(batch.outcomes.size());
   return JsonAnswer({{"batch_id", batch.id.empty() ? json() : json(batch.id)},
-                     {"total_tasks", total},
+                     {"total_tasks", batch.outcomes.size()},
                      {"completed_tasks", completed},
                      {"failed_tasks", failed},
                      {"results", std::move(results)},
-                     {"batch_status", completed + failed == total ? "completed" : "processing"}});
+                     {"batch_status", "completed"}});
 }
 
 }  // namespace
 
 Forget Evaluate(const ApiAsk& ask, const json& task, Told told) {
   const auto chain = std::make_shared<Chain>(ask);
-  const auto read = ReadTask(task, NewId());
+  const auto read = ReadTask(task, IdOf(task));
   if (!read) {
     told(Refused("", 400, read.error().message).answer);
   } else {
@@ -252,7 +262,7 @@ Forget EvaluateBatch(const ApiAsk& ask, const json& batch, Told told) {
     };
     const auto given = tasks[i].find("task_id");
     const std::string id = given != tasks[i].end() && given->is_string() ? given->get<std::string>()
-                           : shared->id.empty()                          ? NewId()
+                           : shared->id.empty()                          ? IdOf(tasks[i])
                                                                          : fmt::format("{}/{}", shared->id, i);
     auto read = ReadTask(tasks[i], id);
     if (!read) {

@@ -27,7 +27,7 @@ const Table kTask = {
     {
         {.name = "task_id",
          .type = Type::kText,
-         .help = "by which it is asked for; one is made up without it",
+         .help = "by which it is asked for; without it one that the same task has again",
          .nullable = true,
          .least = 1,
          .most = 200,
@@ -95,10 +95,9 @@ const Table kTaskResult = {
     {Always("task_id", Type::kText, "as it was sent", false),
      {.name = "status",
       .type = Type::kText,
-      .help = "completed: there is a verdict. failed: there is none, or no speedup, and metadata says whose fault that "
-              "is and whether to ask again",
+      .help = "completed: there is a verdict. failed: there is none and will be none",
       .required = true,
-      .choices = {"pending", "processing", "completed", "failed", "timeout", "cancelled"}},
+      .choices = {"completed", "failed", "timeout", "cancelled"}},
      Always("compiled", Type::kFlag, "it was built and loaded"),
      Always("correctness", Type::kFlag, "it is correct"),
      Always("decoy_kernel", Type::kFlag, "a library did its work; null: that is not known, or was not asked for"),
@@ -138,9 +137,9 @@ const Table kTaskBatchResult = {"KernelGymBatchResult",
                                   .items = Type::kAny},
                                  {.name = "batch_status",
                                   .type = Type::kText,
-                                  .help = "completed: all have ended",
+                                  .help = "all have ended",
                                   .required = true,
-                                  .choices = {"processing", "completed"}}}};
+                                  .choices = {"completed"}}}};
 
 const Table kTaskStatus = {"KernelGymStatus",
                            "How far a task is.",

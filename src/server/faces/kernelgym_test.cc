@@ -78,30 +78,79 @@ TEST_F(KernelGymTest, WhatIsSpoiltIsNoResultAndJudgedAnew) {
     EXPECT_EQ(result["error_code"], "RESOURCE_ERROR");
     EXPECT_EQ(result["fault"], "machine");
     EXPECT_EQ(result["retryable"], true);
-    EXPECT_EQ(Ask("GET", "/status/t").second["status"], "failed");
-    EXPECT_EQ(Ask("GET", "/results/t").second["compiled"], nullptr);
+    for (const char* path : {"/status/t", "/results/t"}) {
+      EXPECT_EQ(Detail(Ask("GET", path)), "503 the device is gone") << "what its client takes for final is not told";
+    }
   }
   EXPECT_EQ(Post("/evaluate", Task("t", "one")).first, 200);
   EXPECT_EQ(times, 3);
   EXPECT_EQ(Ask("GET", "/status/t").second["status"], "completed");
 }
 
-TEST_F(KernelGymTest, WhatTakesLongerIsPolled) {
+// Its client sends it again after 503, and polls once that has gone on for too long.
+TEST_F(KernelGymTest, WhatTakesLongerIsWaitedForAgain) {
   std::promise<void> go;
   judging_.judge = [going = go.get_future().share()](const kb::Request&) -> Result<Evaluation> {
     going.wait();
     return Evaluation();
   };
   Serve();
-  const auto [status, result] = Post("/evaluate", Task("t", "one", {{"timeout", 1}}));
-  EXPECT_EQ(status, 200);
-  EXPECT_EQ(result["status"], "processing");
-  EXPECT_EQ(result["correctness"], nullptr);
+  for (int i = 0; i < 2; ++i) {
+    const auto [status, result] = Post("/evaluate", Task("t", "one", {{"timeout", 1}}));
+    EXPECT_EQ(status, 503);
+    EXPECT_THAT(result["detail"], HasSubstr("it is not judged yet"));
+    EXPECT_EQ(result["retryable"], true);
+  }
   EXPECT_EQ(Ask("GET", "/status/t").second["status"], "processing");
   EXPECT_THAT(Detail(Ask("GET", "/results/t")), HasSubstr("404 task t has not ended"));
   EXPECT_EQ(Ask("GET", "/queue/status").second["processing"], 1);
   go.set_value();
   EXPECT_EQ(Post("/evaluate", Task("t", "one", {{"timeout", 1}})).second["status"], "completed");
+  EXPECT_EQ(Judged("one"), 1);
+}
+
+TEST_F(KernelGymTest, WhatIsSentAgainIsJudgedOnceAlsoAnew) {
+  std::promise<void> go;
+  judging_.judge = [going = go.get_future().share()](const kb::Request&) -> Result<Evaluation> {
+    going.wait();
+    return Evaluation();
+  };
+  Serve();
+  const json anew = {{"timeout", 1}, {"force_refresh", true}};
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Post("/evaluate", Task("t", "one", anew)).first, 503);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations").second["evaluations"].size(), 1u);
+  // Another one of that name.
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Post("/evaluate", Task("t", "two", anew)).first, 503);
+  EXPECT_EQ(Ask("GET", "/v1/evaluations").second["evaluations"].size(), 2u);
+  go.set_value();
+  EXPECT_TRUE(Soon([&] { return desk_->OpenOf(kLocalClient) == 0; }));
+  EXPECT_EQ(Post("/evaluate", Task("t", "two", anew)).first, 200);
+  EXPECT_EQ(Judged("one"), 1);
+  EXPECT_EQ(Judged("two"), 2) << "it had ended";
+  // Without a name.
+  json task = Task("", "three");
+  task.erase("task_id");
+  const auto [status, result] = Post("/evaluate", task);
+  EXPECT_EQ(status, 200) << result;
+  EXPECT_EQ(Post("/evaluate", task).second, result);
+  EXPECT_EQ(Post("/evaluate/batch", {{"tasks", {task}}}).second["results"][0], result);
+  EXPECT_EQ(Judged("three"), 1);
+}
+
+TEST_F(KernelGymTest, ABatchWithWhatIsSpoiltIsSentAgain) {
+  std::atomic<bool> gone = true;
+  judging_.judge = [&](const kb::Request& request) -> Result<Evaluation> {
+    if (request.candidate.source == "two" && gone.exchange(false)) return Fail(ErrorCode::kUnavailable, "it is gone");
+    return Evaluation();
+  };
+  Serve();
+  const json batch = {{"tasks", {Task("a", "one"), Task("b", "two")}}};
+  EXPECT_EQ(Detail(Post("/evaluate/batch", batch)), "503 it is gone");
+  const auto [status, results] = Post("/evaluate/batch", batch);
+  EXPECT_EQ(status, 200) << results;
+  EXPECT_EQ(results["completed_tasks"], 2);
+  EXPECT_EQ(Judged("one"), 1);
+  EXPECT_EQ(Judged("two"), 2);
 }
 
 TEST_F(KernelGymTest, RightsAndQuotasAreThoseOfTheToken) {
@@ -116,7 +165,8 @@ TEST_F(KernelGymTest, RightsAndQuotasAreThoseOfTheToken) {
   Serve("127.0.0.1:0");
   const json own = Task("own", "x", {{"reference_code", std::string(kProblem) + "\n"}, {"timeout", 1}});
   EXPECT_THAT(Detail(Post("/evaluate", own, plain)), HasSubstr("403 reference_code is none of our problems"));
-  EXPECT_EQ(Post("/evaluate", own, other).second["status"], "processing");
+  EXPECT_EQ(Post("/evaluate", own, other).first, 503);
+  EXPECT_EQ(Ask("GET", "/status/own", "", other).second["status"], "processing");
   json tasks = json::array();
   for (int i = 0; i < 3; ++i) tasks.push_back(Task("t" + std::to_string(i), std::to_string(i)));
   auto batch = std::async([&] { return Post("/evaluate/batch", {{"batch_id", "b"}, {"tasks", tasks}}, plain); });
