@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <thread>
@@ -113,10 +114,13 @@ Result<server::ApiOptions> ApiOptionsOf(const ServeFlags& flags, const Installat
 
 // One service has a store: another would judge what is this one's. Held as long as it lives.
 Result<Fd> LockStore(const std::string& store) {
-  const std::string path = store + ".serve.lock";
+  const std::string path = ServiceLock(store);
   Fd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return Fail(ErrorCode::kStore, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  for (int tries = 0; tries < 5; ++tries) {  // who looks whether it is locked has it for a moment
+    if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   return Fail(ErrorCode::kUsage,
               fmt::format("another service has the store {}: stop it, or choose another store", store));
 }

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <thread>
 
 #include "base/fd.h"
@@ -26,7 +28,7 @@ constexpr const char* kIdle = "1800";          // seconds after which one ends t
 
 // A process of its own, which outlives this one. What it says goes to a file beside the store.
 Result<pid_t> Spawn(std::vector<std::string> arguments, const std::string& log) {
-  const Fd out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  const Fd out(::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   if (!out.valid()) return Fail(ErrorCode::kUsage, fmt::format("cannot write {}: {}", log, std::strerror(errno)));
   const pid_t child = ::fork();
   if (child < 0) return Fail(ErrorCode::kEngine, fmt::format("cannot start a process: {}", std::strerror(errno)));
@@ -41,6 +43,12 @@ Result<pid_t> Spawn(std::vector<std::string> arguments, const std::string& log) 
   argv.push_back(nullptr);
   ::execv("/proc/self/exe", argv.data());
   ::_exit(127);
+}
+
+// Whether a service has the store, though it may not listen yet.
+bool IsServed(const std::string& store) {
+  const Fd lock(::open(ServiceLock(store).c_str(), O_RDONLY | O_CLOEXEC));
+  return lock.valid() && ::flock(lock.get(), LOCK_SH | LOCK_NB) != 0;
 }
 
 // What it said before it ended, as a message.
@@ -69,16 +77,17 @@ Result<json> StartService(const std::string& store, const std::vector<std::strin
   KB_ASSIGN_OR_RETURN(const pid_t child, Spawn(std::move(arguments), log));
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   int status = 0;
-  bool ended = false;
+  std::optional<Error> ended;
   while (std::chrono::steady_clock::now() < deadline && !Interrupted()) {
-    ended = ended || ::waitpid(child, &status, WNOHANG) == child;
-    // Where two are started at once one of them ends, and both callers have the other.
+    if (!ended && ::waitpid(child, &status, WNOHANG) == child) ended = ErrorIn(log, status);
+    // Where two are started at once one of them ends, and both callers have the other, which may not listen yet.
     if (auto service = AskService(socket)) return service;
-    if (ended) return tl::make_unexpected(ErrorIn(log, status));
+    if (ended && !IsServed(store)) return tl::make_unexpected(*ended);
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   if (!ended) ::kill(child, SIGTERM);
   if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
+  if (ended) return tl::make_unexpected(*ended);
   return Fail(ErrorCode::kEngine,
               fmt::format("the service did not start within {} s: {} says why", kPatience.count(), log));
 }

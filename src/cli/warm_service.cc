@@ -28,6 +28,8 @@ Result<server::Identity> IdentityAt(const fs::path& socket) {
 
 fs::path ServiceSocket(const std::string& store) { return fs::path(store).replace_extension(".sock"); }
 
+std::string ServiceLock(const std::string& store) { return store + ".serve.lock"; }
+
 Result<json> AskService(const fs::path& socket) {
   KB_ASSIGN_OR_RETURN(server::HttpClient client, server::HttpClient::ConnectUnix(socket));
   server::HttpCall call{.target = "/v1/service"};

@@ -14,6 +14,8 @@ namespace kb::cli {
 
 // Beside the store.
 std::filesystem::path ServiceSocket(const std::string& store);
+// Locked as long as a service has the store.
+std::string ServiceLock(const std::string& store);
 
 // What GET /v1/service says there; kUnavailable where nobody listens.
 Result<nlohmann::json> AskService(const std::filesystem::path& socket);

@@ -1,10 +1,14 @@
 // `kernelbench serve` as its clients meet it: the real binary, real HTTP, and candidates that are judged in a second.
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <fstream>
 
+#include "base/fd.h"
+#include "base/file.h"
 #include "harness.h"
 #include "server/http_client.h"
 #include "server/http_test_util.h"
@@ -192,6 +196,29 @@ TEST_F(ServiceTest, ItRefusesToStartWhereItWouldDoHarm) {
   refused({"serve", "--socket", (root() / "other.sock").string()}, "another service has the store");
   refused({"serve", "--store", (root() / "other.sqlite").string(), "--socket", socket().string()}, "another server");
   EXPECT_EQ(Get("/health").first, 200);
+}
+
+TEST_F(ServiceTest, OfTwoThatAreStartedAtOnceBothCallersHaveOne) {
+  for (int i = 0; i < 3; ++i) {
+    Engine one = Start({"service", "start"}), other = Start({"service", "start"});
+    for (Engine* engine : {&one, &other}) {
+      const Ended ended = engine->Wait();
+      EXPECT_EQ(ended.code, 0) << ended;
+      EXPECT_THAT(ended.out + ended.err, HasSubstr("judges on cpu"));
+    }
+    EXPECT_EQ(Run({"service", "stop"}).code, 0);
+  }
+  // Somebody has the store, and listens later.
+  const std::string lock = store().string() + ".serve.lock";
+  const Fd locked(::open(lock.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::flock(locked.get(), LOCK_EX | LOCK_NB), 0);
+  Engine late = Start({"service", "start"});
+  EXPECT_TRUE(Soon([&] {
+    return ReadFile(store().string() + ".serve.log").value_or("").find("another service has") != std::string::npos;
+  }));
+  Engine engine = Serve({"--store", (root() / "other.sqlite").string(), "--socket", socket().string()});
+  const Ended ended = late.Wait();
+  EXPECT_EQ(ended.code, 0) << ended;
 }
 
 TEST_F(ServiceTest, OverTcpTokensAreNeeded) {
