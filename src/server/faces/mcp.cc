@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -19,7 +20,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<const char*, 4> kHandshake = {"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"};
+// Without 2025-03-26, the only one whose servers must take batches of messages.
+constexpr std::array<const char*, 3> kHandshake = {"2024-11-05", "2025-06-18", "2025-11-25"};
 constexpr const char* kStateless = "2026-07-28";
 constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
@@ -38,6 +40,13 @@ json Revisions() {
   json all = kHandshake;
   all.push_back(kStateless);
   return all;
+}
+
+// The newest one that is not newer than what the client asks for, which it may know, too.
+std::string AgreedOn(const json& asked) {
+  const std::string revision = asked.is_string() ? asked.get<std::string>() : "";
+  const auto newer = std::find_if(kHandshake.begin(), kHandshake.end(), [&](const char* r) { return revision < r; });
+  return newer == kHandshake.begin() ? kHandshake.back() : *std::prev(newer);
 }
 
 struct RpcError {
@@ -160,9 +169,7 @@ void Mcp::ForgetAll() {
 }
 
 json Mcp::Initialized(const json& params) const {
-  const json asked = params.value("protocolVersion", json());
-  const bool known = std::find(kHandshake.begin(), kHandshake.end(), asked) != kHandshake.end();
-  return {{"protocolVersion", known ? asked : json(kHandshake.back())},
+  return {{"protocolVersion", AgreedOn(params.value("protocolVersion", json()))},
           {"capabilities", {{"tools", json::object()}}},
           {"serverInfo", Implementation(version_)},
           {"instructions", kMcpInstructions}};

@@ -172,6 +172,7 @@ TEST_F(McpTest, TheRevisionIsAgreedUpon) {
     return Send(Request("initialize", {{"protocolVersion", asked}}).dump()).message["result"]["protocolVersion"];
   };
   EXPECT_EQ(agreed("2024-11-05"), "2024-11-05");
+  EXPECT_EQ(agreed("2025-03-26"), "2024-11-05") << "it demands batches";
   EXPECT_EQ(agreed("2025-11-25"), "2025-11-25");
   EXPECT_EQ(agreed("2031-01-01"), "2025-11-25");
   const json found = Send(Request("server/discover", Stateless()).dump()).message["result"];
