@@ -405,7 +405,11 @@ net::awaitable<bool> Connection::Respond() {
     Read();
     HttpReply::Taken taken = reply_->Take();
     if (taken.answer) co_return co_await SendAnswer(std::move(*taken.answer));
-    if (taken.message) co_return co_await ServeMessages(std::move(taken));
+    if (taken.message) {
+      const bool whole = co_await ServeMessages(std::move(taken));
+      Hold(0);
+      co_return whole;
+    }
     if (taken.begun) co_return co_await SendEvents(std::move(taken));
     const auto next = NextLook(give_up);
     if (input_ended_) {
@@ -475,18 +479,20 @@ net::awaitable<bool> Connection::ServeMessages(HttpReply::Taken taken) {
   WebSocketReader reader(site_.limits.message_bytes);
   std::string bytes = WebSocketHead(asked_.websocket_key);
   auto heard = Clock::now(), pinged = heard, spoken = heard;
+  size_t left = 0;  // of in_: part of a frame's head
   const auto pause = seconds(site_.limits.ping_s), most_silence = seconds(site_.limits.session_s);
   for (;; taken = reply_->Take()) {
     Read();
-    if (!in_.empty()) heard = Clock::now();
+    if (in_.size() > left) heard = Clock::now();
     WebSocketReader::Got got = reader.Feed(&in_);
-    const bool room = Hold(reader.held());
+    left = in_.size();
+    const bool room = Hold(reader.held()) || reader.held() == 0;
     if (taken.cut || broken_ || (input_ended_ && !got.ended)) co_return false;
     const auto now = Clock::now();
     if (!got.messages.empty() || !taken.events.empty()) spoken = now;
     for (std::string& text : got.messages) message(std::move(text));
     bytes += taken.events;
-    bytes += got.answer;
+    if (!taken.ended) bytes += got.answer;  // nothing follows a close
     bool last = got.ended || taken.ended;
     const auto end = [&](bool when, CloseCode code, const char* why) {
       if (when && !std::exchange(last, true)) bytes += CloseFrame(code, why);

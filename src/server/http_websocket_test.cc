@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 
 #include <atomic>
 #include <mutex>
@@ -132,7 +134,28 @@ class WebSocketTest : public HttpTest {
     EXPECT_THAT(client.ReadTo("\r\n\r\n"), StartsWith("HTTP/1.1 101 Switching Protocols\r\n"));
     return client;
   }
+  // A session whose client does not read what it is sent, which ends in "end".
+  RawClient OpenFull(std::shared_ptr<HttpResponder>* responder) {
+    RawClient client = Open();
+    client.Write(Text("keep"));
+    EXPECT_TRUE(Soon([&] {
+      const std::lock_guard lock(mutex_);
+      return kept_.size() == 1;
+    }));
+    *responder = kept_[0];
+    EXPECT_TRUE((*responder)->SendMessage(kMuch));
+    client.ReadTo("x");  // it is under way
+    return client;
+  }
+  // The server has what was written.
+  static bool Arrived(const RawClient& client) {
+    return Soon([&] {
+      int left = 0;
+      return ioctl(client.fd(), SIOCOUTQ, &left) == 0 && left == 0;
+    });
+  }
 
+  const std::string kMuch = std::string(500'000, 'x') + "end";
   std::atomic<int> gone_ = 0;
   std::mutex mutex_;
   std::vector<std::shared_ptr<HttpResponder>> kept_;
@@ -226,12 +249,58 @@ TEST_F(WebSocketTest, IsLimited) {
   EXPECT_TRUE(Soon([&] { return gone_ == 2; })) << "it reads nothing";
 }
 
+TEST_F(WebSocketTest, WhoEndsHoldsNothingWhileItLingers) {
+  HttpLimits limits;
+  limits.bodies_mib = 1;
+  const auto running = Start(limits);
+  RawClient other = Open(), large = Open();
+  large.Write(ClientFrame(0x01, std::string(2 << 20, 'x')));
+  EXPECT_EQ(CodeOf(large.ReadTo("")), 1013);
+  other.Write(ClientFrame(0x01, "o"));
+  EXPECT_TRUE(Arrived(other));
+  other.Write(ClientFrame(0x80, "ne"));
+  EXPECT_EQ(other.ReadTo("one"), "\x81\x08said one");
+}
+
+TEST_F(WebSocketTest, WhoHoldsNothingIsNotEndedForOthers) {
+  HttpLimits limits;
+  limits.bodies_mib = 0;
+  const auto running = Start(limits);
+  RawClient other = Open();
+  std::shared_ptr<HttpResponder> responder;
+  RawClient full = OpenFull(&responder);
+  full.Write(ClientFrame(0x01, "x"));
+  EXPECT_TRUE(Arrived(full));
+  EXPECT_TRUE(responder->SendMessage(kMuch));
+  full.ReadTo("end");  // then the part of a message is counted, and what ends the session is under way
+  full.ReadTo("x");
+  other.Write(Text("one"));
+  EXPECT_EQ(other.ReadTo("one"), "\x81\x08said one");
+}
+
+TEST_F(WebSocketTest, NothingFollowsAClose) {
+  const auto running = Start();
+  std::shared_ptr<HttpResponder> responder;
+  RawClient client = OpenFull(&responder);
+  client.Write(ClientFrame(0x89, "ping"));
+  EXPECT_TRUE(Arrived(client));
+  responder->EndMessages(CloseCode::kPolicy, "enough");
+  client.ReadTo("end");
+  EXPECT_EQ(client.ReadTo(""),
+            "\x88\x08\x03\xF0"
+            "enough");
+}
+
 TEST_F(WebSocketTest, SilenceIsAskedAndEnded) {
   HttpLimits limits;
   limits.ping_s = 1;
   const auto running = Start(limits);
   RawClient silent = Open();
   EXPECT_EQ(silent.ReadTo(""), std::string("\x89\x00\x89\x00", 4)) << "asked twice, then given up";
+
+  RawClient begun = Open();
+  begun.Write("\x81");
+  EXPECT_EQ(begun.ReadTo(""), std::string("\x89\x00\x89\x00", 4)) << "a part of a frame is heard once";
 
   limits = {};
   limits.session_s = 1;
