@@ -1,5 +1,9 @@
 #include "server/workers.h"
 
+#include <fmt/format.h>
+
+#include <exception>
+
 namespace kb::server {
 
 Workers::Workers(int threads, size_t most_waiting) : most_waiting_(most_waiting) {
@@ -35,7 +39,11 @@ void Workers::Run() {
     std::function<void()> work = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    work();
+    try {
+      work();
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "kernelbench: work of the service failed: {}\n", error.what());
+    }
     work = nullptr;
     lock.lock();
   }

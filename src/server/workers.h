@@ -18,7 +18,7 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
   ~Workers() { Stop(); }
 
-  // False: too much waits already, or it has stopped.
+  // False: too much waits already, or it has stopped. Work that throws is said on stderr.
   bool Do(std::function<void()> work);
   void Stop();  // when all that waits is done
 

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <future>
+#include <stdexcept>
 
 namespace kb::server {
 namespace {
@@ -24,6 +25,15 @@ TEST(WorkersTest, WhatWaitsIsDoneBeforeTheyStop) {
   workers.Stop();
   EXPECT_EQ(done, 3);
   EXPECT_FALSE(workers.Do([&] { ++done; }));
+}
+
+TEST(WorkersTest, WhatFailsEndsNothingElse) {
+  Workers workers(1, 3);
+  std::atomic<int> done = 0;
+  EXPECT_TRUE(workers.Do([] { throw std::runtime_error("no"); }));
+  EXPECT_TRUE(workers.Do([&] { ++done; }));
+  workers.Stop();
+  EXPECT_EQ(done, 1);
 }
 
 }  // namespace
