@@ -57,6 +57,12 @@ std::string ValidUtf8(std::string_view bytes) {
   return text;
 }
 
+std::string_view CutUtf8(std::string_view text, size_t most) {
+  if (text.size() <= most) return text;
+  while (most > 0 && (text[most] & 0xC0) == 0x80) --most;
+  return text.substr(0, most);
+}
+
 std::string ReplaceLoneSurrogates(std::string_view json_text) {
   std::string text;
   text.reserve(json_text.size());

@@ -46,5 +46,12 @@ TEST(Utf8Test, HalvesOfSurrogatePairsBecomeReplacementCharacters) {
   }
 }
 
+TEST(CutUtf8, SplitsNoCharacter) {
+  EXPECT_EQ(CutUtf8("t\xC3\xB6o", 4), "t\xC3\xB6o");
+  EXPECT_EQ(CutUtf8("t\xC3\xB6o", 3), "t\xC3\xB6");
+  EXPECT_EQ(CutUtf8("t\xC3\xB6o", 2), "t");
+  EXPECT_EQ(CutUtf8("\xF0\x9F\x98\x80", 3), "");
+}
+
 }  // namespace
 }  // namespace kb

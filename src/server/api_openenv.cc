@@ -20,7 +20,7 @@ void Api::AnswerOpenEnv(Call call) {
   if (path == "/step") return openenv_.Step(call.client.name, call.body, ask, call.responder);
   if (path == "/state") return openenv_.State(call.client.name, call.query["episode_id"], ask, call.responder);
   if (auto refusal = RefuseWebSocket(call.head)) return call.responder->Send(std::move(*refusal));
-  openenv_.Serve(ask, call.responder);
+  openenv_.Serve(call.client.name, ask, call.responder);
 }
 
 }  // namespace kb::server

@@ -1,13 +1,16 @@
 #include "server/refusal.h"
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace kb::server {
 namespace {
 
-constexpr size_t kMostDetail = 2000;  // what it quotes of a request may be long
+constexpr size_t kMostDetail = 2000;
 
 }  // namespace
+
+std::string Refusal::short_detail() const { return std::string(CutUtf8(detail, kMostDetail)); }
 
 Refusal RefusalOf(const Error& error, int usage_status) {
   switch (error.code) {
@@ -29,7 +32,7 @@ Refusal CallersFault(int status, std::string detail) { return {status, std::move
 
 nlohmann::json ToJson(const Refusal& refusal) {
   return {{"type", "about:blank"},    {"title", ReasonOf(refusal.status)},
-          {"status", refusal.status}, {"detail", refusal.detail.substr(0, kMostDetail)},
+          {"status", refusal.status}, {"detail", refusal.short_detail()},
           {"fault", refusal.fault},   {"retryable", refusal.retryable}};
 }
 

@@ -13,7 +13,8 @@ namespace kb::server {
 
 struct Refusal {
   int status = 500;
-  std::string detail;  // what is wrong and what to do
+  std::string detail;                // what is wrong and what to do
+  std::string short_detail() const;  // as clients are told it: what it quotes of a request may be long
   // Whose it is: caller, engine or machine; of a verdict candidate. Retryable: the same request may succeed later.
   std::string fault = "engine";
   bool retryable = false;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "server/ask.h"
 #include "server/faces/openenv_episode.h"
@@ -20,6 +21,7 @@ namespace kb::server {
 
 struct OpenEnvLimits {
   int sessions = 1024;              // WebSockets
+  int client_sessions = 256;        // of a client
   int episodes = 256;               // of a client over HTTP
   std::chrono::seconds idle{1800};  // until one of those that nobody asks about is gone
 };
@@ -32,7 +34,7 @@ class OpenEnv {
   OpenEnv(Do have_done, OpenEnvLimits limits = {});
 
   // Begins a session, which ends with its connection.
-  void Serve(const ApiAsk& ask, const std::shared_ptr<HttpResponder>& responder);
+  void Serve(const std::string& client, const ApiAsk& ask, const std::shared_ptr<HttpResponder>& responder);
 
   // Over HTTP. Episodes are a client's own. The bodies are checked.
   void Reset(const std::string& client, const nlohmann::json& body, const ApiAsk& ask,
@@ -49,14 +51,23 @@ class OpenEnv {
     std::chrono::steady_clock::time_point asked;
   };
   using Key = std::pair<std::string, std::string>;  // client, episode
+  struct Sessions {
+    std::mutex mutex;
+    int all = 0;
+    std::map<std::string, int> of;  // a client
+  };
 
   std::shared_ptr<OpenEnvEpisode> Find(const Key& key, const ApiAsk& ask);
+  // Under the lock: takes out those that nobody asks about.
+  std::vector<Kept> TakeIdle();
+  // The same for the one, of this client if it is given, that is over and was asked about longest ago.
+  void TakeOver(const std::string* client, std::vector<Kept>* taken);
   // False: the client has too many.
   bool Keep(const std::string& client, std::shared_ptr<OpenEnvEpisode> episode, const ApiAsk& ask);
 
   const Do do_;
   const OpenEnvLimits limits_;
-  const std::shared_ptr<std::atomic<int>> sessions_ = std::make_shared<std::atomic<int>>(0);
+  const std::shared_ptr<Sessions> sessions_ = std::make_shared<Sessions>();
   const std::shared_ptr<std::atomic<size_t>> held_ = std::make_shared<std::atomic<size_t>>(0);
   std::mutex mutex_;
   std::map<Key, Kept> kept_;

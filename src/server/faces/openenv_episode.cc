@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/random.h"
 #include "server/faces/openenv_observation.h"
@@ -139,79 +140,152 @@ json OpenEnvEpisode::First() const {
 
 // ---- A step -------------------------------------------------------------------------------------------------------
 
-void OpenEnvEpisode::Step(const json& action, double wait_s, const ApiAsk& ask, Told told) {
-  const std::string extension = setting_.request["name"].get<std::string>().substr(sizeof "candidate" - 1);
-  std::string code = CandidateOf(action["code"], extension);
-  bool other_code = false, fresh = false;
-  {
-    std::unique_lock lock(mutex_);
-    if (done() || busy_) {
-      const char* const why =
-          done() ? "the episode is over: reset" : "the episode is busy with an earlier request: one at a time";
-      lock.unlock();
-      return told(tl::make_unexpected(CallersFault(409, why)));
-    }
-    busy_ = true;
-    fresh = pending_.is_null();
-    if (fresh) {
-      pending_ = setting_.request;
-      pending_["source"] = std::move(code);
-      pending_["idempotency_key"] = fmt::format("openenv/{}/{}", key_, ++sent_);
-      judged_ = false;
-    } else {
-      other_code = pending_["source"] != code;
-    }
-  }
-  const auto self = shared_from_this();
-  Await(wait_s, ask, [self, ask, other_code, fresh, told](tl::expected<json, Refusal> rewarded) {
-    if (!rewarded) {
-      {
-        const std::lock_guard lock(self->mutex_);
-        self->busy_ = false;
-        // What was accepted may still be asked for.
-        if (fresh || !rewarded.error().retryable) self->pending_ = nullptr;
-      }
-      return told(tl::make_unexpected(rewarded.error()));
-    }
-    const json view = (*rewarded)["evaluation"];
-    if (!EndedIn(view)) {
+bool OpenEnvEpisode::over() const {
+  const std::lock_guard lock(mutex_);
+  return done();
+}
+
+std::optional<OpenEnvEpisode::Answer> OpenEnvEpisode::AtOnce(const std::string& request_id) const {
+  if (!request_id.empty() && request_id == finished_.request_id) return Answer(finished_.result);
+  if (!done() && !told_) return std::nullopt;
+  const char* const why =
+      done() ? "the episode is over: reset" : "the episode is busy with an earlier request: one at a time";
+  return Answer(tl::make_unexpected(CallersFault(409, why)));
+}
+
+uint64_t OpenEnvEpisode::Open(Told told) {
+  told_ = std::move(told);
+  return ++call_;
+}
+
+OpenEnvEpisode::Told OpenEnvEpisode::Close(uint64_t number) {
+  return number == call_ ? std::exchange(told_, nullptr) : nullptr;
+}
+
+Forget OpenEnvEpisode::LetGo(uint64_t number, json (OpenEnvEpisode::*answer)() const) {
+  return [self = shared_from_this(), number, answer] {
+    std::unique_lock lock(self->mutex_);
+    const Told told = self->Close(number);
+    if (!told) return;
+    const Forget forget = std::exchange(self->forget_, nullptr);
+    json now = (*self.*answer)();
+    lock.unlock();
+    told(std::move(now));
+    if (forget) forget();
+  };
+}
+
+std::function<void(HttpAnswer)> OpenEnvEpisode::Guard(uint64_t number, std::function<void(const HttpAnswer&)> then) {
+  return [self = shared_from_this(), number, then = std::move(then)](const HttpAnswer& answer) {
+    try {
+      then(answer);
+    } catch (const std::exception& error) {
       std::unique_lock lock(self->mutex_);
-      self->busy_ = false;
-      json still = self->StillJudging(other_code);
+      const Told told = self->Close(number);
       lock.unlock();
-      return told(std::move(still));
+      if (told) told(tl::make_unexpected(Refusal{500, error.what(), "engine", true, 0}));
     }
+  };
+}
+
+Forget OpenEnvEpisode::Step(const json& action, const std::string& request_id, double wait_s, const ApiAsk& ask,
+                            Told told) {
+  const auto& code = action["code"].get_ref<const std::string&>();
+  std::string candidate;
+  std::unique_lock lock(mutex_);
+  auto at_once = AtOnce(request_id);
+  if (!at_once && pending_.is_null()) {
+    lock.unlock();  // it may take long
+    const std::string extension = setting_.request["name"].get<std::string>().substr(sizeof "candidate" - 1);
+    candidate = CandidateOf(code, extension);
+    lock.lock();
+    at_once = AtOnce(request_id);
+  }
+  if (at_once) {
+    lock.unlock();
+    told(std::move(*at_once));
+    return [] {};
+  }
+  const std::string sha256 = Sha256(code);
+  const bool fresh = pending_.is_null();
+  if (fresh) {
+    pending_ = setting_.request;
+    pending_["source"] = std::move(candidate);
+    pending_["idempotency_key"] = fmt::format("openenv/{}/{}", key_, ++sent_);
+    code_sha256_ = sha256;
+    judged_ = false;
+  }
+  other_code_ = code_sha256_ != sha256;
+  const uint64_t number = Open(std::move(told));
+  lock.unlock();
+  Await(number, wait_s, ask,
+        [self = shared_from_this(), number, fresh, request_id, ask](const tl::expected<json, Refusal>& rewarded) {
+          self->Rewarded(number, fresh, request_id, ask, rewarded);
+        });
+  return LetGo(number, &OpenEnvEpisode::StillJudging);
+}
+
+void OpenEnvEpisode::Rewarded(uint64_t number, bool fresh, const std::string& request_id, const ApiAsk& ask,
+                              const tl::expected<json, Refusal>& rewarded) {
+  if (rewarded && EndedIn((*rewarded)["evaluation"])) {
+    const json view = (*rewarded)["evaluation"];
     const std::string target = fmt::format("/v1/evaluations/{}?whole=true", view["id"].get<std::string>());
-    ask({.target = target}, [self, view, rewarded = *rewarded, other_code, told](const HttpAnswer& whole) {
+    const auto finish = [self = shared_from_this(), number, request_id, view,
+                         rewarded = *rewarded](const HttpAnswer& whole) {
       const json read = whole.status == 200 ? json::parse(whole.body, nullptr, false) : json();
-      self->Finish(rewarded, read.is_object() ? read : view, other_code, told);
-    });
-  });
+      self->Finish(number, request_id, rewarded, read.is_object() ? read : view);
+    };
+    ask({.target = target}, Guard(number, finish));
+    return;
+  }
+  std::unique_lock lock(mutex_);
+  const Told told = Close(number);
+  if (!told) return;
+  if (rewarded) {
+    DropText();
+    json still = StillJudging();
+    lock.unlock();
+    return told(std::move(still));
+  }
+  // What was accepted may still be asked for.
+  if (fresh || !rewarded.error().retryable) pending_ = nullptr;
+  lock.unlock();
+  told(tl::make_unexpected(rewarded.error()));
+}
+
+// What was accepted is in the store, and its digest names it.
+void OpenEnvEpisode::DropText() {
+  if (!pending_.contains("source")) return;
+  pending_["sha256"] = Sha256(pending_["source"].get_ref<const std::string&>());
+  pending_.erase("source");
 }
 
 // Asked again under its key it is the same evaluation.
-void OpenEnvEpisode::Await(double wait_s, const ApiAsk& ask, std::function<void(tl::expected<json, Refusal>)> then) {
+void OpenEnvEpisode::Await(uint64_t number, double wait_s, const ApiAsk& ask,
+                           std::function<void(const tl::expected<json, Refusal>&)> then) {
   Asked asked{.method = "POST", .target = "/v1/rewards"};
   {
     const std::lock_guard lock(mutex_);
     asked.body = {{"reward", setting_.reward}, {"timeout_s", std::clamp(wait_s, 0.0, kMostWait)}};
     asked.body["evaluations"] = json::array({pending_});
   }
-  Forget forget = ask(std::move(asked), [then = std::move(then)](const HttpAnswer& answer) {
-    if (answer.status != 200) return then(tl::make_unexpected(RefusalIn(answer)));
-    const json rewards = json::parse(answer.body, nullptr, false);
-    then(rewards["rewards"][0]);
-  });
+  Forget forget = ask(std::move(asked), Guard(number, [then = std::move(then)](const HttpAnswer& answer) {
+                        if (answer.status != 200) return then(tl::make_unexpected(RefusalIn(answer)));
+                        const json rewards = json::parse(answer.body, nullptr, false);
+                        then(rewards["rewards"][0]);
+                      }));
   const std::lock_guard lock(mutex_);
-  forget_ = std::move(forget);
+  if (number == call_) forget_ = std::move(forget);
 }
 
 // The reward is what this one adds to the best so far, so those of an episode sum up to that of its best candidate.
-void OpenEnvEpisode::Finish(const json& rewarded, const json& view, bool other_code, const Told& told) {
+void OpenEnvEpisode::Finish(uint64_t number, const std::string& request_id, const json& rewarded, const json& view) {
+  Told told;
   json result;
   {
     const std::lock_guard lock(mutex_);
-    busy_ = false;
+    told = Close(number);
+    if (!told) return;
     pending_ = nullptr;
     ++turn_;
     json increment;
@@ -228,7 +302,7 @@ void OpenEnvEpisode::Finish(const json& rewarded, const json& view, bool other_c
       const json& interval = view["speedup_interval"];
       solved_ = solved_ || (interval.is_array() && interval[0].is_number() && interval[0].get<double>() > 1);
     }
-    std::string feedback = (other_code ? kOtherCode : "") + observation["feedback"].get<std::string>();
+    std::string feedback = (other_code_ ? kOtherCode : "") + observation["feedback"].get<std::string>();
     while (feedback.ends_with('\n')) feedback.pop_back();
     if (increment.is_null()) {
       feedback += fmt::format("\n\nThis turn has no reward: {}.", NoRewardReason(view));
@@ -238,18 +312,19 @@ void OpenEnvEpisode::Finish(const json& rewarded, const json& view, bool other_c
     observation["metadata"]["reward_applicable"] = !increment.is_null();
     observation["metadata"]["evaluation_id"] = view["evaluation_id"];
     result = Result(std::move(observation), std::move(increment));
+    finished_ = {request_id, request_id.empty() ? json() : result};
   }
   told(std::move(result));
 }
 
-json OpenEnvEpisode::StillJudging(bool other_code) const {
+json OpenEnvEpisode::StillJudging() const {
   json observation = setting_.observation;
   observation["turn"] = turn_;
   observation["judging"] = true;
   observation["feedback"] = fmt::format(
       "{}Still judging. Send a step to wait on: whatever its code, it is answered with what becomes of the "
       "candidate before.",
-      other_code ? "The code that was sent now is not judged. " : "");
+      other_code_ ? "The code that was sent now is not judged. " : "");
   observation["metadata"]["reward_applicable"] = false;
   observation["metadata"]["no_reward"] = "it is still being judged";
   return Result(std::move(observation), nullptr);
@@ -285,24 +360,27 @@ json OpenEnvEpisode::NoState() {
           {"best_speedup", nullptr}, {"best_reward", nullptr}};
 }
 
-void OpenEnvEpisode::State(double wait_s, const ApiAsk& ask, Told told) {
-  {
-    std::unique_lock lock(mutex_);
-    if (busy_ || pending_.is_null() || judged_) {
-      json state = StateNow();
-      lock.unlock();
-      return told(std::move(state));
-    }
-    busy_ = true;
-  }
-  Await(wait_s, ask, [self = shared_from_this(), told = std::move(told)](tl::expected<json, Refusal> rewarded) {
-    std::unique_lock lock(self->mutex_);
-    self->busy_ = false;
-    self->judged_ = rewarded && EndedIn((*rewarded)["evaluation"]);
-    json state = self->StateNow();
+Forget OpenEnvEpisode::State(double wait_s, const ApiAsk& ask, Told told) {
+  std::unique_lock lock(mutex_);
+  if (told_ || pending_.is_null() || judged_) {
+    json state = StateNow();
     lock.unlock();
     told(std::move(state));
+    return [] {};
+  }
+  const uint64_t number = Open(std::move(told));
+  lock.unlock();
+  Await(number, wait_s, ask, [self = shared_from_this(), number](const tl::expected<json, Refusal>& rewarded) {
+    std::unique_lock held(self->mutex_);
+    const Told tell = self->Close(number);
+    if (!tell) return;
+    self->judged_ = rewarded && EndedIn((*rewarded)["evaluation"]);
+    if (rewarded) self->DropText();
+    json state = self->StateNow();
+    held.unlock();
+    tell(std::move(state));
   });
+  return LetGo(number, &OpenEnvEpisode::StateNow);
 }
 
 void OpenEnvEpisode::Abandon(const ApiAsk& ask) {

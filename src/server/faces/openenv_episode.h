@@ -32,11 +32,15 @@ class OpenEnvEpisode : public std::enable_shared_from_this<OpenEnvEpisode> {
   const std::string& id() const { return id_; }
   // What a reset answers: kOpenEnvResult.
   nlohmann::json First() const;
+  // After the last turn, or when it was abandoned.
+  bool over() const;
   // Has a candidate judged: kOpenEnvResult. After `wait_s` it tells that it is still being judged. Then the next call
-  // waits on for the same one, whatever its code. `action`: checked by kOpenEnvAction.
-  void Step(const nlohmann::json& action, double wait_s, const ApiAsk& ask, Told told);
+  // waits on for the same one, whatever its code. So it does where nobody takes the answer, as what is returned says:
+  // nothing is lost by that. With the `request_id` of the last step that was judged, unless it is empty, that one's
+  // answer is told once more. `action`: checked by kOpenEnvAction.
+  Forget Step(const nlohmann::json& action, const std::string& request_id, double wait_s, const ApiAsk& ask, Told told);
   // kOpenEnvState. Waits up to `wait_s` for what is being judged.
-  void State(double wait_s, const ApiAsk& ask, Told told);
+  Forget State(double wait_s, const ApiAsk& ask, Told told);
   // The same where no episode has begun.
   static nlohmann::json NoState();
   // Nobody will ask any more: what is being judged is cancelled.
@@ -54,11 +58,25 @@ class OpenEnvEpisode : public std::enable_shared_from_this<OpenEnvEpisode> {
   static std::shared_ptr<OpenEnvEpisode> Make(const nlohmann::json& reset, const nlohmann::json& problem,
                                               const nlohmann::json& health, const std::string& reward);
 
+  // What is told at once instead of having a candidate judged.
+  std::optional<Answer> AtOnce(const std::string& request_id) const;
+  // Begins a call; its number.
+  uint64_t Open(Told told);
+  // Ends it; what is to be told. Null: it has ended already.
+  Told Close(uint64_t number);
+  // What ends it where nobody takes what it waits for: with this answer.
+  Forget LetGo(uint64_t number, nlohmann::json (OpenEnvEpisode::*answer)() const);
+  // Where `then` throws the call ends with that.
+  std::function<void(HttpAnswer)> Guard(uint64_t number, std::function<void(const HttpAnswer&)> then);
   // Waits for what is pending; it has ended, or `judging`.
-  void Await(double wait_s, const ApiAsk& ask,
-             std::function<void(tl::expected<nlohmann::json, Refusal> rewarded)> then);
-  void Finish(const nlohmann::json& rewarded, const nlohmann::json& view, bool other_code, const Told& told);
-  nlohmann::json StillJudging(bool other_code) const;
+  void Await(uint64_t number, double wait_s, const ApiAsk& ask,
+             std::function<void(const tl::expected<nlohmann::json, Refusal>& rewarded)> then);
+  void Rewarded(uint64_t number, bool fresh, const std::string& request_id, const ApiAsk& ask,
+                const tl::expected<nlohmann::json, Refusal>& rewarded);
+  void Finish(uint64_t number, const std::string& request_id, const nlohmann::json& rewarded,
+              const nlohmann::json& view);
+  void DropText();  // of what is pending
+  nlohmann::json StillJudging() const;
   nlohmann::json StateNow() const;
   nlohmann::json Result(nlohmann::json observation, nlohmann::json reward) const;
   bool done() const { return turn_ >= setting_.max_turns; }
@@ -66,10 +84,17 @@ class OpenEnvEpisode : public std::enable_shared_from_this<OpenEnvEpisode> {
   const std::string id_, key_;  // key_: nobody else's, as clients choose id_
   const Setting setting_;
   mutable std::mutex mutex_;
-  bool busy_ = false;       // a call is being answered
-  bool judged_ = false;     // what is pending has ended, as State() found
-  nlohmann::json pending_;  // the evaluation's request; null: none
-  Forget forget_;           // what is being asked
+  uint64_t call_ = 0;        // number of the last one
+  Told told_;                // of the call that is being answered; null: none is
+  bool judged_ = false;      // what is pending has ended, as State() found
+  nlohmann::json pending_;   // the evaluation's request; null: none
+  std::string code_sha256_;  // of the code that became it, as it was sent
+  bool other_code_ = false;  // the call that is being answered has another
+  Forget forget_;            // what is being asked
+  struct {
+    std::string request_id;
+    nlohmann::json result;
+  } finished_;  // the last step that was judged
   int turn_ = 0, sent_ = 0;
   bool solved_ = false;
   std::optional<double> best_reward_, best_speedup_;

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/utf8.h"
 #include "prompt/extract.h"
 #include "prompt/feedback.h"
 
@@ -116,7 +117,8 @@ void AddVerdict(const json& view, json* observation) {
   const std::string compiler = StringAt(evidence, "compiler_output");
   (*observation)["compilation_success"] = built;
   if (!built)
-    (*observation)["compilation_error"] = compiler.empty() ? StringAt(view, "reason") : compiler.substr(0, 4000);
+    (*observation)["compilation_error"] =
+        compiler.empty() ? StringAt(view, "reason") : std::string(CutUtf8(compiler, 4000));
   (*observation)["correctness_pass"] = verdict == "correct";
   (*observation)["max_diff"] = ValueAt(ValueAt(evaluation, "mismatch"), "max_abs_error");
   if (!(*observation)["max_diff"].is_number()) (*observation)["max_diff"] = nullptr;

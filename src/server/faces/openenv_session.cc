@@ -14,6 +14,7 @@ namespace {
 
 constexpr size_t kMostMessages = 8;  // clients wait for each answer
 constexpr size_t kMostMessageBytes = size_t{256} << 20;
+constexpr size_t kAlwaysRoom = size_t{1} << 20;  // for the messages of one session
 
 const char* ErrorCodeOf(const Refusal& refusal) {
   if (refusal.status == 429 || refusal.status == 503) return "CAPACITY_REACHED";
@@ -24,10 +25,12 @@ const char* ErrorCodeOf(const Refusal& refusal) {
 }  // namespace
 
 std::string OpenEnvSession::ErrorText(const char* code, const Refusal& refusal) {
-  return Dump(json{
-      {"type", "error"},
-      {"data",
-       {{"message", refusal.detail}, {"code", code}, {"fault", refusal.fault}, {"retryable", refusal.retryable}}}});
+  return Dump(json{{"type", "error"},
+                   {"data",
+                    {{"message", refusal.short_detail()},
+                     {"code", code},
+                     {"fault", refusal.fault},
+                     {"retryable", refusal.retryable}}}});
 }
 
 void OpenEnvSession::Push(std::string text) {
@@ -36,7 +39,9 @@ void OpenEnvSession::Push(std::string text) {
     if (gone_) return;
     const size_t size = text.size();
     waiting_.push_back({std::move(text), size});
-    if ((*held_ += size) > kMostMessageBytes) {
+    size_t own = 0;
+    for (const Waiting& each : waiting_) own += each.size;
+    if ((*held_ += size) > kMostMessageBytes && own > kAlwaysRoom) {
       return responder_->EndMessages(CloseCode::kTryLater, "too much is being sent at once");
     }
     if (waiting_.size() > kMostMessages) {
@@ -55,9 +60,18 @@ void OpenEnvSession::Begin() {
       if (self->gone_) return;
       text = std::move(self->waiting_.front().text);
     }
-    self->Handle(text);
+    self->Try([&] { self->Handle(text); });
   });
   if (!begun) responder_->EndMessages(CloseCode::kTryLater, "the service is stopping or overloaded");
+}
+
+void OpenEnvSession::Try(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "kernelbench: a session of OpenEnv failed: {}\n", error.what());
+    responder_->EndMessages(CloseCode::kFailed, "the service failed");
+  }
 }
 
 void OpenEnvSession::Send(const std::string& text) {
@@ -94,8 +108,10 @@ void OpenEnvSession::Fail(const char* code, std::string why) {
 }
 
 void OpenEnvSession::Tell(const char* type, const OpenEnvEpisode::Answer& answer) {
-  if (!answer) return Send(ErrorText(ErrorCodeOf(answer.error()), answer.error()));
-  Send(Dump(json{{"type", type}, {"data", *answer}}));
+  Try([&] {
+    if (!answer) return Send(ErrorText(ErrorCodeOf(answer.error()), answer.error()));
+    Send(Dump(json{{"type", type}, {"data", *answer}}));
+  });
 }
 
 void OpenEnvSession::Handle(const std::string& text) {
@@ -111,8 +127,9 @@ void OpenEnvSession::Handle(const std::string& text) {
     return Fail("UNKNOWN_TYPE", fmt::format("there is no type {}; there are reset, step, state and close", Dump(type)));
   }
   if (const auto episode = this->episode()) {
-    return episode->State(OpenEnvEpisode::kMostWait, ask_,
-                          [self = shared_from_this()](OpenEnvEpisode::Answer answer) { self->Tell("state", answer); });
+    episode->State(OpenEnvEpisode::kMostWait, ask_,
+                   [self = shared_from_this()](const OpenEnvEpisode::Answer& answer) { self->Tell("state", answer); });
+    return;
   }
   Tell("state", OpenEnvEpisode::NoState());
 }
@@ -121,7 +138,7 @@ void OpenEnvSession::Reset(const json& data) {
   if (const Status checked = Check(kOpenEnvReset, data); !checked)
     return Fail("VALIDATION_ERROR", checked.error().message);
   OpenEnvEpisode::Begin(data, ask_, [self = shared_from_this()](auto begun) {
-    if (!begun) return self->Send(ErrorText(ErrorCodeOf(begun.error()), begun.error()));
+    if (!begun) return self->Tell("error", tl::make_unexpected(begun.error()));
     std::shared_ptr<OpenEnvEpisode> before = *begun;
     bool gone = false;
     {
@@ -140,7 +157,7 @@ void OpenEnvSession::Step(const json& data) {
   }
   const auto episode = this->episode();
   if (!episode) return Fail("VALIDATION_ERROR", "there is no episode: reset first");
-  episode->Step(data, OpenEnvEpisode::kMostWait, ask_,
+  episode->Step(data, "", OpenEnvEpisode::kMostWait, ask_,
                 [self = shared_from_this()](OpenEnvEpisode::Answer answer) { self->Tell("observation", answer); });
 }
 

@@ -35,6 +35,8 @@ class OpenEnvSession : public std::enable_shared_from_this<OpenEnvSession> {
 
  private:
   void Begin();  // the next message
+  // Work that throws ends the session.
+  void Try(const std::function<void()>& work);
   void Handle(const std::string& text);
   void Reset(const nlohmann::json& data);
   void Step(const nlohmann::json& data);

@@ -107,7 +107,11 @@ const Table kOpenEnvStep = {
       .nullable = true,
       .least = 0,
       .most = 86400},
-     {.name = "request_id", .type = Type::kText, .help = "is passed over", .nullable = true, .most = kLongestName}}};
+     {.name = "request_id",
+      .type = Type::kText,
+      .help = "of the last step that was judged: it is answered once more",
+      .nullable = true,
+      .most = kLongestName}}};
 
 const Table kOpenEnvObservation = {
     "KernelBenchObservation",

@@ -2,12 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <stdexcept>
 #include <thread>
 
 #include "base/interrupt.h"
 #include "server/api.h"
-#include "server/faces/openenv_observation.h"
 #include "server/faces/openenv_session.h"
+#include "server/faces/openenv_test_util.h"
 #include "server/http_client.h"
 #include "server/http_test_util.h"
 #include "server/service_test_util.h"
@@ -16,242 +17,15 @@ namespace kb::server {
 namespace {
 
 using nlohmann::json;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-json Line(const std::string& name, const std::string& deck, int level) {
-  return {{"name", name}, {"title", "title of " + name}, {"deck", deck}, {"level", level}};
-}
-
-const json kProblems = {Line("1/1", "kernelbench", 1), Line("1/19", "kernelbench", 1), Line("2/40", "kernelbench", 2),
-                        Line("4/1", "kernelbench", 4), Line("v3:1/1", "v3", 1),        Line("modern:3", "modern", 0)};
-
-// The API as the face sees it: `rewards` are the answers to POST /v1/rewards, in order.
-class FakeApi {
- public:
-  ApiAsk ask() {
-    return [this](const Asked& asked, const std::function<void(HttpAnswer)>& told) -> Forget {
-      asked_.push_back(asked.method + " " + asked.target);
-      if (asked.method == "GET") {
-        told(Get(asked.target));
-      } else if (asked.method == "DELETE") {
-        told(JsonAnswer(json::object()));
-      } else if (asked.target == "/v1/evaluations") {
-        told(JsonAnswer({{"id", "e"}, {"state", "judging"}}, 202));
-      } else {
-        bodies_.push_back(asked.body);
-        held_ = told;
-        if (!rewards.empty()) Release();
-      }
-      return [this] { ++forgotten_; };
-    };
-  }
-  // What POST /v1/rewards answers to the one that waits.
-  void Release() {
-    const json next = rewards.front();
-    rewards.erase(rewards.begin());
-    std::exchange(held_, nullptr)(next.contains("status") ? AnswerOf(Refusal{next["status"], "no", "caller", false, 0})
-                                                          : JsonAnswer({{"rewards", {next}}}));
-  }
-
-  std::vector<json> rewards, bodies_;
-  std::vector<std::string> asked_;
-  int forgotten_ = 0;
-
- private:
-  static HttpAnswer Get(const std::string& target) {
-    if (target == "/v1/problems") return JsonAnswer({{"problems", kProblems}});
-    if (target == "/v1/rewards")
-      return JsonAnswer({{"rewards", {{{"name", "sure_increments"}}, {{"name", "staged"}}}}});
-    if (target == "/health") return JsonAnswer({{"device", "cpu"}, {"devices", {"cpu"}}});
-    if (target.starts_with("/v1/evaluations/")) return AnswerOf(CallersFault(404, "gone"));
-    for (json problem : kProblems) {
-      if (target != "/v1/problems/" + problem["name"].get<std::string>()) continue;
-      problem["source"] = "class Model";
-      return JsonAnswer(problem);
-    }
-    return AnswerOf(CallersFault(404, "there is no " + target));
-  }
-
-  std::function<void(HttpAnswer)> held_;
-};
-
-json Judged(const json& reward, const std::string& verdict = "correct", const json& speedup = nullptr) {
-  json view = {{"id", "e"},          {"state", "done"},         {"verdict", verdict},         {"speedup", speedup},
-               {"reason", "why"},    {"no_speedup", nullptr},   {"authorship", "custom"},     {"fault", nullptr},
-               {"retryable", false}, {"evaluation_id", "20 e"}, {"speedup_interval", nullptr}};
-  if (speedup.is_number()) view["speedup_interval"] = {speedup.get<double>() - 0.1, speedup.get<double>() + 0.1};
-  return {{"reward", reward}, {"evaluation", view}};
-}
-json Lost(const std::string& state, const std::string& error = "") {
-  return {{"reward", nullptr},
-          {"evaluation",
-           {{"id", "e"},
-            {"state", state},
-            {"verdict", nullptr},
-            {"error", error},
-            {"fault", "engine"},
-            {"retryable", true}}}};
-}
-
-class OpenEnvTest : public testing::Test {
- protected:
-  std::shared_ptr<OpenEnvEpisode> Begin(const json& reset) {
-    std::shared_ptr<OpenEnvEpisode> episode;
-    OpenEnvEpisode::Begin(reset, api_.ask(), [&](auto begun) {
-      refused_ = begun ? "" : begun.error().detail;
-      if (begun) episode = *begun;
-    });
-    return episode;
-  }
-  // What becomes of a step; null: nothing yet.
-  json Step(const std::shared_ptr<OpenEnvEpisode>& episode, const std::string& code = "class ModelNew: 1") {
-    json told;
-    episode->Step({{"code", code}}, 50, api_.ask(), [&](const OpenEnvEpisode::Answer& answer) {
-      told = answer ? *answer : json(std::to_string(answer.error().status) + " " + answer.error().detail);
-    });
-    return told;
-  }
-  json State(const std::shared_ptr<OpenEnvEpisode>& episode) {
-    json state;
-    episode->State(50, api_.ask(), [&](const OpenEnvEpisode::Answer& answer) { state = *answer; });
-    return state;
-  }
-
-  FakeApi api_;
-  std::string refused_;
-};
-
-TEST_F(OpenEnvTest, AResetChoosesAProblem) {
-  for (const auto& [id, name] : {std::pair("1/19", "1/19"),
-                                 {"L1_19_ReLU", "1/19"},
-                                 {"level1/19_ReLU.py", "1/19"},
-                                 {"L2_40", "2/40"},
-                                 {"v3:1/1", "v3:1/1"},
-                                 {"modern:3", "modern:3"}}) {
-    const auto episode = Begin({{"problem_id", id}});
-    ASSERT_TRUE(episode) << refused_;
-    EXPECT_EQ(episode->First()["observation"]["problem_id"], name) << id;
-  }
-  EXPECT_FALSE(Begin({{"problem_id", "L1_190"}}));
-  EXPECT_EQ(refused_, "/problem_id: there is no problem L1_190; there are 1/1 to 1/19, 2/40, 4/1, v3:1/1, modern:3");
-  EXPECT_FALSE(Begin({{"problem_id", "1/1"}, {"reward", "none"}}));
-  EXPECT_THAT(refused_, HasSubstr("/reward: there is no none"));
-  EXPECT_FALSE(Begin({{"level", 3}}));
-  EXPECT_THAT(refused_, HasSubstr("/level: there are only 1/1"));
-
-  std::vector<std::string> seeded;
-  for (int seed = 0; seed < 4; ++seed) seeded.push_back(Begin({{"seed", seed}})->First()["observation"]["problem_id"]);
-  EXPECT_THAT(seeded, ElementsAre("1/1", "1/19", "2/40", "1/1")) << "of levels 1 to 3 of KernelBench";
-  EXPECT_EQ(Begin({{"level", 4}, {"seed", 7}, {"problem_id", nullptr}})->First()["observation"]["problem_id"], "4/1");
-
-  const json first = Begin({{"problem_id", "2/40"}, {"episode_id", "mine"}})->First();
-  EXPECT_EQ(first["observation"]["max_turns"], 12);
-  EXPECT_EQ(first["observation"]["reference_code"], "class Model");
-  EXPECT_EQ(first["metadata"]["episode_id"], "mine");
-  EXPECT_TRUE(first["reward"].is_null());
-  EXPECT_EQ(first["done"], false);
-}
-
-TEST_F(OpenEnvTest, StepsPayWhatIsAboveTheBest) {
-  const auto episode = Begin({{"problem_id", "1/19"}, {"max_turns", 5}, {"size", "small"}, {"keys", nullptr}});
-  api_.rewards = {Judged(-0.5), Judged(0.3, "correct", 0.9), Judged(0, "incorrect"), Judged(0.8, "correct", 2.0),
-                  Judged(0.3)};
-  std::vector<double> rewards;
-  std::vector<bool> done;
-  for (int turn = 1; turn <= 5; ++turn) {
-    const json told = Step(episode);
-    rewards.push_back(told["reward"]);
-    done.push_back(told["done"]);
-    EXPECT_EQ(told["observation"]["turn"], turn);
-    EXPECT_EQ(told["observation"]["metadata"], told["metadata"]);
-    EXPECT_EQ(State(episode)["solved"], turn >= 4);
-  }
-  EXPECT_THAT(rewards, ElementsAre(-0.5, 0.8, 0, 0.5, 0));
-  EXPECT_THAT(done, ElementsAre(false, false, false, false, true));
-  EXPECT_EQ(State(episode)["best_speedup"], 2.0);
-  EXPECT_EQ(State(episode)["best_reward"], 0.8);
-  EXPECT_EQ(Step(episode), "409 the episode is over: reset");
-  const json& sent = api_.bodies_[0]["evaluations"][0];
-  EXPECT_EQ(sent["size"], "small");
-  EXPECT_EQ(sent["name"], "candidate.py");
-  EXPECT_FALSE(sent.contains("keys"));
-  EXPECT_NE(sent["idempotency_key"], api_.bodies_[1]["evaluations"][0]["idempotency_key"]);
-}
-
-TEST_F(OpenEnvTest, WithoutANumberThereIsNoReward) {
-  const auto episode = Begin({{"problem_id", "1/19"}});
-  json busy = Judged(nullptr);
-  busy["evaluation"].update({{"no_speedup", "machine_busy"}, {"fault", "machine"}, {"retryable", true}});
-  api_.rewards = {busy, Lost("failed", "the device has gone"), Judged(0.3)};
-  for (const char* why : {"too busy", "the device has gone"}) {
-    const json told = Step(episode);
-    EXPECT_TRUE(told["reward"].is_null());
-    EXPECT_EQ(told["metadata"]["reward_applicable"], false);
-    EXPECT_THAT(told["metadata"]["no_reward"], HasSubstr(why));
-    EXPECT_THAT(told["observation"]["feedback"], HasSubstr("This turn has no reward"));
-    EXPECT_EQ(told["observation"]["retryable"], true);
-  }
-  EXPECT_EQ(Step(episode)["reward"], 0.3);
-}
-
-TEST_F(OpenEnvTest, WhatIsStillJudgedIsWaitedForByTheNextStep) {
-  const auto episode = Begin({{"problem_id", "1/19"}, {"max_turns", 1}});
-  api_.rewards = {Lost("judging"), Lost("judging"), Judged(0.3), Judged(0.3)};
-  json told = Step(episode);
-  EXPECT_EQ(told["observation"]["judging"], true);
-  EXPECT_EQ(told["observation"]["turn"], 0);
-  EXPECT_EQ(told["done"], false);
-  EXPECT_TRUE(told["reward"].is_null());
-  EXPECT_EQ(State(episode)["judging"], true);
-  EXPECT_EQ(State(episode)["judging"], false) << "it has ended, and its reward is the next step's";
-  told = Step(episode, "class ModelNew: 2");
-  EXPECT_EQ(told["reward"], 0.3);
-  EXPECT_EQ(told["done"], true);
-  EXPECT_THAT(told["observation"]["feedback"], HasSubstr("The code that was sent now is not judged"));
-  for (const json& body : api_.bodies_) EXPECT_EQ(body["evaluations"], api_.bodies_[0]["evaluations"]);
-}
-
-TEST_F(OpenEnvTest, ARefusedStepIsNoTurn) {
-  const auto episode = Begin({{"problem_id", "1/19"}});
-  api_.rewards = {{{"status", 400}}, Judged(0.3)};
-  EXPECT_EQ(Step(episode), "400 no");
-  EXPECT_EQ(Step(episode, "class ModelNew: 2")["observation"]["turn"], 1);
-  EXPECT_EQ(api_.bodies_[1]["evaluations"][0]["source"], "class ModelNew: 2");
-
-  EXPECT_TRUE(Step(episode).is_null());
-  EXPECT_THAT(Step(episode), HasSubstr("409 the episode is busy"));
-  episode->Abandon(api_.ask());
-  EXPECT_EQ(api_.forgotten_, 1);
-  EXPECT_EQ(api_.asked_.back(), "DELETE /v1/evaluations/e");
-}
-
-TEST(OpenEnv, ACandidateIsFoundInAnAction) {
-  const std::string alias = "\n\nModelNew = Model\n";
-  for (const char* code :
-       {"class Model(nn.Module): pass", "import torch\nclass  Model :\n  pass", "x\nclass Model():"}) {
-    EXPECT_EQ(CandidateOf(code, ".py"), code + alias);
-    EXPECT_EQ(CandidateOf(code, ".cpp"), code);
-  }
-  for (const char* code : {"class ModelNew(Model): pass\nclass Model(): pass", " class Model: pass",
-                           "class Models(): 1", "# class Model", "class Model", "class ", ""}) {
-    EXPECT_EQ(CandidateOf(code, ".py"), code);
-  }
-  const std::string body = "(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x)\n";
-  const auto answer = [&](const char* name) {
-    return "Like this:\n```python\nimport torch\n\nclass " + (name + body) + "```\nIt is fast.";
-  };
-  EXPECT_EQ(CandidateOf(answer("ModelNew"), ".py"), "import torch\n\nclass ModelNew" + body);
-  EXPECT_EQ(CandidateOf(answer("Model"), ".py"), "import torch\n\nclass ModelNew" + body + "\n\nModel = ModelNew\n");
-}
 
 // ---- Sessions -----------------------------------------------------------------------------------------------------
 
 class SessionTest : public OpenEnvTest {
  protected:
-  SessionTest() : openenv_([](const auto& work) { return work(), true; }, {.sessions = 1, .episodes = 1}) {
-    openenv_.Serve(api_.ask(), responder_);
+  SessionTest() : openenv_([](const auto& work) { return work(), true; }, {.sessions = 2, .client_sessions = 1}) {
+    openenv_.Serve("ann", api_.ask(), responder_);
     push_ = reply_->Take().message;
   }
   // The frames that a message is answered with.
@@ -304,6 +78,11 @@ TEST_F(SessionTest, ErrorsHaveCodes) {
   api_.rewards = {Judged(0.3)};
   EXPECT_EQ(Code(step), "observation");
   EXPECT_EQ(Answer({{"type", "state"}})["data"]["turn"], 1);
+  std::string longest;
+  for (int i = 0; i < 2000; ++i) longest += "\xC3\xB6";
+  const std::string message = Answer({{"type", longest}})["data"]["message"];
+  EXPECT_LE(message.size(), 2000U);
+  EXPECT_TRUE(message.ends_with("\xC3\xB6")) << "no half character";
   Push(R"({"type":"close"})");
   EXPECT_TRUE(ended_);
 }
@@ -326,18 +105,106 @@ TEST_F(SessionTest, MessagesWaitForTheirTurn) {
 }
 
 TEST_F(SessionTest, ThereAreOnlySoMany) {
-  const auto begin = [this] {
-    const auto reply = std::make_shared<HttpReply>([] {}, [](const auto& task) { task(); });
-    openenv_.Serve(api_.ask(), std::make_shared<HttpResponder>(reply));
-    const std::string said = reply->Take().events;
-    reply->Gone();
-    return said;
+  std::vector<std::shared_ptr<HttpReply>> replies;
+  const auto begin = [&](const std::string& client) {
+    replies.push_back(std::make_shared<HttpReply>([] {}, [](const auto& task) { task(); }));
+    openenv_.Serve(client, api_.ask(), std::make_shared<HttpResponder>(replies.back()));
+    return replies.back()->Take().events;
   };
-  EXPECT_THAT(begin(), HasSubstr("CAPACITY_REACHED"));
+  EXPECT_THAT(begin("ann"), HasSubstr("ann has 1 sessions"));
+  EXPECT_THAT(begin("bob"), IsEmpty());
+  EXPECT_THAT(begin("cid"), HasSubstr("CAPACITY_REACHED"));
+  replies[1]->Gone();
+  EXPECT_THAT(begin("cid"), IsEmpty()) << "bob's has ended";
   push_ = nullptr;
   reply_->Gone();
-  EXPECT_THAT(begin(), IsEmpty());
-  EXPECT_THAT(begin(), IsEmpty()) << "the one before has ended";
+  EXPECT_THAT(begin("ann"), IsEmpty()) << "the one before has ended";
+}
+
+TEST_F(SessionTest, OnlyWhoSendsMuchIsEndedWhereTooMuchWaits) {
+  const auto held = std::make_shared<std::atomic<size_t>>(size_t{256} << 20);
+  const auto busy = [](const std::function<void()>&) { return true; };
+  const auto session = std::make_shared<OpenEnvSession>(busy, api_.ask(), responder_, held);
+  session->Push("{}");
+  EXPECT_FALSE(reply_->Take().ended);
+  session->Push(std::string(1 << 20, 'x'));
+  EXPECT_TRUE(reply_->Take().ended);
+  session->Gone();
+  EXPECT_EQ(*held, size_t{256} << 20);
+}
+
+TEST_F(SessionTest, WhatFailsEndsIt) {
+  const auto reply = std::make_shared<HttpReply>([] {}, [](const auto& task) { task(); });
+  const ApiAsk fails = [](const Asked&, const auto&) -> Forget { throw std::runtime_error("no"); };
+  openenv_.Serve("bob", fails, std::make_shared<HttpResponder>(reply));
+  reply->Take().message(R"({"type":"reset"})");
+  const auto taken = reply->Take();
+  EXPECT_TRUE(taken.ended);
+  EXPECT_THAT(taken.events, HasSubstr("\x03\xF3the service failed"));
+}
+
+// ---- Over HTTP ----------------------------------------------------------------------------------------------------
+
+class HttpEpisodesTest : public OpenEnvTest {
+ protected:
+  std::shared_ptr<HttpReply> Reset(OpenEnv* openenv, const std::string& id, int max_turns = 1) {
+    return Serve([&](const auto& responder) {
+      openenv->Reset("ann", {{"problem_id", "1/19"}, {"episode_id", id}, {"max_turns", max_turns}}, api_.ask(),
+                     responder);
+    });
+  }
+  std::shared_ptr<HttpReply> Step(OpenEnv* openenv, const std::string& id) {
+    const json body = {{"episode_id", id}, {"action", {{"code", "class ModelNew: 1"}}}};
+    return Serve([&](const auto& responder) { openenv->Step("ann", body, api_.ask(), responder); });
+  }
+  std::shared_ptr<HttpReply> State(OpenEnv* openenv, const std::string& id) {
+    return Serve([&](const auto& responder) { openenv->State("ann", id, api_.ask(), responder); });
+  }
+  static int Status(const std::shared_ptr<HttpReply>& reply) { return reply->Take().answer.value().status; }
+
+ private:
+  static std::shared_ptr<HttpReply> Serve(const std::function<void(std::shared_ptr<HttpResponder>)>& serve) {
+    auto reply = std::make_shared<HttpReply>([] {}, [](const auto& task) { task(); });
+    serve(std::make_shared<HttpResponder>(reply));
+    return reply;
+  }
+};
+
+TEST_F(HttpEpisodesTest, WhoGoesAwayLosesNoTurn) {
+  OpenEnv openenv([](const auto& work) { return work(), true; });
+  Reset(&openenv, "e");
+  Step(&openenv, "e")->Gone();
+  EXPECT_EQ(api_.forgotten_, 1);
+  State(&openenv, "e")->Gone();
+  EXPECT_EQ(api_.forgotten_, 2);
+  api_.rewards = {Judged(0.3)};
+  const json told = json::parse(Step(&openenv, "e")->Take().answer.value().body);
+  EXPECT_EQ(told["reward"], 0.3);
+  EXPECT_EQ(told["observation"]["turn"], 1);
+}
+
+TEST_F(HttpEpisodesTest, ThoseThatAreOverMakeRoom) {
+  OpenEnv openenv([](const auto& work) { return work(), true; }, {.episodes = 2});
+  api_.rewards = {Judged(0.3)};
+  Reset(&openenv, "open");
+  Reset(&openenv, "over");
+  EXPECT_EQ(Status(Step(&openenv, "over")), 200);
+  EXPECT_EQ(Status(State(&openenv, "over")), 200) << "until its place is needed";
+  EXPECT_EQ(Status(Reset(&openenv, "next")), 200);
+  EXPECT_EQ(Status(State(&openenv, "over")), 404);
+  EXPECT_EQ(Status(State(&openenv, "open")), 200);
+  EXPECT_EQ(Status(Reset(&openenv, "one more")), 429);
+}
+
+TEST_F(HttpEpisodesTest, WhatNobodyAsksAboutEnds) {
+  OpenEnv openenv([](const auto& work) { return work(), true; }, {.idle = std::chrono::seconds(1)});
+  Reset(&openenv, "e");
+  const auto judged = Step(&openenv, "e");
+  EXPECT_TRUE(Soon([&] {
+    State(&openenv, "another");
+    return api_.asked_.back() == "DELETE /v1/evaluations/e";
+  }));
+  judged->Gone();
 }
 
 // ---- Through the service ------------------------------------------------------------------------------------------
