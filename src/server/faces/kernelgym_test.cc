@@ -177,8 +177,12 @@ TEST_F(KernelGymTest, RightsAndQuotasAreThoseOfTheToken) {
   EXPECT_EQ(status, 429);
   EXPECT_EQ(refused["error_code"], "RESOURCE_ERROR");
   EXPECT_EQ(refused["retryable"], true);
-  const auto [again, results] = Post("/evaluate/batch", {{"batch_id", "b"}, {"tasks", tasks}}, plain);
-  EXPECT_EQ(again, 200) << results;
+  std::pair<int, json> again;  // what is known counts, too, while it is asked for
+  EXPECT_TRUE(Soon([&] {
+    again = Post("/evaluate/batch", {{"batch_id", "b"}, {"tasks", tasks}}, plain);
+    return again.first == 200;
+  })) << again.second;
+  const json& results = again.second;
   EXPECT_EQ(results["completed_tasks"], 3);
   for (const char* source : {"0", "1", "2"}) EXPECT_EQ(Judged(source), 1);
 }
