@@ -43,7 +43,7 @@ def ways(arguments, service, completions):
     settings = {"url": url, "language": language, "null_reward": 0.0, "attempts": 1, **fields}
 
     def route():
-        requests = [Candidate.of_completion(problem, text, language=language, **fields).to_json() for problem, text in completions]
+        requests = [Candidate(problem=problem, answer=text, name=f"candidate.{language}", **fields).to_json() for problem, text in completions]
         service.ask("POST", "/v1/rewards", {"reward": "sure_gain", "evaluations": requests})
 
     async def verl():
@@ -77,7 +77,7 @@ def memory(service):
     completion = f"```python\n{'# ' + 'x' * (1 << 20)}\n```\n"
     client = Client(f"unix://{service.socket}", in_flight=2, chunk=8)
     tracemalloc.start()
-    client.rewards(Candidate.of_completion("1/19", f"{completion}{i}", size="small", protocol="quick") for i in range(256))
+    client.rewards(Candidate(problem="1/19", answer=f"{completion}{i}", size="small", protocol="quick") for i in range(256))
     print(f"memory: {tracemalloc.get_traced_memory()[1] / 2**20:.0f} MiB at most for 256 completions of 1 MiB, 16 in flight")
 
 
