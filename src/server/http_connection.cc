@@ -4,8 +4,6 @@
 #include "server/http_connection.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -20,11 +18,13 @@
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
+#include <vector>
+
+#include "server/http_listen.h"
 
 namespace kb::server {
 namespace {
@@ -44,16 +44,6 @@ constexpr seconds kAfterGone{2};                // for an answer to a client tha
 constexpr seconds kLinger{2};  // for a client to read the last answer, while what it still sends is dropped
 constexpr seconds kLook{1};    // between looks at a client whose pipelined requests fill the buffer
 
-void SetTcpOptions(int fd) {
-  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, 128 << 10);  // or a slow reader shows progress only each few megabytes
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);                // a client whose machine has gone
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
 HttpAnswer ProblemOf(const error_code& error) {
   using Fault = beast::http::error;
   if (error == Fault::header_limit) return Problem(431, "request line and headers are longer than this server reads");
@@ -65,24 +55,9 @@ HttpAnswer ProblemOf(const error_code& error) {
 Refusal ReadFields(const RequestParser::value_type& message, HttpHead* head) {
   head->method = std::string(message.method_string());
   head->target = std::string(message.target());
-  for (const auto& field : message) {
-    std::string name(field.name_string());
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-    const auto [found, added] = head->headers.try_emplace(name, std::string(field.value()));
-    if (!added && name == "host") return Problem(400, "there is more than one Host header");
-    if (!added) found->second.append(", ").append(std::string(field.value()));
-  }
-  if (message.version() >= 11 && head->headers.count("host") == 0) return Problem(400, "the Host header is missing");
-  const auto coding = head->headers.find("transfer-encoding");
-  if (coding != head->headers.end() && !beast::iequals(coding->second, "chunked")) {
-    return Problem(501, "the only transfer encoding that this server reads is chunked");
-  }
-  const auto expected = head->headers.find("expect");
-  if (expected != head->headers.end() && !beast::iequals(expected->second, "100-continue")) {
-    return Problem(417, "the only expectation that this server meets is 100-continue");
-  }
-  if (const Status read = ReadTarget(head); !read) return Problem(400, read.error().message);
-  return std::nullopt;
+  std::vector<HttpField> fields;
+  for (const auto& field : message) fields.push_back({field.name_string(), field.value()});
+  return ReadHead(fields, message.version() >= 11, head);
 }
 
 class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {

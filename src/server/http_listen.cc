@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -202,6 +204,16 @@ Status ListeningSocket::BindTcp(const addrinfo& where, const std::string& addres
     default:
       return Fail(ErrorCode::kUnavailable, fmt::format("cannot listen on {}: {}", address, strerror(errno)));
   }
+}
+
+void SetTcpOptions(int fd) {
+  const auto set = [fd](int level, int option, int value) { setsockopt(fd, level, option, &value, sizeof value); };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(IPPROTO_TCP, TCP_NOTSENT_LOWAT, 128 << 10);  // or a slow reader shows progress only each few megabytes
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);                // a client whose machine has gone
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 30);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 10);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
 }
 
 }  // namespace kb::server

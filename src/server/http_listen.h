@@ -56,6 +56,9 @@ Result<HostPort> SplitAddress(const std::string& address);
 // As that, from the system's form.
 std::string NumericAddress(const sockaddr_storage& address, socklen_t size);
 
+// Of a connection over TCP.
+void SetTcpOptions(int fd);
+
 }  // namespace kb::server
 
 #endif  // SERVER_HTTP_LISTEN_H_

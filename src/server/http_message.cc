@@ -77,6 +77,12 @@ Result<std::string> Decode(std::string_view text, bool plus_is_space) {
   return decoded;
 }
 
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return lower;
+}
+
 // What could end a header early, or begin another.
 std::string OneLine(std::string_view text) {
   std::string line(text);
@@ -128,6 +134,26 @@ Status ReadTarget(HttpHead* head) {
     KB_ASSIGN_OR_RETURN(head->query[name], Decode(pair.substr(std::min(equals + 1, pair.size())), true));
   }
   return {};
+}
+
+std::optional<HttpAnswer> ReadHead(std::span<const HttpField> fields, bool version_1_1, HttpHead* head) {
+  for (const auto& [sent, value] : fields) {
+    const std::string name = Lower(sent);
+    const auto [found, added] = head->headers.try_emplace(name, std::string(value));
+    if (!added && name == "host") return Problem(400, "there is more than one Host header");
+    if (!added) found->second.append(", ").append(value);
+  }
+  if (version_1_1 && head->headers.count("host") == 0) return Problem(400, "the Host header is missing");
+  const auto coding = head->headers.find("transfer-encoding");
+  if (coding != head->headers.end() && Lower(coding->second) != "chunked") {
+    return Problem(501, "the only transfer encoding that this server reads is chunked");
+  }
+  const auto expected = head->headers.find("expect");
+  if (expected != head->headers.end() && Lower(expected->second) != "100-continue") {
+    return Problem(417, "the only expectation that this server meets is 100-continue");
+  }
+  if (const Status read = ReadTarget(head); !read) return Problem(400, read.error().message);
+  return std::nullopt;
 }
 
 std::string AnswerHead(const HttpAnswer& answer, HttpFraming framing, size_t length, bool keep_alive) {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,15 @@ std::string_view ReasonOf(int status);
 
 // Fills path and query from head->target. An error says what is wrong with it: a bad escape, a NUL, no UTF-8.
 Status ReadTarget(HttpHead* head);
+
+// A header of a request, as it was sent.
+struct HttpField {
+  std::string_view name, value;
+};
+
+// Fills headers, path and query of a request whose method and target are there. Or the answer to one that this server
+// does not serve, or that two readers could understand differently.
+std::optional<HttpAnswer> ReadHead(std::span<const HttpField> fields, bool version_1_1, HttpHead* head);
 
 // How an answer's body is delimited.
 enum class HttpFraming { kLength, kChunked, kUntilClose, kNoBody };
