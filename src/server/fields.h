@@ -30,6 +30,14 @@ struct Field {
   bool line = false;             // of a text: one line, which does nothing to the terminal that shows it
 };
 
+// Of what we send: always there; null where there is none.
+inline Field Always(const char* name, Field::Type type, const char* help) {
+  return {.name = name, .type = type, .help = help, .required = true};
+}
+inline Field AlwaysOrNull(const char* name, Field::Type type, const char* help) {
+  return {.name = name, .type = type, .help = help, .required = true, .nullable = true};
+}
+
 struct Table {
   const char* name;  // "EvaluationRequest", as the OpenAPI document calls it
   const char* help;

@@ -13,10 +13,10 @@ constexpr double kMostOfABatch = 1000;
 const Table kProblemDetails = {
     "ProblemDetails",
     "Why a request is not served (RFC 9457).",
-    {{.name = "type", .type = Type::kText, .help = "about:blank", .required = true},
-     {.name = "title", .type = Type::kText, .help = "of the status", .required = true},
-     {.name = "status", .type = Type::kInteger, .help = "of the answer", .required = true},
-     {.name = "detail", .type = Type::kText, .help = "what is wrong, and what to do", .required = true},
+    {Always("type", Type::kText, "about:blank"),
+     Always("title", Type::kText, "of the status"),
+     Always("status", Type::kInteger, "of the answer"),
+     Always("detail", Type::kText, "what is wrong, and what to do"),
      {.name = "fault", .type = Type::kText, .help = "whose it is: caller, engine or machine"},
      {.name = "retryable", .type = Type::kFlag, .help = "the same request may be served later"}},
     true};
@@ -25,9 +25,9 @@ const Table kHealth = {
     "Health",
     "Whether the service judges, and what with.",
     {{.name = "status", .type = Type::kText, .help = "healthy", .required = true, .choices = {"healthy"}},
-     {.name = "version", .type = Type::kText, .help = "of kernelbench", .required = true},
-     {.name = "device", .type = Type::kText, .help = "cpu or cuda", .required = true},
-     {.name = "devices", .type = Type::kList, .help = "all that judge", .required = true}}};
+     Always("version", Type::kText, "of kernelbench"),
+     Always("device", Type::kText, "cpu or cuda"),
+     Always("devices", Type::kList, "all that judge")}};
 
 const Table kBatchRequest = {"BatchRequest",
                              "Candidates that are accepted together, or not at all.",
@@ -41,8 +41,8 @@ const Table kBatchRequest = {"BatchRequest",
 
 const Table kBatch = {"Batch",
                       "Evaluations that were accepted together.",
-                      {{.name = "id", .type = Type::kText, .help = "32 hexadecimal digits", .required = true},
-                       {.name = "open", .type = Type::kInteger, .help = "how many have not ended", .required = true},
+                      {Always("id", Type::kText, "32 hexadecimal digits"),
+                       Always("open", Type::kInteger, "how many have not ended"),
                        {.name = "evaluations",
                         .type = Type::kList,
                         .help = "in the order of the request",
@@ -52,65 +52,42 @@ const Table kBatch = {"Batch",
 // What compilations and profiles tell beside their own.
 static std::vector<Field> WithState(std::vector<Field> fields) {
   std::vector<Field> all = {
-      {.name = "id", .type = Type::kText, .help = "32 hexadecimal digits", .required = true},
+      Always("id", Type::kText, "32 hexadecimal digits"),
       {.name = "state",
        .type = Type::kText,
        .help = "how far it is; the last three are final",
        .required = true,
        .choices = {"queued", "preparing", "judging", "done", "failed", "cancelled"}},
-      {.name = "problem", .type = Type::kText, .help = "its name", .required = true},
+      Always("problem", Type::kText, "its name"),
       {.name = "candidate", .type = Type::kObject, .help = "what it is of", .required = true, .table = &kCandidate},
-      {.name = "verdict",
-       .type = Type::kText,
-       .help = "of a done one: what an evaluation would end with as well",
-       .required = true,
-       .nullable = true},
-      {.name = "reason", .type = Type::kText, .help = "why it is no better", .required = true, .nullable = true},
-      {.name = "notes", .type = Type::kList, .help = "what else there is to say", .required = true},
-      {.name = "fault",
-       .type = Type::kText,
-       .help = "whose it is: candidate, engine, machine or caller; null: nobody's",
-       .required = true,
-       .nullable = true},
-      {.name = "retryable", .type = Type::kFlag, .help = "asked for again it may end otherwise", .required = true},
-      {.name = "error",
-       .type = Type::kText,
-       .help = "why it failed or was cancelled",
-       .required = true,
-       .nullable = true}};
+      AlwaysOrNull("verdict", Type::kText, "of a done one: what an evaluation would end with as well"),
+      AlwaysOrNull("reason", Type::kText, "why it is no better"),
+      Always("notes", Type::kList, "what else there is to say"),
+      AlwaysOrNull("fault", Type::kText, "whose it is: candidate, engine, machine or caller; null: nobody's"),
+      Always("retryable", Type::kFlag, "asked for again it may end otherwise"),
+      AlwaysOrNull("error", Type::kText, "why it failed or was cancelled")};
   all.insert(all.end(), fields.begin(), fields.end());
   return all;
 }
 
 const Table kCompilation = {
     "Compilation", "A candidate that is built and not judged.",
-    WithState({{.name = "compiled",
-                .type = Type::kFlag,
-                .help = "its text is accepted and all that could be built is; null: it has not ended",
-                .required = true,
-                .nullable = true},
+    WithState({AlwaysOrNull("compiled", Type::kFlag,
+                            "its text is accepted and all that could be built is; null: it has not ended"),
                {.name = "findings",
                 .type = Type::kList,
                 .help = "of the analysis of its text, as evidence.static_findings of docs/evaluation.md",
                 .required = true,
                 .items = Type::kAny},
-               {.name = "compiler_output",
-                .type = Type::kText,
-                .help = "what compilers said",
-                .required = true,
-                .nullable = true}})};
+               AlwaysOrNull("compiler_output", Type::kText, "what compilers said")})};
 
 const Table kProfile = {
     "Profile", "Where a candidate's time goes on a GPU.",
-    WithState({{.name = "profile",
-                .type = Type::kAny,
-                .help = "its kernels and what they suggest, as docs/gpu.md describes them, without counters; null: it "
-                        "is not correct, or no kernel was traced",
-                .required = true},
-               {.name = "evaluation",
-                .type = Type::kAny,
-                .help = "all that was found out, as docs/evaluation.md describes it; null: it has not ended",
-                .required = true}})};
+    WithState({Always("profile", Type::kAny,
+                      "its kernels and what they suggest, as docs/gpu.md describes them, without counters; null: it "
+                      "is not correct, or no kernel was traced"),
+               Always("evaluation", Type::kAny,
+                      "all that was found out, as docs/evaluation.md describes it; null: it has not ended")})};
 
 const Table kRpcMessage = {
     "RpcMessage",
@@ -152,11 +129,7 @@ const Table kRewardRequest = {"RewardRequest",
 static const Table kRewarded = {
     "Rewarded",
     "The reward of one candidate.",
-    {{.name = "reward",
-      .type = Type::kNumber,
-      .help = "null: there is none, for reasons that are not the candidate's",
-      .required = true,
-      .nullable = true},
+    {AlwaysOrNull("reward", Type::kNumber, "null: there is none, for reasons that are not the candidate's"),
      {.name = "evaluation", .type = Type::kObject, .help = "what it is for", .required = true, .table = &kEvaluation}}};
 
 const Table kRewards = {"Rewards",
@@ -170,9 +143,8 @@ const Table kRewards = {"Rewards",
 static const Table kRewardInfo = {
     "RewardInfo",
     "How a reward is made of an evaluation (rewards/*.toml).",
-    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
-     {.name = "description", .type = Type::kText, .help = "what it pays for", .required = true},
-     {.name = "source", .type = Type::kText, .help = "where it is from", .required = true}}};
+    {Always("name", Type::kText, "by which it is asked for"), Always("description", Type::kText, "what it pays for"),
+     Always("source", Type::kText, "where it is from")}};
 
 const Table kRewardList = {
     "RewardList",
@@ -182,10 +154,8 @@ const Table kRewardList = {
 static const Table kProblemLine = {
     "ProblemLine",
     "A problem, in short.",
-    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
-     {.name = "title", .type = Type::kText, .help = "what it computes", .required = true},
-     {.name = "deck", .type = Type::kText, .help = "that it is part of", .required = true},
-     {.name = "level", .type = Type::kInteger, .help = "0: the deck has none", .required = true}}};
+    {Always("name", Type::kText, "by which it is asked for"), Always("title", Type::kText, "what it computes"),
+     Always("deck", Type::kText, "that it is part of"), Always("level", Type::kInteger, "0: the deck has none")}};
 
 const Table kProblemList = {
     "ProblemList",
@@ -195,24 +165,18 @@ const Table kProblemList = {
 const Table kProblemInfo = {
     "ProblemInfo",
     "A problem, with its text.",
-    {{.name = "name", .type = Type::kText, .help = "by which it is asked for", .required = true},
-     {.name = "title", .type = Type::kText, .help = "what it computes", .required = true},
-     {.name = "deck", .type = Type::kText, .help = "that it is part of", .required = true},
-     {.name = "level", .type = Type::kInteger, .help = "0: the deck has none", .required = true},
-     {.name = "sizes", .type = Type::kList, .help = "at which it can be judged", .required = true},
-     {.name = "precisions", .type = Type::kList, .help = "in which it can be judged", .required = true},
-     {.name = "unscored",
-      .type = Type::kText,
-      .help = "why it counts for no score",
-      .required = true,
-      .nullable = true},
-     {.name = "source", .type = Type::kText, .help = "the reference, in PyTorch", .required = true}}};
+    {Always("name", Type::kText, "by which it is asked for"), Always("title", Type::kText, "what it computes"),
+     Always("deck", Type::kText, "that it is part of"), Always("level", Type::kInteger, "0: the deck has none"),
+     Always("sizes", Type::kList, "at which it can be judged"),
+     Always("precisions", Type::kList, "in which it can be judged"),
+     AlwaysOrNull("unscored", Type::kText, "why it counts for no score"),
+     Always("source", Type::kText, "the reference, in PyTorch")}};
 
 static const Table kProtocolInfo = {
     "ProtocolInfo",
     "Rules of judgement.",
-    {{.name = "name", .type = Type::kText, .help = "by which they are asked for", .required = true},
-     {.name = "description", .type = Type::kText, .help = "what they are for", .required = true},
+    {Always("name", Type::kText, "by which they are asked for"),
+     Always("description", Type::kText, "what they are for"),
      {.name = "keys", .type = Type::kMap, .help = "each key's value", .required = true, .items = Type::kAny}}};
 
 const Table kProtocolList = {
@@ -222,20 +186,16 @@ const Table kProtocolList = {
 
 const Table kRunList = {"RunList",
                         "Runs in the store that the client may see: its own; with the right admin, all.",
-                        {{.name = "runs", .type = Type::kList, .help = "names, oldest first", .required = true}}};
+                        {Always("runs", Type::kList, "names, oldest first")}};
 
 const Table kServiceInfo = {
     "ServiceInfo",
     "The process that serves, and what it judges with.",
-    {{.name = "pid", .type = Type::kInteger, .help = "of the process", .required = true},
-     {.name = "open", .type = Type::kInteger, .help = "evaluations that have not ended", .required = true},
-     {.name = "identity", .type = Type::kMap, .help = "program, devices, limits, environment", .required = true}}};
+    {Always("pid", Type::kInteger, "of the process"), Always("open", Type::kInteger, "evaluations that have not ended"),
+     Always("identity", Type::kMap, "program, devices, limits, environment")}};
 
-static const Field kNext = {.name = "next",
-                            .type = Type::kInteger,
-                            .help = "`before` of the page after this one; null: there is none",
-                            .required = true,
-                            .nullable = true};
+static const Field kNext =
+    AlwaysOrNull("next", Type::kInteger, "`before` of the page after this one; null: there is none");
 
 const Table kEvaluationPage = {"EvaluationPage",
                                "A page of the client's evaluations.",
@@ -252,43 +212,31 @@ const Table kEntryPage = {
     {{.name = "entries", .type = Type::kList, .help = "newest first", .required = true, .table = &kEntry}, kNext}};
 
 const Table kWholeEntry = {
-    "WholeEntry",
-    "A stored evaluation.",
-    {{.name = "evaluation", .type = Type::kAny, .help = "as docs/evaluation.md describes it", .required = true}}};
+    "WholeEntry", "A stored evaluation.", {Always("evaluation", Type::kAny, "as docs/evaluation.md describes it")}};
 
-const Table kScores = {"Scores",
-                       "Scores of a run.",
-                       {{.name = "scores",
-                         .type = Type::kAny,
-                         .help = "as docs/scores.md describes them, and `kernelbench score RUN --json` prints them",
-                         .required = true}}};
+const Table kScores = {
+    "Scores",
+    "Scores of a run.",
+    {Always("scores", Type::kAny, "as docs/scores.md describes them, and `kernelbench score RUN --json` prints them")}};
 
 static const Table kPromptLine = {
     "PromptLine",
     "A prompt that can be asked for.",
-    {{.name = "name", .type = Type::kText, .help = "the backend that it asks for", .required = true},
-     {.name = "title", .type = Type::kText, .help = "for people", .required = true},
-     {.name = "devices", .type = Type::kList, .help = "that its candidates can be for", .required = true}}};
+    {Always("name", Type::kText, "the backend that it asks for"), Always("title", Type::kText, "for people"),
+     Always("devices", Type::kList, "that its candidates can be for")}};
 
 const Table kPromptList = {
     "PromptList",
     "The prompts that there are.",
     {{.name = "prompts", .type = Type::kList, .help = "by backend", .required = true, .table = &kPromptLine},
-     {.name = "hardware",
-      .type = Type::kList,
-      .help = "GPUs that a prompt can describe: the query parameter hardware",
-      .required = true},
-     {.name = "strategies",
-      .type = Type::kList,
-      .help = "of `kernelbench generate`, which send a prompt first",
-      .required = true}}};
+     Always("hardware", Type::kList, "GPUs that a prompt can describe: the query parameter hardware"),
+     Always("strategies", Type::kList, "of `kernelbench generate`, which send a prompt first")}};
 
 const Table kPrompt = {
     "Prompt",
     "What a model is asked first.",
-    {{.name = "system", .type = Type::kText, .help = "the system's part", .required = true},
-     {.name = "user", .type = Type::kText, .help = "the user's part", .required = true},
-     {.name = "examples", .type = Type::kList, .help = "candidates that it shows", .required = true},
-     {.name = "notes", .type = Type::kList, .help = "what whoever asks should know", .required = true}}};
+    {Always("system", Type::kText, "the system's part"), Always("user", Type::kText, "the user's part"),
+     Always("examples", Type::kList, "candidates that it shows"),
+     Always("notes", Type::kList, "what whoever asks should know")}};
 
 }  // namespace kb::server

@@ -14,10 +14,6 @@ Field Optional(const char* name, Type type, const char* help) {
   return {.name = name, .type = type, .help = help, .nullable = true};
 }
 
-Field Always(const char* name, Type type, const char* help, bool nullable = true) {
-  return {.name = name, .type = type, .help = help, .required = true, .nullable = nullable};
-}
-
 }  // namespace
 
 const Table kTask = {
@@ -92,24 +88,24 @@ const Table kTask = {
 const Table kTaskResult = {
     "KernelGymResult",
     "What has come of a task.",
-    {Always("task_id", Type::kText, "as it was sent", false),
+    {Always("task_id", Type::kText, "as it was sent"),
      {.name = "status",
       .type = Type::kText,
       .help = "completed: there is a verdict. failed: there is none and will be none",
       .required = true,
       .choices = {"completed", "failed", "timeout", "cancelled"}},
-     Always("compiled", Type::kFlag, "it was built and loaded"),
-     Always("correctness", Type::kFlag, "it is correct"),
-     Always("decoy_kernel", Type::kFlag, "a library did its work; null: that is not known, or was not asked for"),
-     Always("reference_runtime", Type::kNumber, "milliseconds of a call of the baseline"),
-     Always("kernel_runtime", Type::kNumber, "milliseconds of a call of the candidate"),
-     Always("speedup", Type::kNumber, "over the baseline; null: there is none"),
-     Always("metadata", Type::kAny, "verdict, interval, fault, what was not honoured, kernels of a traced call"),
-     Always("error_message", Type::kText, "why it is not correct, or why there is no verdict"),
-     Always("error_code", Type::kText, "COMPILATION_ERROR, CORRECTNESS_ERROR, ..."),
-     Always("submitted_at", Type::kText, "when it was accepted, UTC"),
-     Always("completed_at", Type::kText, "null"),
-     Always("processing_time", Type::kNumber, "seconds that were spent on it")}};
+     AlwaysOrNull("compiled", Type::kFlag, "it was built and loaded"),
+     AlwaysOrNull("correctness", Type::kFlag, "it is correct"),
+     AlwaysOrNull("decoy_kernel", Type::kFlag, "a library did its work; null: that is not known, or was not asked for"),
+     AlwaysOrNull("reference_runtime", Type::kNumber, "milliseconds of a call of the baseline"),
+     AlwaysOrNull("kernel_runtime", Type::kNumber, "milliseconds of a call of the candidate"),
+     AlwaysOrNull("speedup", Type::kNumber, "over the baseline; null: there is none"),
+     AlwaysOrNull("metadata", Type::kAny, "verdict, interval, fault, what was not honoured, kernels of a traced call"),
+     AlwaysOrNull("error_message", Type::kText, "why it is not correct, or why there is no verdict"),
+     AlwaysOrNull("error_code", Type::kText, "COMPILATION_ERROR, CORRECTNESS_ERROR, ..."),
+     AlwaysOrNull("submitted_at", Type::kText, "when it was accepted, UTC"),
+     AlwaysOrNull("completed_at", Type::kText, "null"),
+     AlwaysOrNull("processing_time", Type::kNumber, "seconds that were spent on it")}};
 
 const Table kTaskBatch = {"KernelGymBatch",
                           "Tasks, each as by itself.",
@@ -125,10 +121,10 @@ const Table kTaskBatch = {"KernelGymBatch",
 
 const Table kTaskBatchResult = {"KernelGymBatchResult",
                                 "What has come of a batch.",
-                                {Always("batch_id", Type::kText, "as it was sent"),
-                                 Always("total_tasks", Type::kInteger, "in the batch", false),
-                                 Always("completed_tasks", Type::kInteger, "that have a verdict", false),
-                                 Always("failed_tasks", Type::kInteger, "that have none and will have none", false),
+                                {AlwaysOrNull("batch_id", Type::kText, "as it was sent"),
+                                 Always("total_tasks", Type::kInteger, "in the batch"),
+                                 Always("completed_tasks", Type::kInteger, "that have a verdict"),
+                                 Always("failed_tasks", Type::kInteger, "that have none and will have none"),
                                  {.name = "results",
                                   .type = Type::kList,
                                   .help = "in the order of the tasks; of one that was refused with error_code, "
@@ -143,24 +139,23 @@ const Table kTaskBatchResult = {"KernelGymBatchResult",
 
 const Table kTaskStatus = {"KernelGymStatus",
                            "How far a task is.",
-                           {Always("task_id", Type::kText, "as it was sent", false),
+                           {Always("task_id", Type::kText, "as it was sent"),
                             {.name = "status",
                              .type = Type::kText,
                              .help = "as of its result",
                              .required = true,
                              .choices = {"pending", "processing", "completed", "failed", "timeout", "cancelled"}},
-                            Always("error_message", Type::kText, "as of its result"),
-                            Always("progress", Type::kNumber, "null"),
-                            Always("queue_position", Type::kInteger, "null"),
-                            Always("assigned_device", Type::kText, "null"),
-                            Always("estimated_completion", Type::kText, "null")}};
+                            AlwaysOrNull("error_message", Type::kText, "as of its result"),
+                            AlwaysOrNull("progress", Type::kNumber, "null"),
+                            AlwaysOrNull("queue_position", Type::kInteger, "null"),
+                            AlwaysOrNull("assigned_device", Type::kText, "null"),
+                            AlwaysOrNull("estimated_completion", Type::kText, "null")}};
 
-const Table kQueueStatus = {
-    "KernelGymQueue",
-    "How much there is to do, of all clients.",
-    {Always("pending", Type::kInteger, "that wait", false),
-     Always("processing", Type::kInteger, "that are prepared or judged", false),
-     Always("completed", Type::kInteger, "that have a verdict, since the start", false),
-     Always("failed", Type::kInteger, "that failed or were cancelled, since the start", false)}};
+const Table kQueueStatus = {"KernelGymQueue",
+                            "How much there is to do, of all clients.",
+                            {Always("pending", Type::kInteger, "that wait"),
+                             Always("processing", Type::kInteger, "that are prepared or judged"),
+                             Always("completed", Type::kInteger, "that have a verdict, since the start"),
+                             Always("failed", Type::kInteger, "that failed or were cancelled, since the start")}};
 
 }  // namespace kb::server::kernelgym
