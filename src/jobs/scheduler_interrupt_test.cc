@@ -9,12 +9,7 @@ using ::testing::ElementsAre;
 TEST_F(SchedulerTest, AnInterruptEndsWhatHasBegunAndBeginsNothing) {
   Hold("1");
   Door all;
-  SchedulerOptions options = Options("cpu");
-  options.begin = [&](int64_t) {
-    all.Pass();
-    return true;
-  };
-  const auto scheduler = Start(std::move(options));
+  const auto scheduler = Start(OptionsBehind(&all, "cpu"));
   scheduler->Submit(MakeTask(1));
   scheduler->Submit(MakeTask(2));
   all.Open();

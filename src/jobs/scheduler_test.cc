@@ -39,12 +39,8 @@ TEST_F(SchedulerTest, WhatIsUrgentWaitsForOneEvaluationAndNotForTheWindow) {
         return Evaluation();
       };
     }
-    Door all;  // so that one window takes them all
-    SchedulerOptions options = Options(device);
-    options.begin = [&](int64_t) {
-      all.Pass();
-      return true;
-    };
+    Door all;
+    SchedulerOptions options = OptionsBehind(&all, device);
     options.span = [&](const Span& span) {
       if (span.lane != device && span.name == "5") prepared.Open();
     };
@@ -89,12 +85,7 @@ TEST_F(SchedulerTest, AClientWaitsForATurnOfAnotherAndAnUrgentOneForOneEvaluatio
       return Evaluation();
     };
     Door all;
-    SchedulerOptions options = Options("cpu");
-    options.begin = [&](int64_t) {
-      all.Pass();
-      return true;
-    };
-    const auto scheduler = Start(std::move(options));
+    const auto scheduler = Start(OptionsBehind(&all, "cpu"));
     for (int64_t id = 1; id <= 40; ++id) scheduler->Submit(MakeTask(id, 0, "many"));
     all.Open();
     began.Pass();
@@ -188,12 +179,7 @@ TEST_F(SchedulerTest, AnErrorOfTheEngineIsChargedOnlyWhereOthersAreJudged) {
   }
   {
     Door both;  // a device that has nothing left to judge charges nobody
-    SchedulerOptions options = Options("cpu");
-    options.begin = [&](int64_t) {
-      both.Pass();
-      return true;
-    };
-    const auto scheduler = Start(std::move(options));
+    const auto scheduler = Start(OptionsBehind(&both, "cpu"));
     scheduler->Submit(MakeTask(1));
     scheduler->Submit(MakeTask(2));
     both.Open();
@@ -227,12 +213,7 @@ TEST_F(SchedulerTest, WhatIsUrgentIsJudgedOnceMoreAtOnce) {
   busy.timings.no_speedup = kMachineBusy;
   for (const char* id : {"1", "2", "9"}) script_.evaluate[id] = [&] { return busy; };
   Door all;
-  SchedulerOptions options = Options("cpu");
-  options.begin = [&](int64_t) {
-    all.Pass();
-    return true;
-  };
-  const auto scheduler = Start(std::move(options));
+  const auto scheduler = Start(OptionsBehind(&all, "cpu"));
   scheduler->Submit(MakeTask(1, 5));
   for (int64_t id = 2; id <= 4; ++id) scheduler->Submit(MakeTask(id));
   scheduler->Submit(MakeTask(9, 0, "other"));
@@ -258,13 +239,8 @@ TEST_F(SchedulerTest, WhatIsNotJudgedAgainKeepsItsVerdict) {
   busy.timings.no_speedup = kMachineBusy;
   script_.evaluate["1"] = [&] { return busy; };
   Hold("2");
-  Door both;  // so that one window takes them
-  SchedulerOptions options = Options("cpu");
-  options.begin = [&](int64_t) {
-    both.Pass();
-    return true;
-  };
-  const auto scheduler = Start(std::move(options));
+  Door both;
+  const auto scheduler = Start(OptionsBehind(&both, "cpu"));
   scheduler->Submit(MakeTask(1));
   scheduler->Submit(MakeTask(2));
   both.Open();

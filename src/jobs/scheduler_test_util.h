@@ -95,6 +95,15 @@ class SchedulerTest : public ::testing::Test {
     options.end = [this](TaskEnd end) { ends_.insert_or_assign(end.id, std::move(end)); };
     return options;
   }
+  // One window takes all that is submitted before the door is opened.
+  SchedulerOptions OptionsBehind(Door* submitted, const std::string& device) {
+    SchedulerOptions options = Options(device);
+    options.begin = [submitted](int64_t) {
+      submitted->Pass();
+      return true;
+    };
+    return options;
+  }
   std::unique_ptr<Scheduler> Start(SchedulerOptions options) {
     return std::move(Scheduler::Create(std::move(options)).value());
   }

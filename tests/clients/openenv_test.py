@@ -110,9 +110,8 @@ class OpenEnv(unittest.TestCase):
         """GRPO steps of a tiny model, whose environment is that client."""
         import datasets
         import trl
-        from trl.chat_template_utils import qwen3_chat_template
+        from tool_calls import model_that_calls
 
-        import grpo
 
         class Environment:
             def __init__(self):
@@ -135,13 +134,7 @@ class OpenEnv(unittest.TestCase):
                 self.reward += step.reward
                 return step.observation["feedback"]
 
-        calls = ['<tool_call>\n{"name": "submit_kernel", "arguments": {"code": "' + source.replace("\n", "\\n") + '"}}\n</tool_call>' for source in (RIGHT, WRONG)]
-        grpo.ANSWERS, answers = calls, grpo.ANSWERS
-        self.addCleanup(setattr, grpo, "ANSWERS", answers)
-        model, tokenizer = grpo.tiny_model()
-        tokenizer.add_special_tokens({"eos_token": "<|im_end|>"})
-        model.resize_token_embeddings(len(tokenizer))
-        tokenizer.chat_template = qwen3_chat_template
+        model, tokenizer = model_that_calls(self, (RIGHT, WRONG))
         before = [weights.clone() for weights in model.parameters()]
         data = datasets.Dataset.from_list([{"prompt": [{"role": "user", "content": "Make ReLU faster."}], "problem": "1/19"}] * 8)
         settings = trl.GRPOConfig(output_dir=self.enterContext(tempfile.TemporaryDirectory()), max_steps=3, per_device_train_batch_size=8, num_generations=8, max_completion_length=64,
@@ -209,11 +202,11 @@ class WebSocket(unittest.TestCase):
                 return json.loads(await session.recv())["data"]["observation"]["problem_id"]
 
         async def all_of_them():
-            return await asyncio.gather(*(one(number) for number in range(300)))
+            return await asyncio.gather(*(one(number) for number in (*range(199), 250)))
 
         told = asyncio.run(all_of_them())
-        self.assertEqual(len(set(told)), 250)
-        self.assertEqual(told[0], told[250])
+        self.assertEqual(len(set(told)), 199)
+        self.assertEqual(told[0], told[199], "seeds go round the 250 problems")
 
     def test_a_service_that_ends_says_so(self):
         other = Service()

@@ -14,13 +14,13 @@ import torch
 import trl
 from service import QUICK, RIGHT, WRONG, Service
 from transformers.utils import get_json_schema
-from trl.chat_template_utils import qwen3_chat_template
 
 from kernelbench_client import AsyncClient, Client
 from kernelbench_client.trl import async_reward_func, environment_factory, reward_func, text_of
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples" / "train"))
 import grpo  # noqa: E402
+from tool_calls import model_that_calls  # noqa: E402
 
 warnings.simplefilter("ignore")
 
@@ -113,13 +113,7 @@ class Trl(unittest.TestCase):
 
     def test_environment_in_the_trainer(self):
         """Two of the tiny model's tokens are calls of the tool."""
-        calls = ['<tool_call>\n{"name": "submit_kernel", "arguments": {"code": "' + source.replace("\n", "\\n") + '"}}\n</tool_call>' for source in (RIGHT, WRONG)]
-        grpo.ANSWERS, answers = calls, grpo.ANSWERS
-        self.addCleanup(setattr, grpo, "ANSWERS", answers)
-        model, tokenizer = grpo.tiny_model()
-        tokenizer.add_special_tokens({"eos_token": "<|im_end|>"})
-        model.resize_token_embeddings(len(tokenizer))
-        tokenizer.chat_template = qwen3_chat_template
+        model, tokenizer = model_that_calls(self, (RIGHT, WRONG))
         data = datasets.Dataset.from_list([{"prompt": [{"role": "user", "content": "Make ReLU faster."}], "problem": "1/19"}] * 8)
         settings = trl.GRPOConfig(output_dir=self.enterContext(tempfile.TemporaryDirectory()), max_steps=3, per_device_train_batch_size=8, num_generations=8, max_completion_length=64,
                                   max_tool_calling_iterations=2, learning_rate=1e-2, logging_steps=1, save_strategy="no", report_to="none", use_cpu=True, bf16=False, disable_tqdm=True, seed=1)
