@@ -2,6 +2,8 @@
 // what it submits, with a turn for each answer of the model. A turn is `asked` before the model is, `answered` with the
 // answer as it came before any of its tools runs, and `done` with their results; all of it by the request's owner. So
 // it is known after a kill which tools may have begun.
+//
+// What is JSON nests at most 64 deep, for archives with more are refused: what a model wrote is a text in it.
 #ifndef STORE_EPISODE_H_
 #define STORE_EPISODE_H_
 
@@ -47,8 +49,8 @@ struct Turn {
 
 // A file of the agent's folder that a turn made, changed or removed.
 struct TurnFile {
-  std::string path;
-  unsigned mode = 0;
+  std::string path;      // in UTF-8
+  unsigned mode = 0;     // permissions
   std::string sha256;    // empty: it is gone
   std::string contents;  // to be stored under that hash; as stored, where it is asked for
 };

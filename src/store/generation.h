@@ -44,10 +44,15 @@ struct GenerationAnswer {
 };
 
 // All that a run has spent. What is not known is counted, not guessed.
+//
+// The answer that ends an episode (episode.h) has the sum of its turns. Until it is there the turns themselves count,
+// all of an episode as one answer. In both, calls whose answers were lost count with the most that they can have taken,
+// their tokens as input.
 struct GenerationSpent {
-  int64_t answers = 0, input = 0, output = 0, evaluations = 0;  // input: cached tokens too
-  int64_t without_usage = 0, without_cost = 0;                  // answers
-  double usd = 0;                                               // of the answers whose cost is known
+  int64_t answers = 0, input = 0, output = 0;   // input: cached tokens too
+  int64_t evaluations = 0;                      // done jobs, and what agents had evaluated on their way
+  int64_t without_usage = 0, without_cost = 0;  // answers
+  double usd = 0;                               // of the answers whose cost is known
 };
 
 // One auditor's answer about one evaluation.

@@ -266,8 +266,76 @@ CREATE TABLE submissions (
 CREATE INDEX submissions_batch ON submissions (batch) WHERE batch <> '';
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema,  kAudits,       kRuns,  kGeneration,
-                                       kProblemTexts, kMeasurements, kQueue, kSubmissions};
+// 9: what agents did (episode.h). Blobs are Zstandard frames of JSON, and stand last, so that a row's numbers are read
+// without them. Files and sources are among `candidates`; a file of turn 0 was there before the first.
+constexpr char kEpisodes[] = R"sql(
+CREATE TABLE episodes (
+  request_id INTEGER PRIMARY KEY REFERENCES requests (id),
+  created TEXT NOT NULL,
+  harness TEXT NOT NULL,
+  ended_by TEXT NOT NULL DEFAULT '',
+  ending TEXT NOT NULL DEFAULT '',
+  opening BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE turns (
+  id INTEGER PRIMARY KEY,
+  request_id INTEGER NOT NULL REFERENCES episodes (request_id),
+  number INTEGER NOT NULL CHECK (number > 0),
+  kind TEXT NOT NULL,
+  state TEXT NOT NULL CHECK (state IN ('asked', 'answered', 'done')),
+  created TEXT NOT NULL,
+  lost INTEGER NOT NULL,
+  lost_tokens INTEGER NOT NULL,
+  lost_usd REAL NOT NULL,
+  input INTEGER,
+  cache_read INTEGER,
+  cache_write INTEGER,
+  output INTEGER,
+  reasoning_tokens INTEGER,
+  cost_usd REAL,
+  price_source TEXT NOT NULL DEFAULT '',
+  calls INTEGER NOT NULL DEFAULT 0,
+  seconds REAL NOT NULL DEFAULT 0,
+  tool_seconds REAL NOT NULL DEFAULT 0,
+  context BLOB NOT NULL,
+  answer BLOB,
+  results BLOB,
+  UNIQUE (request_id, number),
+  CHECK ((state = 'asked') = (answer IS NULL)),
+  CHECK ((state = 'done') = (results IS NOT NULL))
+) STRICT;
+
+CREATE TABLE turn_files (
+  request_id INTEGER NOT NULL REFERENCES episodes (request_id),
+  turn INTEGER NOT NULL CHECK (turn >= 0),
+  path TEXT NOT NULL,
+  mode INTEGER NOT NULL CHECK (mode BETWEEN 0 AND 4095),
+  sha256 TEXT REFERENCES candidates (sha256),
+  PRIMARY KEY (request_id, turn, path)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE turn_verdicts (
+  id INTEGER PRIMARY KEY,
+  request_id INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  call INTEGER NOT NULL,
+  tool TEXT NOT NULL,
+  source_sha256 TEXT NOT NULL REFERENCES candidates (sha256),
+  language TEXT NOT NULL,
+  verdict TEXT NOT NULL,
+  speedup REAL,
+  low REAL,
+  high REAL,
+  device_seconds REAL NOT NULL,
+  view BLOB NOT NULL,
+  FOREIGN KEY (request_id, turn) REFERENCES turns (request_id, number)
+) STRICT;
+CREATE INDEX turn_verdicts_request ON turn_verdicts (request_id, tool);
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema,  kAudits, kRuns,        kGeneration, kProblemTexts,
+                                       kMeasurements, kQueue,  kSubmissions, kEpisodes};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

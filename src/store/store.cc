@@ -36,9 +36,13 @@ constexpr char kMeasured[] =
     "SELECT e.json, NULL, NULL, m.data FROM evaluations e LEFT JOIN measurements m ON m.evaluation_id = e.id ";
 
 // JSON is copied and written recursively: a store from elsewhere must not decide how deep.
-Result<json> ParseShallow(std::string_view text) {
+bool IsShallow(std::string_view text) {
   constexpr size_t kMaxDepth = 64;
-  if (CheckShape(text, kMaxDepth, std::numeric_limits<size_t>::max())) return json::parse(text);
+  return CheckShape(text, kMaxDepth, std::numeric_limits<size_t>::max()).has_value();
+}
+
+Result<json> ParseShallow(std::string_view text) {
+  if (IsShallow(text)) return json::parse(text);
   return Fail(ErrorCode::kStore, "the store holds a damaged record: it is nested too deep");
 }
 
@@ -87,6 +91,8 @@ void EnterWal(SQLite::Database& database, int busy_timeout_ms) {
 }
 
 }  // namespace
+
+bool IsShallowJson(std::string_view text) { return text.empty() || (IsShallow(text) && json::accept(text)); }
 
 Store::Store(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Store::Store(Store&&) noexcept = default;

@@ -199,26 +199,30 @@ class Store {
   Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;
 
   // What agents do (episode.h). Each change is one transaction, and kStore if the request is not this owner's.
-  // Begins an episode; one that is there stays as it is. As it is stored.
-  Result<Episode> BeginEpisode(const std::string& owner, const Episode& episode);
+  // Begins an episode with what its folder holds, which is its turn 0; one that is there stays as it is. As it is
+  // stored.
+  Result<Episode> BeginEpisode(const std::string& owner, const Episode& episode, std::span<const TurnFile> files = {});
+  // Empty: it goes on after all.
   Status EndEpisode(int64_t request, const std::string& owner, const std::string& ended_by, const std::string& ending);
   // Absent: the request is no agent's.
   Result<std::optional<Episode>> FindEpisode(int64_t request) const;
   // The next turn, which is asked now: number, kind and context. Its id. One that was asked before and has no answer is
-  // asked again: `lost`, `lost_tokens` and `lost_usd` are added to its own.
+  // asked again: `lost`, `lost_tokens` and `lost_usd` are added to its own, and it has the new kind and context. Turns
+  // before it may be open still. kStore after the episode's end.
   Result<int64_t> AskTurn(int64_t request, const std::string& owner, const Turn& turn);
   // The answer of an asked one, with its usage and cost.
   Status AnswerTurn(int64_t id, const std::string& owner, const Turn& turn);
-  // What its tools gave, changed and were told by the judge.
+  // What the tools of an answered one gave, changed and were told by the judge. kEngine if a text has another hash than
+  // is said.
   Status FinishTurn(int64_t id, const std::string& owner, const Turn& turn, std::span<const TurnFile> files,
                     std::span<const TurnVerdict> verdicts);
   // In their order, whole.
   Result<std::vector<Turn>> Turns(int64_t request) const;
-  // The folder after that turn, with contents; by path.
+  // The folder after that turn (0: before the first), with contents; by path.
   Result<std::vector<TurnFile>> FolderAfter(int64_t request, int turn) const;
   // Files that turns changed, by turn, without contents.
   Result<std::vector<std::pair<int, TurnFile>>> TurnFiles(int64_t request) const;
-  // In their order, without sources.
+  // In the order in which they were stored, without sources.
   Result<std::vector<TurnVerdict>> TurnVerdicts(int64_t request) const;
 
   // In place of an older one of the same evaluation and auditor.

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxRecord = size_t{64} << 20;  // a foreign evaluation's JSON, samples or source
+constexpr size_t kMaxRecord = size_t{64} << 20;  // a foreign evaluation's JSON, samples or source, an agent's file
 
 // Blobs in a store are compressed already, so an archive of one shrinks little, unless it holds hardly anything.
 uint64_t ContentsLimit(const fs::path& archive) {
@@ -43,10 +43,17 @@ constexpr const char* kCopyRun[] = {
     "INSERT INTO archive.requests SELECT * FROM main.requests WHERE run_id = (SELECT id FROM archive.runs)",
     "UPDATE archive.requests SET state = 'queued', owner = '' WHERE state = 'asked'",
     "INSERT INTO archive.answers SELECT * FROM main.answers WHERE request_id IN (SELECT id FROM archive.requests)",
+    "INSERT INTO archive.episodes SELECT * FROM main.episodes WHERE request_id IN (SELECT id FROM archive.requests)",
+    "INSERT INTO archive.turns SELECT * FROM main.turns WHERE request_id IN (SELECT id FROM archive.requests)",
+    "INSERT INTO archive.turn_files SELECT * FROM main.turn_files WHERE request_id IN (SELECT id FROM "
+    "archive.requests)",
+    "INSERT INTO archive.turn_verdicts SELECT * FROM main.turn_verdicts WHERE request_id IN (SELECT id FROM "
+    "archive.requests)",
     "INSERT INTO archive.reviews SELECT * FROM main.reviews WHERE evaluation_id IN (SELECT id FROM "
     "archive.evaluations)",
     "INSERT INTO archive.candidates SELECT * FROM main.candidates WHERE sha256 IN (SELECT source_sha256 FROM "
-    "archive.evaluations UNION SELECT sha256 FROM archive.jobs UNION SELECT source_sha256 FROM archive.answers)",
+    "archive.evaluations UNION SELECT sha256 FROM archive.jobs UNION SELECT source_sha256 FROM archive.answers UNION "
+    "SELECT sha256 FROM archive.turn_files UNION SELECT source_sha256 FROM archive.turn_verdicts)",
     "INSERT INTO archive.samples SELECT * FROM main.samples WHERE evaluation_id IN (SELECT id FROM "
     "archive.evaluations)",
     "INSERT INTO archive.measurements SELECT * FROM main.measurements WHERE evaluation_id IN (SELECT id FROM "
@@ -239,13 +246,13 @@ Status MergeEvaluation(SQLite::Database& database, SQLite::Database& archive, co
   return Guard(database, [&] { return AddEvaluation(database, *evaluation); });
 }
 
-// Sources that no evaluation brings.
+// Sources that no evaluation brings, and files of agents.
 Status MergeSources(SQLite::Database& database, SQLite::Database& archive) {
   SQLite::Statement query(archive,
                           "SELECT sha256, source FROM candidates WHERE sha256 NOT IN (SELECT source_sha256 FROM "
                           "evaluations WHERE source_sha256 IS NOT NULL)");
   while (query.executeStep()) {
-    KB_ASSIGN_OR_RETURN(const std::string source, Decompress(Blob(query.getColumn(1)), kMaxPackedBytes));
+    KB_ASSIGN_OR_RETURN(const std::string source, Decompress(Blob(query.getColumn(1)), kMaxRecord));
     if (Sha256(source) != query.getColumn(0).getString()) return Fail(ErrorCode::kUsage, "a source has another hash");
     AddSource(database, nlohmann::json::object(), source);
   }

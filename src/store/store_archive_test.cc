@@ -296,6 +296,7 @@ TEST_F(ArchiveTest, ArchivesOfEarlierVersionsAreRead) {
 TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations) {
   WriteGood();
   const fs::path changed = Changed(
+      "DROP TABLE turn_verdicts; DROP TABLE turn_files; DROP TABLE turns; DROP TABLE episodes; "
       "DROP TABLE submissions; DROP TABLE measurements; DROP INDEX jobs_changed; DROP INDEX jobs_owner; ALTER TABLE "
       "runs DROP COLUMN changes; "
       "ALTER TABLE jobs DROP COLUMN changed; ALTER TABLE jobs DROP COLUMN lease_until; "

@@ -16,9 +16,9 @@ class Checker {
 
   StoreHealth Run() {
     const SQLite::Transaction snapshot(database_);  // one state of the store, whoever writes meanwhile
-    for (const auto step :
-         {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples, &Checker::Measurements,
-          &Checker::Sources, &Checker::Texts, &Checker::Jobs, &Checker::Requests, &Checker::Answers, &Checker::Count}) {
+    for (const auto step : {&Checker::File, &Checker::References, &Checker::Evaluations, &Checker::Samples,
+                            &Checker::Measurements, &Checker::Sources, &Checker::Texts, &Checker::Jobs,
+                            &Checker::Requests, &Checker::Answers, &Checker::Episodes, &Checker::Count}) {
       try {
         (this->*step)();
       } catch (const SQLite::Exception& exception) {
@@ -182,10 +182,51 @@ class Checker {
     });
   }
 
+  void Frames(const std::string& what, SQLite::Statement& row, int first) {
+    for (int column = first; column < row.getColumnCount(); ++column) {
+      if (row.getColumn(column).isNull()) continue;
+      const auto text = Decompress(Blob(row.getColumn(column)));
+      if (!text) {
+        Wrong("{} cannot be decompressed: {}", what, text.error().message);
+      } else if (!IsShallowJson(*text)) {
+        Wrong("{} is no JSON", what);
+      }
+    }
+  }
+
+  void Episodes() {
+    Each("SELECT request_id, opening FROM episodes", [&](SQLite::Statement& row) {
+      Frames(fmt::format("the episode of the request {}", row.getColumn(0).getInt64()), row, 1);
+    });
+    Each("SELECT request_id, number, context, answer, results FROM turns", [&](SQLite::Statement& row) {
+      Frames(fmt::format("turn {} of the request {}", row.getColumn(1).getInt64(), row.getColumn(0).getInt64()), row,
+             2);
+    });
+    Each("SELECT request_id, turn, view FROM turn_verdicts", [&](SQLite::Statement& row) {
+      Frames(fmt::format("a verdict in turn {} of the request {}", row.getColumn(1).getInt64(),
+                         row.getColumn(0).getInt64()),
+             row, 2);
+    });
+    Each("SELECT request_id, count(*), max(number) FROM turns GROUP BY request_id HAVING count(*) <> max(number)",
+         [&](SQLite::Statement& row) {
+           Wrong("the request {} has {} turns, but the last is turn {}", row.getColumn(0).getInt64(),
+                 row.getColumn(1).getInt64(), row.getColumn(2).getInt64());
+         });
+    Each(
+        "SELECT DISTINCT request_id, turn FROM turn_files f WHERE turn > 0 AND NOT EXISTS (SELECT 1 FROM turns t WHERE "
+        "t.request_id = f.request_id AND t.number = f.turn)",
+        [&](SQLite::Statement& row) {
+          Wrong("the request {} has files of turn {}, which is not there", row.getColumn(0).getInt64(),
+                row.getColumn(1).getInt64());
+        });
+  }
+
   void Count() {
     for (const char* table :
-         {"evaluations", "samples", "measurements", "builds", "baselines", "candidates", "problems", "devices", "runs",
-          "jobs", "audits", "measured_baselines", "generations", "requests", "answers", "reviews", "submissions"}) {
+         {"evaluations",   "samples",  "measurements", "builds",   "baselines", "candidates",
+          "problems",      "devices",  "runs",         "jobs",     "audits",    "measured_baselines",
+          "generations",   "requests", "answers",      "episodes", "turns",     "turn_files",
+          "turn_verdicts", "reviews",  "submissions"}) {
       health_.rows[table] = database_.execAndGet(fmt::format("SELECT count(*) FROM {}", table)).getInt64();
     }
     Each("SELECT state, count(*) FROM jobs GROUP BY state",

@@ -33,7 +33,8 @@ constexpr Orphans kOrphans[] = {
     {"candidates",
      "sha256 NOT IN (SELECT source_sha256 FROM evaluations WHERE source_sha256 IS NOT NULL UNION SELECT sha256 FROM "
      "jobs UNION SELECT problem_sha256 FROM jobs UNION SELECT source_sha256 FROM answers WHERE source_sha256 IS NOT "
-     "NULL)"},
+     "NULL UNION SELECT sha256 FROM turn_files WHERE sha256 IS NOT NULL UNION SELECT source_sha256 FROM "
+     "turn_verdicts)"},
     {"devices", "id NOT IN (SELECT device_id FROM evaluations UNION SELECT device_id FROM baselines)"},
     {"problems", "id NOT IN (SELECT problem_id FROM evaluations UNION SELECT problem_id FROM baselines)"}};
 

@@ -31,14 +31,6 @@ constexpr char kAnswer[] =
     "a.complaint, a.input, a.cache_read, a.cache_write, a.output, a.reasoning_tokens, a.cost_usd, a.calls, a.seconds, "
     "a.settled, a.source_sha256, a.prompt_bytes ";
 
-std::optional<int64_t> WholeNumber(SQLite::Column column) {
-  return column.isNull() ? std::nullopt : std::optional(column.getInt64());
-}
-
-std::optional<double> RealNumber(SQLite::Column column) {
-  return column.isNull() ? std::nullopt : std::optional(column.getDouble());
-}
-
 GenerationAnswer ReadAnswer(SQLite::Statement& row) {
   GenerationAnswer answer;
   answer.id = row.getColumn(0).getInt64();
@@ -60,16 +52,6 @@ GenerationAnswer ReadAnswer(SQLite::Statement& row) {
   if (!row.getColumn(18).isNull()) answer.source_sha256 = row.getColumn(18).getString();
   answer.prompt_bytes = row.getColumn(19).getInt64();
   return answer;
-}
-
-void BindFrame(SQLite::Statement& statement, int index, const std::string& text) {
-  const std::string frame = Compress(text);
-  statement.bind(index, frame.data(), static_cast<int>(frame.size()));
-}
-
-template <typename T>
-void BindMaybe(SQLite::Statement& statement, int index, const std::optional<T>& value) {
-  value ? statement.bind(index, *value) : statement.bind(index);
 }
 
 std::optional<GenerationRequest> FindRequest(SQLite::Database& database, int64_t run_id,
@@ -136,7 +118,44 @@ json ParsedSettings(SQLite::Statement& query) {
   return query.executeStep() ? json::parse(query.getColumn(0).getString()) : json(nullptr);
 }
 
+// Answers, and as one each the episodes that have none yet but took something. What a lost call took is not known to be
+// read or written: it is counted as read.
+constexpr char kSpent[] = R"sql(
+WITH mine AS (SELECT id FROM requests WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND (?2 = '' OR model = ?2))
+SELECT count(*), coalesce(sum(read), 0), coalesce(sum(written), 0), coalesce(sum(no_usage), 0),
+  coalesce(sum(no_cost), 0), coalesce(sum(usd), 0.0),
+  (SELECT count(*) FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND state = 'done'
+    AND (?2 = '' OR model = ?2))
+  + (SELECT count(*) FROM turn_verdicts WHERE tool = 'evaluate' AND request_id IN mine)
+FROM (
+  SELECT coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0) AS read, output AS written,
+    input IS NULL OR output IS NULL AS no_usage, cost_usd IS NULL AS no_cost, cost_usd AS usd
+  FROM answers WHERE request_id IN mine
+  UNION ALL
+  SELECT sum(coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0) + lost_tokens), sum(output),
+    max(state <> 'asked' AND (input IS NULL OR output IS NULL)), max(state <> 'asked' AND cost_usd IS NULL),
+    sum(coalesce(cost_usd, 0.0) + lost_usd)
+  FROM turns t WHERE request_id IN mine AND (state <> 'asked' OR lost > 0)
+    AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.request_id = t.request_id)
+  GROUP BY request_id)
+)sql";
+
 }  // namespace
+
+Status CheckAsked(SQLite::Database& database, int64_t request, const std::string& owner) {
+  SQLite::Statement find(database, "SELECT state, owner FROM requests WHERE id = ?");
+  find.bind(1, request);
+  if (!find.executeStep()) return Fail(ErrorCode::kStore, fmt::format("there is no request {}", request));
+  const std::string state = find.getColumn(0).getString();
+  if (state != "asked") {
+    return Fail(ErrorCode::kStore,
+                fmt::format("request {} is {}: it must be claimed before anything is added to it", request, state));
+  }
+  if (find.getColumn(1).getString() != owner) {
+    return Fail(ErrorCode::kStore, fmt::format("request {} was taken over by another process", request));
+  }
+  return {};
+}
 
 Result<json> Store::BeginGeneration(const std::string& run, const json& settings) {
   if (run.empty()) return Fail(ErrorCode::kUsage, "a run needs a name");
@@ -212,13 +231,7 @@ Result<int64_t> Store::AddAnswer(int64_t request, const std::string& owner, cons
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<int64_t> {
     SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
-    SQLite::Statement mine(database, "SELECT 1 FROM requests WHERE id = ?1 AND state = 'asked' AND owner = ?2");
-    mine.bind(1, request);
-    mine.bind(2, owner);
-    if (!mine.executeStep()) {
-      return Fail(ErrorCode::kStore, fmt::format("request {} was taken over by another process", request));
-    }
-    mine.reset();
+    KB_RETURN_IF_ERROR(CheckAsked(database, request, owner));
     InsertAnswer(database, request, answer);
     const int64_t id = database.getLastInsertRowid();
     transaction.commit();
@@ -347,14 +360,7 @@ Result<json> Store::CandidateEvaluation(const std::string& run, const std::strin
 Result<GenerationSpent> Store::Spent(const std::string& run, const std::string& model) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<GenerationSpent> {
-    SQLite::Statement query(
-        impl_->database,
-        "SELECT count(*), coalesce(sum(coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0)), 0), "
-        "coalesce(sum(output), 0), coalesce(sum(input IS NULL OR output IS NULL), 0), "
-        "coalesce(sum(cost_usd IS NULL), 0), coalesce(sum(cost_usd), 0.0), (SELECT count(*) FROM jobs WHERE run_id = "
-        "(SELECT id FROM runs WHERE name = ?1) AND state = 'done' AND (?2 = '' OR model = ?2)) "
-        "FROM answers WHERE (?2 = '' OR model = ?2) AND request_id IN (SELECT id FROM requests WHERE run_id = "
-        "(SELECT id FROM runs WHERE name = ?1))");
+    SQLite::Statement query(impl_->database, kSpent);
     query.bind(1, run);
     query.bind(2, model);
     KB_CHECK(query.executeStep());

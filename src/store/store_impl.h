@@ -7,7 +7,9 @@
 
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/json.h"
 #include "store/compress.h"
@@ -40,6 +42,24 @@ inline std::string Blob(SQLite::Column column) {
   return size == 0 ? "" : std::string(static_cast<const char*>(column.getBlob()), static_cast<size_t>(size));
 }
 
+inline std::optional<int64_t> WholeNumber(SQLite::Column column) {
+  return column.isNull() ? std::nullopt : std::optional(column.getInt64());
+}
+
+inline std::optional<double> RealNumber(SQLite::Column column) {
+  return column.isNull() ? std::nullopt : std::optional(column.getDouble());
+}
+
+inline void BindFrame(SQLite::Statement& statement, int index, const std::string& text) {
+  const std::string frame = Compress(text);
+  statement.bind(index, frame.data(), static_cast<int>(frame.size()));
+}
+
+template <typename T>
+void BindMaybe(SQLite::Statement& statement, int index, const std::optional<T>& value) {
+  value ? statement.bind(index, *value) : statement.bind(index);
+}
+
 // Runs `body`, which may throw SQLite's and JSON's exceptions: they end here.
 template <typename Body>
 auto Guard(const SQLite::Database& database, Body body) -> decltype(body()) {
@@ -70,6 +90,10 @@ Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::st
 std::string AddSource(SQLite::Database& database, const nlohmann::json& candidate, const std::string& source);
 // The id of the run of that name, which is made if it is not there.
 int64_t RunId(SQLite::Database& database, const std::string& name, const std::string& created);
+// kStore unless this owner asks the request.
+Status CheckAsked(SQLite::Database& database, int64_t request, const std::string& owner);
+// Nothing, or JSON that nests no deeper than what copies and writes it recursively may meet.
+bool IsShallowJson(std::string_view text);
 // The job of that id, which must be there.
 Job JobOf(SQLite::Database& database, int64_t id);
 // What models answered in an archive's run, into the run of that id, inside a transaction of the caller's. Sources and
