@@ -10,6 +10,7 @@ void AddGenerate(CLI::App* app, int* exit_code) {
   AddGenerateFlags(command, flags);
   command->callback([flags, command, exit_code] {
     const Status set = ApplyPreset(flags->preset, command);
+    SetAgentTurns(*command, flags.get());
     *exit_code = set ? GenerateAndJudge(*flags) : PrintError(set.error());
   });
 }

@@ -9,13 +9,18 @@ namespace {
 void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy, std::vector<int>* turns_by_level) {
   command
       ->add_option("--strategy", strategy->name,
-                   "sample: independent answers; refine: conversations with the judge's feedback; evolve: populations")
-      ->check(CLI::IsMember({"sample", "refine", "evolve"}))
+                   "sample: independent answers; refine: conversations with the judge's feedback; evolve: populations; "
+                   "agent: the model works with tools (docs/guide/agents.md)")
+      ->check(CLI::IsMember({"sample", "refine", "evolve", "agent"}))
       ->capture_default_str();
-  command->add_option("--samples", strategy->samples, "answers (refine: conversations) of each model to each problem")
+  command
+      ->add_option("--samples", strategy->samples,
+                   "answers (refine: conversations; agent: agents) of each model to each problem")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  command->add_option("--turns", strategy->turns, "refine: turns of a conversation; evolve: generations")
+  command
+      ->add_option("--turns", strategy->turns,
+                   "refine: turns of a conversation; evolve: generations; agent: 10, 12, 15 and 15 by level without it")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
   command
@@ -39,6 +44,23 @@ void AddStrategyFlags(CLI::App* command, StrategyOptions* strategy, std::vector<
       ->check(CLI::Range(1, 10'000));
   evolve("--combine", &strategy->combine, "share of children with two parents")->check(CLI::Range(0.0, 1.0));
   evolve("--search-seed", &strategy->seed, "of the draws of parents: the same seed, the same search");
+}
+
+void AddAgentFlags(CLI::App* command, AgentFlags* agent) {
+  const auto limit = [&](const char* name, auto* value, const char* help, const CLI::Validator& check) {
+    command->add_option(name, *value, help)->check(check)->group("Agents");
+  };
+  limit("--agent-tokens", &agent->tokens, "end an agent's work at so many tokens, read and written", AtLeast(1));
+  limit("--agent-usd", &agent->usd, "end it at this cost in US dollars", AboveZero());
+  limit("--agent-time", &agent->seconds, "end it after so many seconds of its model and its tools", AboveZero());
+  limit("--agent-evaluations", &agent->evaluations, "evaluations and profiles that an agent may have", AtLeast(1));
+  limit("--agent-device-time", &agent->device_seconds, "seconds that they may hold a device", AboveZero());
+  command
+      ->add_option("--agent-counts", agent->counts,
+                   "what is judged in the end: last, what the agent submits, or best of what it had evaluated")
+      ->check(CLI::IsMember({"last", "best"}))
+      ->capture_default_str()
+      ->group("Agents");
 }
 
 void AddSamplingFlags(CLI::App* command, GenerateFlags* flags) {
@@ -77,6 +99,7 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
       "--models-file", flags->models_file,
       "models.toml (docs/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");
   AddStrategyFlags(command, &flags->strategy, &flags->turns_by_level);
+  AddAgentFlags(command, &flags->agent);
   AddSamplingFlags(command, flags.get());
   AddCapFlags(command, &flags->caps);
   command
@@ -111,6 +134,18 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   command->add_flag("--json", flags->json, "one line of JSON for each evaluation, and one for the run at the end");
   AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");
+}
+
+nlohmann::json AgentFlags::ToJson() const {
+  return {{"tokens", tokens},           {"usd", usd},      {"seconds", seconds}, {"device_seconds", device_seconds},
+          {"evaluations", evaluations}, {"counts", counts}};
+}
+
+void SetAgentTurns(const CLI::App& command, GenerateFlags* flags) {
+  if (flags->strategy.name != "agent") return;
+  if (command.get_option("--turns")->count() > 0 || command.get_option("--turns-by-level")->count() > 0) return;
+  flags->strategy.turns = 10;
+  flags->turns_by_level = {10, 12, 15, 15};
 }
 
 std::string TakeBackend(GenerateFlags* flags) {

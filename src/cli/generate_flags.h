@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,15 @@
 
 namespace kb::cli {
 
+// Limits of one agent; 0: none.
+struct AgentFlags {
+  int64_t tokens = 0;
+  double usd = 0, seconds = 0, device_seconds = 0;
+  int evaluations = 0;
+  std::string counts = "last";
+  nlohmann::json ToJson() const;  // what decides what an agent does
+};
+
 struct GenerateFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   SelectionFlags selection;
@@ -24,6 +34,7 @@ struct GenerateFlags {
   std::vector<std::string> cards;  // of a matrix, instead of devices: "h100", or "cuda:h100" of one that nobody knows
   StrategyOptions strategy;
   BudgetCaps caps;
+  AgentFlags agent;
   int shots = 1, regenerate = 0;
   std::optional<double> temperature, top_p;  // of every model, instead of its own
   std::optional<int64_t> sampling_seed;
@@ -36,6 +47,9 @@ struct GenerateFlags {
 
 // All of them. `flags` outlives the parser.
 void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags);
+
+// Turns as KernelBench v3 has them, by level, for an agent whose turns no flag gives.
+void SetAgentTurns(const CLI::App& command, GenerateFlags* flags);
 
 // "native" or the protocol's `backend`: --backend is one flag for what is asked for and what is accepted.
 std::string TakeBackend(GenerateFlags* flags);

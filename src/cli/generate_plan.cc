@@ -132,6 +132,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
     settings["combine"] = strategy.combine;
     settings["search_seed"] = strategy.seed;
   }
+  if (strategy.name == "agent") settings["agent"] = flags.agent.ToJson();
   if (strategy.name != "sample" && !plan.cards.empty()) settings["lead"] = plan.job_device;
   for (const PlannedModel& model : plan.models) settings["models"][model.settings.name] = model.settings.ToJson();
   return settings;
@@ -140,7 +141,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
 // Whether two settings of a model ask for the same answers; prices, retries and the like may change.
 bool SameAnswers(const json& one, const json& other) {
   for (const char* key : {"provider", "model", "max_tokens", "temperature", "top_p", "seed", "reasoning_effort",
-                          "thinking", "extra", "omit"}) {
+                          "thinking", "extra", "omit", "tools"}) {
     if (one.value(key, json()) != other.value(key, json())) return false;
   }
   return true;
@@ -148,7 +149,8 @@ bool SameAnswers(const json& one, const json& other) {
 
 // Whether a run may go from one value of a setting to another.
 bool MayGrow(const std::string& key, const json& stored, const json& wanted, const std::string& strategy) {
-  if (key == "turns" || (key == "samples" && strategy == "sample")) return wanted > stored;
+  const bool grows = strategy == "sample" || strategy == "agent";
+  if (key == "turns" || (key == "samples" && grows)) return wanted > stored;
   if (key != "turns_by_level" || !stored.is_array() || stored.size() != wanted.size()) return false;
   return std::equal(stored.begin(), stored.end(), wanted.begin(), std::less_equal<>());
 }
@@ -235,12 +237,12 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
       continue;  // fewer turns than there are already, as with --turns
     } else if (key != "samples" && key != "turns") {
       differs += fmt::format("{}{} was {}, now {}", differs.empty() ? "" : "; ", key, before.dump(), value.dump());
-    } else if (strategy != "sample" && key == "samples") {
+    } else if (strategy != "sample" && strategy != "agent" && key == "samples") {
       differs += fmt::format("{}samples was {}, now {}", differs.empty() ? "" : "; ", before.dump(), value.dump());
     }
   }
   for (const char* key :
-       {"profile", "history", "turns_by_level", "lead"}) {  // kept where they are not what no flag says
+       {"profile", "history", "turns_by_level", "lead", "agent"}) {  // kept where they are not what no flag says
     if (!stored.contains(key) || plan.settings.contains(key)) continue;
     differs += fmt::format("{}{} was {}, now it is not given", differs.empty() ? "" : "; ", key, stored[key].dump());
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/generate_agents.h"
 #include "cli/generate_cards.h"
 #include "cli/told_jobs.h"
 #include "cli/warm_service.h"
@@ -90,6 +91,13 @@ Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* 
   options.say = [&](const std::string& line) {
     if (!flags.quiet) progress->Print(line + "\n");
   };
+  std::unique_ptr<AgentRuns> agents;
+  if (plan.settings.at("strategy") == "agent") {  // its service is to be warm before the judge looks for one
+    auto started = AgentRuns::Start(plan, flags, store);
+    if (!started) return {tl::make_unexpected(started.error()), {}};
+    agents = std::move(*started);
+    options.work = [&](const EpisodeWork& work) { return agents->Run(work); };
+  }
   std::unique_ptr<GenerationJudge> judge;
   if (flags.judged && plan.devices.empty()) options.caps.evaluations.reset();  // there are none yet
   if (flags.judged && !plan.devices.empty()) {

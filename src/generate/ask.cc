@@ -55,6 +55,12 @@ FinishReason FinishOf(const std::string& name) {
   return FinishReason::kUnknown;
 }
 
+std::string PriceSourceOf(const Completion& completion, const std::optional<double>& cost_usd,
+                          const GeneratorModel& model) {
+  if (completion.cost_usd) return "the provider, for this call";
+  return cost_usd && model.price ? model.price->source : "";
+}
+
 GenerationAnswer AnswerOf(const GeneratorPrompt& prompt, const Completion& completion, const GeneratorModel& model) {
   GenerationAnswer answer;
   answer.prompt = PromptJson(prompt);
@@ -69,11 +75,7 @@ GenerationAnswer AnswerOf(const GeneratorPrompt& prompt, const Completion& compl
   answer.output = completion.usage.output;
   answer.reasoning_tokens = completion.usage.reasoning;
   if (model.cost) answer.cost_usd = model.cost(completion);
-  if (completion.cost_usd) {
-    answer.price_source = "the provider, for this call";
-  } else if (answer.cost_usd && model.price) {
-    answer.price_source = model.price->source;
-  }
+  answer.price_source = PriceSourceOf(completion, answer.cost_usd, model);
   answer.calls = completion.attempts;
   answer.seconds = completion.seconds;
   return answer;
@@ -152,6 +154,7 @@ Status Generator::Ask(const Work& work) {
   const GenerationRequest wanted = RequestOf(*work.line, work.proposal);
   const std::string key = fmt::format("{}\n{}\n{}", wanted.model, wanted.problem, wanted.candidate);
   if (work.known) return HandOn(work.line, work.proposal, known_.at(key), false);
+  if (options_.work) return RunEpisode(work);
   KB_ASSIGN_OR_RETURN(const std::vector<GeneratorParent> parents, Parents(*work.line, work.proposal));
   Asked asked;
   KB_ASSIGN_OR_RETURN(asked.prompt, options_.prompt(work.line->problem, work.proposal, parents));
@@ -188,13 +191,9 @@ Status Generator::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
       return {};
     }
     asked->evaluation_held |= evaluation;
-    CompletionRequest request = model.defaults;
+    CompletionRequest request = RequestTo(work);
     request.system = asked->prompt.system;
     request.messages = asked->prompt.messages;
-    request.problem = options_.replay_as[work.line->problem];
-    request.sample = work.proposal.sample;
-    request.turn = work.proposal.turn;
-    if (request.seed) *request.seed += work.proposal.candidate;  // or all samples would be one
     const auto completion =
         model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
     if (!completion) {
@@ -207,19 +206,32 @@ Status Generator::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
     }
     const GenerationAnswer answer = AnswerOf(asked->prompt, *completion, model);
     const auto stored = store_->AddAnswer(asked->request.id, owner_, answer);
-    {
-      const std::lock_guard lock(mutex_);
-      budget_->Settle(most, CountedTokens(completion->usage), answer.cost_usd);
-      ++counts_.asked_now;
-      ++answers_of_[work.line->model];
-      counts_.without_cost += answer.cost_usd ? 0 : 1;
-      counts_.without_usage += CountedTokens(completion->usage) ? 0 : 1;
-      changed_.notify_all();
-    }
+    Count(work.line->model, most, completion->usage, answer.cost_usd);
     if (!stored) return tl::make_unexpected(stored.error());
     KB_ASSIGN_OR_RETURN(const bool final, Settle(work, asked, *stored, attempt, *completion));
     if (final) return {};
   }
+}
+
+// As every request of that sample is.
+CompletionRequest Generator::RequestTo(const Work& work) const {
+  CompletionRequest request = options_.models[work.line->model].defaults;
+  request.problem = options_.replay_as[work.line->problem];
+  request.sample = work.proposal.sample;
+  request.turn = work.proposal.turn;
+  if (request.seed) *request.seed += work.proposal.candidate;  // or all samples would be one
+  return request;
+}
+
+// A call that was answered.
+void Generator::Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd) {
+  const std::lock_guard lock(mutex_);
+  budget_->Settle(most, CountedTokens(usage), cost_usd);
+  ++counts_.asked_now;
+  ++answers_of_[model];
+  counts_.without_cost += cost_usd ? 0 : 1;
+  counts_.without_usage += CountedTokens(usage) ? 0 : 1;
+  changed_.notify_all();
 }
 
 // Reads a stored answer. True: the request is answered by it; else the complaint is in the prompt now.
@@ -258,6 +270,69 @@ void Generator::Failed(const Work& work, const Asked& asked, const Error& error)
     options_.say(fmt::format("{} gave no answer to {} sample {} turn {}: {}", asked.request.model,
                              asked.request.problem, asked.request.sample, asked.request.turn, error.message));
   }
+}
+
+// One call of an episode.
+Result<std::optional<EpisodeWork::Answered>> Generator::AskModel(size_t number, const CompletionRequest& request,
+                                                                 const CallCost& most) {
+  const GeneratorModel& model = options_.models[number];
+  if (Admit(most, false) == Admission::kEnded) return std::optional<EpisodeWork::Answered>();
+  auto completion =
+      model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
+  if (!completion) {
+    const std::lock_guard lock(mutex_);
+    budget_->Settle(most, 0, 0.0);
+    return tl::make_unexpected(completion.error());
+  }
+  EpisodeWork::Answered answered{.completion = *std::move(completion)};
+  if (model.cost) answered.cost_usd = model.cost(answered.completion);
+  answered.price_source = PriceSourceOf(answered.completion, answered.cost_usd, model);
+  Count(number, most, answered.completion.usage, answered.cost_usd);
+  return std::optional(std::move(answered));
+}
+
+EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& request) {
+  EpisodeWork episode{.model = work.line->model, .problem = work.line->problem, .proposal = work.proposal};
+  episode.request = request;
+  episode.owner = owner_;
+  episode.defaults = RequestTo(work);
+  const size_t model = work.line->model;
+  episode.most = [this, model](int64_t bytes) { return MostOf(options_.models[model], bytes); };
+  episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most) {
+    return AskModel(model, wanted, most);
+  };
+  episode.may_evaluate = [this] {
+    const std::lock_guard lock(mutex_);
+    return budget_->ReserveEvaluation();
+  };
+  episode.evaluated = [this](bool made) {
+    const std::lock_guard lock(mutex_);
+    budget_->Evaluated(made);
+  };
+  return episode;
+}
+
+// An agent's work, until it ends or the budget does.
+Status Generator::RunEpisode(const Work& work) {
+  KB_ASSIGN_OR_RETURN(const auto claimed,
+                      store_->ClaimRequest(options_.run, RequestOf(*work.line, work.proposal), owner_));
+  if (!claimed) return {};  // another process has it
+  Asked asked{.request = *claimed};
+  auto done = options_.work(EpisodeWorkOf(work, *claimed));
+  if (!done && done.error().code == ErrorCode::kStore) return tl::make_unexpected(done.error());
+  if (!done || !*done) {
+    Failed(work, asked, done ? Error{ErrorCode::kInterrupted, "not asked"} : done.error());
+    return {};
+  }
+  KB_ASSIGN_OR_RETURN(std::vector<GenerationAnswer> answers, store_->AnswersTo(claimed->id));
+  if (answers.empty()) {  // else a process was killed after it had stored it
+    KB_RETURN_IF_ERROR(store_->AddAnswer(claimed->id, owner_, (*done)->answer));
+    KB_ASSIGN_OR_RETURN(answers, store_->AnswersTo(claimed->id));
+  }
+  KB_RETURN_IF_ERROR(
+      store_->SettleAnswer(answers.back().id, owner_, (*done)->source, (*done)->language, (*done)->complaint, true));
+  KB_ASSIGN_OR_RETURN(answers, store_->AnswersTo(claimed->id));
+  return HandOn(work.line, work.proposal, answers.back(), false);
 }
 
 }  // namespace kb

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -24,7 +25,8 @@ int64_t TokensOf(const GenerationAnswer& answer) {
 }  // namespace
 
 Result<std::unique_ptr<Generator>> Generator::Create(GeneratorOptions options, Store* store) {
-  KB_CHECK(options.prompt && options.extract && options.problems.size() == options.replay_as.size());
+  KB_CHECK((options.work || (options.prompt && options.extract)) &&
+           options.problems.size() == options.replay_as.size());
   std::unique_ptr<Generator> generator(new Generator(std::move(options), store));
   const GeneratorOptions& own = generator->options_;
   if (own.caps.evaluations && !own.judge) {
@@ -71,7 +73,9 @@ Status Generator::Load() {
     requests_[KeyOf(request.model, request.problem, request.candidate)] = request.id;
   }
   CallCost spent;
+  std::set<int64_t> with_answer;
   for (GenerationAnswer& answer : answers) {
+    with_answer.insert(answer.request);
     const auto request = by_id.find(answer.request);
     if (request == by_id.end()) continue;  // another process began it just now
     const GenerationRequest& of = *request->second;
@@ -80,6 +84,16 @@ Status Generator::Load() {
     spent.usd += took.usd;
     if (of.state != "answered" || !answer.settled) continue;
     known_[KeyOf(of.model, of.problem, of.candidate)] = std::move(answer);  // the last one counts
+  }
+  for (const GenerationRequest& request : requests) {  // agents at work, whose answers are to come
+    if (!options_.work || with_answer.contains(request.id)) continue;
+    KB_ASSIGN_OR_RETURN(const std::vector<Turn> turns, store_->Turns(request.id));
+    for (const Turn& turn : turns) {
+      const int64_t counted =
+          turn.input.value_or(0) + turn.cache_read.value_or(0) + turn.cache_write.value_or(0) + turn.output.value_or(0);
+      spent.tokens += counted + turn.lost_tokens;
+      spent.usd += turn.cost_usd.value_or(0) + turn.lost_usd;
+    }
   }
   KB_ASSIGN_OR_RETURN(const GenerationSpent in_store, store_->Spent(options_.run));
   budget_ = std::make_unique<Budget>(options_.caps, spent, in_store.evaluations, NowNs());

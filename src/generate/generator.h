@@ -62,6 +62,34 @@ struct GeneratedCandidate {
   std::string source_sha256, language, complaint;  // no source: the complaint says why
 };
 
+// An answer that takes many calls of the model: an agent's episode (agents/episode.h).
+struct EpisodeWork {
+  size_t model = 0, problem = 0;
+  Proposal proposal;
+  GenerationRequest request;  // asked by `owner`
+  std::string owner;
+  CompletionRequest defaults;  // what every request has
+  struct Answered {
+    Completion completion;
+    std::optional<double> cost_usd;
+    std::string price_source;
+  };
+  // The most that a call can take, by the bytes of its prompt.
+  std::function<CallCost(int64_t prompt_bytes)> most;
+  // Asks the model, once the budget has room. Nothing: it is spent, or an interrupt.
+  std::function<Result<std::optional<Answered>>(CompletionRequest request, const CallCost& most)> ask;
+  // Whether the budget has room for an evaluation; each that it has is told of once: was it made?
+  std::function<bool()> may_evaluate;
+  std::function<void(bool made)> evaluated;
+};
+
+// What came of it.
+struct EpisodeWorkDone {
+  GenerationAnswer answer;            // sums of all its calls
+  std::optional<std::string> source;  // what is submitted
+  std::string language, complaint;    // no source: the complaint says why
+};
+
 struct GeneratorOptions {
   std::string run;
   std::string device = {};  // of the jobs whose verdicts are shown to models; empty: of any
@@ -76,6 +104,9 @@ struct GeneratorOptions {
                                         const std::vector<GeneratorParent>& parents)>
       prompt;  // called on several threads at once, as is `extract`
   std::function<GeneratorExtract(size_t problem, const Completion& completion)> extract;
+  // Instead of both, with the strategy agent. Nothing: it has not ended, and the next command goes on. Called on
+  // several threads at once.
+  std::function<Result<std::optional<EpisodeWorkDone>>(const EpisodeWork& work)> work;
   // The verdict on a candidate, if there is one already; only with `judge`.
   std::function<Result<std::optional<Fitness>>(const GeneratedCandidate& candidate)> verdict;
   // Has a candidate judged, which ends in Judged(). Empty: nothing is judged.
@@ -133,6 +164,12 @@ class Generator {
   std::optional<Work> Take(size_t model);
   Status Ask(const Work& work);
   Status AskUntilSettled(const Work& work, Asked* asked, int attempt);
+  Result<std::optional<EpisodeWork::Answered>> AskModel(size_t model, const CompletionRequest& request,
+                                                        const CallCost& most);
+  CompletionRequest RequestTo(const Work& work) const;
+  void Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd);
+  EpisodeWork EpisodeWorkOf(const Work& work, const GenerationRequest& request);
+  Status RunEpisode(const Work& work);
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
   Result<std::vector<GeneratorParent>> Parents(const Line& line, const Proposal& proposal);
   Admission Admit(const CallCost& most, bool evaluation);

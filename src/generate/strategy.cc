@@ -79,8 +79,9 @@ Fitness FitnessOf(const std::string& verdict, std::optional<double> low) {
 
 Result<std::unique_ptr<Strategy>> MakeStrategy(const StrategyOptions& options) {
   constexpr int kMost = 100'000;
-  if (options.name == "sample") {
+  if (options.name == "sample" || options.name == "agent") {
     KB_RETURN_IF_ERROR(CheckRange("--samples", options.samples, 1, kMost));
+    if (options.name == "agent") KB_RETURN_IF_ERROR(CheckRange("--turns", options.turns, 1, 10'000));
     return std::make_unique<SampleStrategy>(options.samples);
   }
   KB_RETURN_IF_ERROR(CheckRange("--turns", options.turns, 1, 10'000));
@@ -97,7 +98,8 @@ Result<std::unique_ptr<Strategy>> MakeStrategy(const StrategyOptions& options) {
     }
     return MakeEvolve(options);
   }
-  return Fail(ErrorCode::kUsage, fmt::format("there is no strategy {}: give sample, refine or evolve", options.name));
+  return Fail(ErrorCode::kUsage,
+              fmt::format("there is no strategy {}: give sample, refine, evolve or agent", options.name));
 }
 
 }  // namespace kb

@@ -57,9 +57,9 @@ class Strategy {
 };
 
 struct StrategyOptions {
-  std::string name = "sample";  // sample, refine, evolve
-  int samples = 1;              // sample, refine: independent ones
-  int turns = 4;                // refine: of a conversation; evolve: generations
+  std::string name = "sample";  // sample, refine, evolve, agent
+  int samples = 1;              // sample, refine, agent: independent ones
+  int turns = 4;                // refine, agent: of a conversation; evolve: generations
   int history = 1;              // refine: so many of the last candidates of a conversation are shown
   int islands = 2;              // evolve
   int population = 4;           // evolve: of an island, and its children a generation

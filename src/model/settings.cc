@@ -121,6 +121,8 @@ json ModelSettings::ToJson() const {
                  {"omit", omit},
                  {"extra", extra},
                  {"price", nullptr}};
+  if (window != ModelSettings().window) stored["window"] = window;
+  if (!tools) stored["tools"] = false;
   if (wire != UsualWire(provider)) stored["wire"] = WireName(wire);
   if (price) {
     stored["price"] = {{"input", number(price->input)},

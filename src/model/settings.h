@@ -41,6 +41,9 @@ struct ModelSettings {
   std::optional<int64_t> seed;   // of sampling; candidate k of a problem is asked for with seed + k
   std::string reasoning_effort;  // what the provider takes: "low", "high", "max" ...; empty: its default
 
+  int64_t window = 128'000;  // tokens that the model takes, its answer included
+  bool tools = true;         // it can be given tools; else an agent's calls are text
+
   // Servers differ in what they accept; nothing of it is found out by trying.
   std::string max_tokens_name = "max_tokens";  // of chat completions; newer models of OpenAI: max_completion_tokens
   std::string thinking = "adaptive";           // of messages: "adaptive", or "budget" for models before 4.6

@@ -129,6 +129,13 @@ const std::map<std::string, Setter>& Setters() {
        }},
       {"concurrency", Whole(1, 1024, [](int n, S* s) { s->concurrency = n; })},
       {"max_tokens", Whole(1, 10'000'000, [](int n, S* s) { s->max_tokens = n; })},
+      {"window", Whole(8'000, 100'000'000, [](int n, S* s) { s->window = n; })},
+      {"tools",
+       [](const json& value, S* s) -> std::string {
+         if (!value.is_boolean()) return "true or false";
+         s->tools = value;
+         return "";
+       }},
       {"temperature", Number(0, 2, [](double x, S* s) { s->temperature = x; })},
       {"top_p", Number(0, 1, [](double x, S* s) { s->top_p = x; })},
       {"seed", Whole(0, 1 << 30, [](int n, S* s) { s->seed = n; })},

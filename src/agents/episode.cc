@@ -1,0 +1,425 @@
+#include "agents/episode.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "agents/text_form.h"
+#include "base/hash.h"
+#include "base/head_and_tail.h"
+#include "base/json.h"
+
+namespace kb {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kIdleTurns = 3;  // answers in a row without a call after which an episode ends
+constexpr const char* kNotes = "NOTES.md";
+constexpr size_t kNotesBytes = 8000, kBestBytes = 24'000;
+
+constexpr const char* kCutOff =
+    "This call was cut off: the engine ended while it may have been running, and it is not run again by itself. The "
+    "folder is as it was before your last answer. Call it again if you still want it.";
+
+// Head and tail of what is longer than that.
+std::string CutTo(const std::string& text, size_t bytes) {
+  if (text.size() <= bytes) return text;
+  HeadAndTail cut(bytes);
+  cut.Append(text);
+  return cut.Text([](uint64_t dropped) { return fmt::format("\n({} characters left out here)\n", dropped); });
+}
+
+int64_t BytesOf(const CompletionRequest& request) {
+  size_t bytes = request.system.size();
+  for (const Tool& tool : request.tools) bytes += tool.description.size() + tool.parameters.size();
+  for (const Message& message : request.messages) {
+    bytes += message.raw.empty() ? message.text.size() : message.raw.size();
+    for (const ToolResult& result : message.results) bytes += result.text.size();
+  }
+  return static_cast<int64_t>(bytes);
+}
+
+int64_t Counted(const Usage& usage) {
+  return usage.input.value_or(0) + usage.cache_read.value_or(0) + usage.cache_write.value_or(0) +
+         usage.output.value_or(0);
+}
+
+void Sum(const std::optional<int64_t>& more, std::optional<int64_t>* sum) {
+  if (more) *sum = sum->value_or(0) + *more;
+}
+
+std::vector<Snapshot::File> FilesOf(const std::vector<TurnFile>& stored) {
+  std::vector<Snapshot::File> files;
+  for (const TurnFile& file : stored) files.push_back({file.path, file.mode, file.contents.size(), file.sha256});
+  return files;
+}
+
+std::vector<TurnFile> Stored(const Snapshot& snapshot) {
+  std::vector<TurnFile> files;
+  for (const Snapshot::File& file : snapshot.files) {
+    files.push_back({file.path, file.mode, file.sha256, snapshot.contents.at(file.sha256)});
+  }
+  return files;
+}
+
+// What is to be stored of a folder that was like that before.
+std::vector<TurnFile> Changed(const std::vector<Snapshot::File>& before, const Snapshot& now) {
+  std::map<std::string, const Snapshot::File*> known;
+  for (const Snapshot::File& file : before) known[file.path] = &file;
+  std::vector<TurnFile> changed;
+  for (const Snapshot::File& file : now.files) {
+    const auto same = known.extract(file.path);
+    if (!same.empty() && same.mapped()->sha256 == file.sha256 && same.mapped()->mode == file.mode) continue;
+    changed.push_back({file.path, file.mode, file.sha256, now.contents.at(file.sha256)});
+  }
+  for (const auto& [path, file] : known) changed.push_back({path, file->mode, "", ""});
+  return changed;
+}
+
+ToolOutcome CutCall() {
+  return {
+      .text =
+          "Your answer reached its limit of tokens, so this call may lack its end, and was not run. Write less at a "
+          "time: a file in parts, with write_file and edit_file.",
+      .is_error = true};
+}
+
+}  // namespace
+
+Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
+  KB_RETURN_IF_ERROR(Load());
+  for (;;) {
+    LookAtLimits();
+    if (!ended_by_.empty()) break;
+    KB_ASSIGN_OR_RETURN(const bool taken, TakeTurn());
+    if (!taken) return std::optional<EpisodeWorkDone>();
+  }
+  KB_ASSIGN_OR_RETURN(const AgentCandidate candidate, Submitted());
+  KB_RETURN_IF_ERROR(store_.EndEpisode(work_.request.id, work_.owner, ended_by_, ending_));
+  return std::optional(Done(candidate));
+}
+
+// As far as it is in the store.
+Status EpisodeRun::Load() {
+  const int64_t request = work_.request.id;
+  const kb::Episode wanted{.request = request, .opening = OpeningJson(options_.opening)};
+  KB_ASSIGN_OR_RETURN(const kb::Episode episode, store_.BeginEpisode(work_.owner, wanted, Stored(options_.folder)));
+  opening_json_ = episode.opening;
+  KB_ASSIGN_OR_RETURN(Conversation::Opening opening, OpeningOf(episode.opening));
+  conversation_ = std::make_unique<Conversation>(std::move(opening), options_.window, work_.defaults.max_tokens);
+  ended_by_ = episode.ended_by;
+  ending_ = episode.ending;
+  // A limit that was raised since then goes on.
+  if (ended_by_ != "submit" && ended_by_ != "no_calls") ended_by_.clear();
+  if (ended_by_.empty() && !episode.ended_by.empty())
+    KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
+  KB_ASSIGN_OR_RETURN(std::vector<Turn> turns, store_.Turns(request));
+  KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store_.TurnVerdicts(request));
+  for (TurnVerdict verdict : verdicts) {
+    KB_ASSIGN_OR_RETURN(verdict.source, store_.Source(verdict.source_sha256));
+    if (verdict.tool == "submit") {
+      submitted_ = AgentCandidate{fmt::format("model_new.{}", verdict.language), verdict.source, ""};
+    } else {
+      tools_.Remember(verdict);
+    }
+  }
+  int last_done = 0;
+  for (const Turn& turn : turns) last_done = turn.state == "done" ? turn.number : last_done;
+  KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> stored, store_.FolderAfter(request, last_done));
+  Snapshot folder{.files = FilesOf(stored)};
+  for (const TurnFile& file : stored) folder.contents[file.sha256] = file.contents;
+  KB_RETURN_IF_ERROR(box_.folder().Restore(folder));
+  files_ = std::move(folder.files);
+  for (Turn& turn : turns) KB_RETURN_IF_ERROR(Replay(turn));
+  return {};
+}
+
+Status EpisodeRun::Replay(const Turn& stored) {
+  Turn turn = stored;
+  number_ = turn.number;
+  AddLost(turn);
+  if (!turn.context.empty()) {
+    const json context = json::parse(turn.context, nullptr, false);
+    if (context.is_object()) conversation_->Shrink(context.value("shrunk_before", 0));
+  }
+  if (turn.state == "asked") {
+    open_ = std::move(turn);
+    return {};
+  }
+  KB_ASSIGN_OR_RETURN(const Completion completion, AnswerOf(turn));
+  Account(turn, completion);
+  const bool condense = turn.kind == "condense";
+  if (!condense) {
+    ++turns_;
+    idle_ = completion.calls.empty() ? idle_ + 1 : 0;
+    conversation_->Answered(turn.number, completion);
+  }
+  if (turn.state == "answered") return condense ? Condense(&turn, completion) : CutOff(&turn, completion);
+  KB_ASSIGN_OR_RETURN(const StoredResults results, ResultsOf(turn.results));
+  seconds_ += turn.tool_seconds;
+  condense ? conversation_->Restart(results.text) : Give(turn.number, results);
+  return {};
+}
+
+void EpisodeRun::Give(int turn, const StoredResults& results) {
+  if (options_.text_form) return conversation_->Given(turn, {}, TextResults(results));
+  conversation_->Given(turn, results.Plain(), results.text);
+}
+
+void EpisodeRun::Account(const Turn& turn, const Completion& completion) {
+  spent_.tokens += Counted(completion.usage);
+  spent_.usd += turn.cost_usd.value_or(0);
+  seconds_ += turn.seconds;
+  Sum(turn.input, &sum_.input);
+  Sum(turn.cache_read, &sum_.cache_read);
+  Sum(turn.cache_write, &sum_.cache_write);
+  Sum(turn.output, &sum_.output);
+  Sum(turn.reasoning_tokens, &sum_.reasoning_tokens);
+  if (turn.cost_usd) sum_.cost_usd = sum_.cost_usd.value_or(0) + *turn.cost_usd;
+  sum_.price_source = turn.price_source;
+  sum_.calls += turn.calls;
+  sum_.seconds += turn.seconds;
+  sum_.response = completion.text;
+  sum_.reasoning = completion.reasoning;
+  sum_.answered_by = completion.model;
+}
+
+// The engine was killed after the answer: any of its calls may have begun.
+Status EpisodeRun::CutOff(Turn* turn, const Completion& completion) {
+  StoredResults results;
+  for (const ToolCall& call : completion.calls) {
+    results.results.push_back({{.call_id = call.id, .text = kCutOff, .is_error = true}, call.name, 0});
+  }
+  results.text = LeftText();
+  return Finish(turn, results, {}, false);
+}
+
+// False: the run's budget is spent.
+Result<bool> EpisodeRun::TakeTurn() {
+  Turn turn;
+  std::optional<Turn> open = std::exchange(open_, std::nullopt);
+  const Conversation::Step step = conversation_->Next();
+  turn.number = open ? open->number : number_ + 1;
+  turn.kind = step == Conversation::Step::kCondense ? "condense" : "work";
+  if (step == Conversation::Step::kShrink) {
+    const int before = conversation_->ShrinkBefore();
+    conversation_->Shrink(before);
+    turn.context = Dump(json{{"shrunk_before", before}});
+  } else if (open) {
+    turn.context = open->context;  // was done to the history already
+  }
+  const bool condense = turn.kind == "condense";
+  CompletionRequest request =
+      condense ? conversation_->ToCondense(work_.defaults) : conversation_->ToAsk(work_.defaults);
+  request.turn = turn.number - 1;
+  const CallCost most = work_.most(BytesOf(request));
+  if (open) Lost(&turn, most);
+  KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
+  number_ = turn.number;
+  auto answered = work_.ask(std::move(request), most);
+  if (!answered && answered.error().code == ErrorCode::kUsage && turns_ > 0) {
+    ended_by_ = "model_error";
+    ending_ = fmt::format("the model gave no answer any more: {}", answered.error().message);
+    return true;
+  }
+  if (!answered) return tl::make_unexpected(answered.error());
+  if (!*answered) return false;
+  EpisodeWork::Answered& got = **answered;
+  if (options_.text_form) ReadTextCalls(&got.completion);
+  PutAnswer(got.completion, &turn);
+  turn.cost_usd = got.cost_usd;
+  turn.price_source = got.price_source;
+  KB_RETURN_IF_ERROR(store_.AnswerTurn(turn.id, work_.owner, turn));
+  Account(turn, got.completion);
+  KB_RETURN_IF_ERROR(condense ? Condense(&turn, got.completion) : Work(&turn, got.completion));
+  return true;
+}
+
+// A call whose answer never came is counted with the most that it can have taken.
+void EpisodeRun::Lost(Turn* turn, const CallCost& most) {
+  turn->lost = 1;
+  turn->lost_tokens = most.tokens;
+  turn->lost_usd = most.usd;
+  AddLost(*turn);
+}
+
+void EpisodeRun::AddLost(const Turn& turn) {
+  spent_.tokens += turn.lost_tokens;
+  spent_.usd += turn.lost_usd;
+  if (turn.lost_tokens > 0) sum_.input = sum_.input.value_or(0) + turn.lost_tokens;
+  if (turn.lost_usd > 0) sum_.cost_usd = sum_.cost_usd.value_or(0) + turn.lost_usd;
+}
+
+Status EpisodeRun::Condense(Turn* turn, const Completion& completion) {
+  StoredResults results{.text = AfterCondensing(completion.text)};
+  turn->results = ResultsJson(results);
+  KB_RETURN_IF_ERROR(store_.FinishTurn(turn->id, work_.owner, *turn, {}, {}));
+  conversation_->Restart(results.text);
+  return {};
+}
+
+std::string EpisodeRun::AfterCondensing(const std::string& summary) {
+  const size_t most = conversation_->ResultBytes();
+  std::string text = "Your history was as long as you can read. This is what you wrote down of it:\n\n";
+  text += summary.empty() ? "(nothing)" : CutTo(summary, most);
+  if (const auto notes = box_.folder().Read(kNotes))
+    text += "\n\nNOTES.md:\n" + CutTo(*notes, std::min(kNotesBytes, most / 4));
+  if (const AgentTry* best = tools_.best()) {
+    text += fmt::format("\n\nThe best candidate so far is {}{}:\n\n```\n{}\n```", best->verdict.verdict,
+                        best->verdict.speedup ? fmt::format(", speedup {:.3f}", *best->verdict.speedup) : "",
+                        CutTo(best->verdict.source, std::min(kBestBytes, most / 2)));
+  }
+  return text + "\n\nGo on. " + LeftText();
+}
+
+// What the model calls, in its order.
+Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
+  ++turns_;
+  conversation_->Answered(turn->number, completion);
+  StoredResults results;
+  std::vector<TurnVerdict> verdicts;
+  bool touched = false;
+  const size_t room = conversation_->ResultBytes() / std::max<size_t>(completion.calls.size(), 1);
+  for (size_t i = 0; i < completion.calls.size(); ++i) {
+    const ToolCall& call = completion.calls[i];
+    const bool lacks_end = WasCut(completion.finish) && i + 1 == completion.calls.size();
+    KB_ASSIGN_OR_RETURN(ToolOutcome outcome, lacks_end ? CutCall() : Call(call));
+    touched |= outcome.touched;
+    turn->tool_seconds += outcome.seconds;
+    if (outcome.submitted && outcome.submitted->rejection.empty()) Submit(*outcome.submitted, &outcome);
+    if (outcome.verdict) {
+      outcome.verdict->turn = turn->number;
+      outcome.verdict->call = static_cast<int>(i);
+      verdicts.push_back(std::move(*outcome.verdict));
+    }
+    results.results.push_back({{.call_id = call.id, .text = CutTo(outcome.text, room), .is_error = outcome.is_error},
+                               call.name,
+                               outcome.seconds});
+  }
+  seconds_ += turn->tool_seconds;
+  results.text = completion.calls.empty() ? Nudge(completion) : LeftText();
+  return Finish(turn, results, std::move(verdicts), touched);
+}
+
+// What is submitted is kept with its turn, as a verdict is.
+void EpisodeRun::Submit(const AgentCandidate& candidate, ToolOutcome* outcome) {
+  submitted_ = candidate;
+  outcome->verdict = TurnVerdict{.tool = "submit",
+                                 .source_sha256 = Sha256(candidate.text),
+                                 .language = LanguageOf(candidate),
+                                 .source = candidate.text,
+                                 .view = "{}"};
+  ended_by_ = "submit";
+  ending_ = "the agent submitted a candidate";
+}
+
+// An answer without a call.
+std::string EpisodeRun::Nudge(const Completion& completion) {
+  if (completion.finish == FinishReason::kPaused) return "Go on. " + LeftText();
+  if (++idle_ >= kIdleTurns) {
+    ended_by_ = "no_calls";
+    ending_ = fmt::format("{} answers in a row called no tool", kIdleTurns);
+  }
+  const char* why = WasCut(completion.finish) ? "Your answer reached its limit of tokens before it called a tool."
+                    : completion.finish == FinishReason::kRefused ? "You refused to answer."
+                                                                  : "You called no tool.";
+  return fmt::format("{} Go on with a tool, or call submit with the candidate that counts. {}", why, LeftText());
+}
+
+Result<ToolOutcome> EpisodeRun::Call(const ToolCall& call) {
+  const bool evaluates = call.name == "evaluate" || call.name == "profile";
+  if (evaluates && !work_.may_evaluate()) {
+    return ToolOutcome{.text = "The run may make no more evaluations. Submit the best candidate that you have.",
+                       .is_error = true};
+  }
+  auto outcome = tools_.Call(call);
+  if (evaluates) work_.evaluated(outcome && outcome->verdict);
+  if (!call.name.empty()) idle_ = 0;
+  return outcome;
+}
+
+Status EpisodeRun::Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched) {
+  std::vector<TurnFile> changed;
+  if (touched) {
+    KB_ASSIGN_OR_RETURN(Snapshot now, box_.folder().Take());
+    changed = Changed(files_, now);
+    files_ = std::move(now.files);
+  }
+  turn->results = ResultsJson(results);
+  KB_RETURN_IF_ERROR(store_.FinishTurn(turn->id, work_.owner, *turn, changed, verdicts));
+  Give(turn->number, results);
+  return {};
+}
+
+void EpisodeRun::LookAtLimits() {
+  if (!ended_by_.empty()) return;
+  const EpisodeLimits& limits = options_.limits;
+  const auto reached = [&](const char* limit, const std::string& amount) {
+    ended_by_ = limit;
+    ending_ = fmt::format("the limit of {} was reached", amount);
+  };
+  if (turns_ >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
+  if (limits.tokens > 0 && spent_.tokens >= limits.tokens)
+    return reached("tokens", fmt::format("{} tokens", limits.tokens));
+  if (limits.usd > 0 && spent_.usd >= limits.usd) return reached("usd", fmt::format("${}", limits.usd));
+  if (limits.seconds > 0 && seconds_ >= limits.seconds)
+    return reached("seconds", fmt::format("{} seconds", limits.seconds));
+}
+
+// The newest result says what is left; what was sent before never changes.
+std::string EpisodeRun::LeftText() const {
+  const EpisodeLimits& limits = options_.limits;
+  std::string text = fmt::format("[turn {} of {} is over", turns_, limits.turns);
+  if (limits.tokens > 0)
+    text += fmt::format("; {} of {} tokens left", std::max<int64_t>(limits.tokens - spent_.tokens, 0), limits.tokens);
+  if (limits.usd > 0)
+    text += fmt::format("; ${:.2f} of ${:.2f} left", std::max(limits.usd - spent_.usd, 0.0), limits.usd);
+  if (limits.seconds > 0)
+    text += fmt::format("; {:.0f} of {:.0f} s left", std::max(limits.seconds - seconds_, 0.0), limits.seconds);
+  text += tools_.LeftText();
+  if (turns_ + 1 == limits.turns) text += "; one turn is left: submit in it";
+  return text + "]";
+}
+
+// What counts.
+Result<AgentCandidate> EpisodeRun::Submitted() {
+  const AgentTry* best = tools_.best();
+  const auto of_best = [&] {
+    return AgentCandidate{fmt::format("model_new.{}", best->verdict.language), best->verdict.source, ""};
+  };
+  if (options_.best_counts && best != nullptr && best->verdict.verdict == "correct") return of_best();
+  if (submitted_) return *submitted_;
+  // At a limit a file that builds is submitted by itself.
+  const auto lying = tools_.Read(options_.solution);
+  if (lying && lying->rejection.empty()) {
+    KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge_.Compile(*lying));
+    if (!compiled.is_error && compiled.stored.verdict.empty()) {
+      ending_ += fmt::format("; {} was submitted by itself", options_.solution);
+      return *lying;
+    }
+  }
+  if (best != nullptr) {
+    ending_ += "; the best candidate that was evaluated was submitted by itself";
+    return of_best();
+  }
+  return AgentCandidate{.rejection = fmt::format("the agent submitted nothing: {}", ending_)};
+}
+
+EpisodeWorkDone EpisodeRun::Done(const AgentCandidate& candidate) const {
+  EpisodeWorkDone done{.answer = sum_};
+  done.answer.prompt = opening_json_;
+  done.answer.prompt_bytes = static_cast<int64_t>(opening_json_.size());
+  done.answer.finish = "stop";
+  if (!candidate.rejection.empty()) {
+    done.complaint = candidate.rejection;
+    return done;
+  }
+  done.source = candidate.text;
+  done.language = LanguageOf(candidate);
+  return done;
+}
+
+}  // namespace kb

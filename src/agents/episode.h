@@ -1,0 +1,92 @@
+// An agent's work on one problem, from its task to what it submits: turn after turn the model is asked, and what it
+// calls is done. Each step is in the store before the next begins, so whoever has the request goes on where the last
+// one was killed.
+#ifndef AGENTS_EPISODE_H_
+#define AGENTS_EPISODE_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agents/agent_tools.h"
+#include "agents/conversation.h"
+#include "agents/stored_turn.h"
+#include "generate/generator.h"
+#include "store/store.h"
+
+namespace kb {
+
+// Of one episode; 0: none. Those of evaluations and of the device's time are the tools' (AgentToolLimits).
+struct EpisodeLimits {
+  int turns = 10;
+  int64_t tokens = 0;  // read and written, cached ones too
+  double usd = 0;
+  double seconds = 0;  // of models and tools
+};
+
+struct EpisodeOptions {
+  Conversation::Opening opening;
+  Snapshot folder;
+  int64_t window = 128'000;  // tokens that the model takes
+  bool text_form = false;    // the model has no tools: its calls are text (text_form.h)
+  EpisodeLimits limits;
+  bool best_counts = false;               // of what was evaluated, instead of what was submitted last
+  std::string solution = "model_new.py";  // what counts where nothing was submitted
+};
+
+class EpisodeRun {
+ public:
+  // What it is given outlives it.
+  EpisodeRun(EpisodeOptions options, const EpisodeWork& work, Store* store, Box* box, AgentJudge* judge,
+             AgentTools* tools)
+      : options_(std::move(options)), work_(work), store_(*store), box_(*box), judge_(*judge), tools_(*tools) {}
+
+  // Until it ends. Nothing: the run's budget is spent, and the next command goes on. Errors: kInterrupted, the store's,
+  // and the model's where it gives no answer.
+  Result<std::optional<EpisodeWorkDone>> Run();
+
+ private:
+  Status Load();
+  Status Replay(const Turn& turn);
+  Status CutOff(Turn* turn, const Completion& completion);
+  Result<bool> TakeTurn();
+  void Lost(Turn* turn, const CallCost& most);
+  void AddLost(const Turn& turn);
+  Status Condense(Turn* turn, const Completion& completion);
+  std::string AfterCondensing(const std::string& summary);
+  Status Work(Turn* turn, const Completion& completion);
+  Result<ToolOutcome> Call(const ToolCall& call);
+  void Submit(const AgentCandidate& candidate, ToolOutcome* outcome);
+  std::string Nudge(const Completion& completion);
+  Status Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched);
+  void Give(int turn, const StoredResults& results);
+  void Account(const Turn& turn, const Completion& completion);
+  void LookAtLimits();
+  std::string LeftText() const;
+  Result<AgentCandidate> Submitted();
+  EpisodeWorkDone Done(const AgentCandidate& candidate) const;
+
+  const EpisodeOptions options_;
+  const EpisodeWork& work_;
+  Store& store_;
+  Box& box_;
+  AgentJudge& judge_;
+  AgentTools& tools_;
+  std::unique_ptr<Conversation> conversation_;
+  std::string opening_json_;
+  std::vector<Snapshot::File> files_;      // of the folder, as they are stored
+  std::optional<Turn> open_;               // asked, without an answer
+  std::string context_;                    // of the next turn
+  int number_ = 0, turns_ = 0, idle_ = 0;  // newest turn; those of work; the last ones without a call
+  CallCost spent_;
+  double seconds_ = 0;
+  GenerationAnswer sum_;  // of all turns
+  std::optional<AgentCandidate> submitted_;
+  std::string ended_by_, ending_;
+};
+
+}  // namespace kb
+
+#endif  // AGENTS_EPISODE_H_

@@ -1,0 +1,40 @@
+// What a run of agents needs beside its plan: a service that judges on the way, and a box for each agent.
+#ifndef CLI_GENERATE_AGENTS_H_
+#define CLI_GENERATE_AGENTS_H_
+
+#include <memory>
+
+#include "agents/freezer.h"
+#include "cli/generate_plan.h"
+#include "judge/process/device_process.h"
+#include "prompt/template.h"
+#include "server/socket_ask.h"
+
+namespace kb::cli {
+
+class AgentRuns {
+ public:
+  // Starts a service if none is warm. `plan` and `flags` outlive it. Errors: kUsage where nothing can judge here.
+  static Result<std::unique_ptr<AgentRuns>> Start(const GeneratePlan& plan, const GenerateFlags& flags, Store* store);
+  // GeneratorOptions::work.
+  Result<std::optional<EpisodeWorkDone>> Run(const EpisodeWork& work);
+
+ private:
+  AgentRuns(const GeneratePlan& plan, const GenerateFlags& flags, Store* store)
+      : plan_(plan), flags_(flags), store_(*store) {}
+  Result<Box> MakeBox() const;
+  nlohmann::json RequestOf(const ProblemFile& problem) const;
+
+  const GeneratePlan& plan_;
+  const GenerateFlags& flags_;
+  Store& store_;
+  Installation installation_;
+  PythonIdentity python_;
+  PromptTemplate parts_;
+  Freezer freezer_;
+  std::unique_ptr<server::SocketAsk> asking_;
+};
+
+}  // namespace kb::cli
+
+#endif  // CLI_GENERATE_AGENTS_H_
