@@ -5,6 +5,7 @@
 #include "judge/devices/cuda/kernel_profile.h"
 #include "judge/devices/device_kind.h"
 #include "server/api.h"
+#include "server/evaluation_view.h"
 
 namespace kb::server {
 
@@ -56,9 +57,7 @@ void Api::AnswerShaped(const Call& call, double wait_s, const std::string& id, S
   const uint64_t number =
       desk_->Await(call.client.name, id, wait_s, true, [responder = call.responder, shape](const Result<json>& view) {
         if (!view) return responder->Send(AnswerOf(RefusalOf(view.error(), 404)));
-        const std::string state = view->at("state");
-        const bool ended = state == "done" || state == "failed" || state == "cancelled";
-        responder->Send(JsonAnswer(shape(*view), ended ? 200 : 202));
+        responder->Send(JsonAnswer(shape(*view), HasEnded(*view) ? 200 : 202));
       });
   ForgetWhenGone(call, {{id, number}});
 }

@@ -30,11 +30,6 @@ size_t FirstWanted(const Call& call) {
 
 std::string NewBatch() { return fmt::format("{:016x}{:016x}", RandomBits(), RandomBits()); }
 
-bool HasEnded(const json& evaluation) {
-  const std::string state = evaluation["state"];
-  return state == "done" || state == "failed" || state == "cancelled";
-}
-
 // A request whose answers are long: a candidate is searched for in them for seconds, on a thread that others wait for.
 class Extracting {
  public:

@@ -175,6 +175,11 @@ void AddOutcome(const EvaluationState& state, json* view) {
 
 }  // namespace
 
+bool HasEnded(const json& view) {
+  const std::string state = view.at("state");
+  return state == "done" || state == "failed" || state == "cancelled";
+}
+
 std::string StateOf(const Job& job) {
   if (job.state == "running") return "judging";
   return job.state == "failed" && job.error.starts_with("cancelled") ? "cancelled" : job.state;

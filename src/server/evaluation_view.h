@@ -31,6 +31,9 @@ struct EvaluationState {
 // `whole`: with the evaluation itself (docs/evaluation.md).
 nlohmann::json ViewOf(const Submission& submission, const EvaluationState& state, bool whole);
 
+// Whether what an answer tells of will not change any more.
+bool HasEnded(const nlohmann::json& view);
+
 // A line of a list.
 nlohmann::json LineOf(const SubmissionSummary& summary, const std::string& state);
 // Of what Store::Entries() tells.

@@ -11,6 +11,7 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "server/evaluation_view.h"
 #include "server/faces/kernelgym_form.h"
 #include "server/refusal.h"
 
@@ -124,10 +125,6 @@ void FindLatest(const ChainPtr& chain, const std::string& task_id, Latest before
     if (told["evaluations"].empty()) return found(before);
     FindLatest(chain, task_id, {before.number + 1, told["evaluations"][0]}, refused, found);
   });
-}
-
-bool HasEnded(const json& evaluation) {
-  return evaluation["state"] == "done" || evaluation["state"] == "failed" || evaluation["state"] == "cancelled";
 }
 
 // As the `number`th evaluation of the task. `stale`: that one had ended before, so if it was spoilt another one is

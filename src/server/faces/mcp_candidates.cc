@@ -1,61 +1,21 @@
 // Tools that have something done with a candidate.
 #include <fmt/format.h>
 
-#include <array>
-
-#include "prompt/feedback.h"
-#include "report/profile.h"
-#include "report/text.h"
 #include "report/view.h"
+#include "server/evaluation_view.h"
 #include "server/faces/mcp_tools.h"
+#include "server/verdict_text.h"
 
 namespace kb::server {
 namespace {
 
 using nlohmann::json;
 
-// Of a correct candidate without a speedup.
-std::string WhyNoSpeedup(const std::string& why) {
-  constexpr std::array<std::pair<const char*, const char*>, 4> kWhy = {{
-      {"machine_busy", "other programs kept the machine too busy to time it. Evaluate it again"},
-      {"too_short", "a call is too short to be timed here. Take a larger size"},
-      {"no_room", "there is no room for its reference beside it. Take a smaller size"},
-      {"not_measured", "it was not to be timed"},
-  }};
-  for (const auto& [name, text] : kWhy) {
-    if (why == name) return fmt::format("\nThere is no speedup, for {}.\n", text);
-  }
-  return why.empty() ? "" : fmt::format("\nThere is no speedup: {}.\n", why);
-}
-
-// Where a verdict comes from, after what a model needs first.
-std::string Provenance(const json& evaluation) {
-  std::string text = fmt::format("\nProblem {}, size {}, protocol {}, on {}", TextAt(evaluation, "problem"),
-                                 TextAt(evaluation, "size"), TextAt(evaluation, "protocol"),
-                                 TextAt(MemberAt(evaluation, "device_info"), "name"));
-  if (const std::string author = TextAt(MemberAt(evaluation, "authorship"), "class"); !author.empty()) {
-    text += fmt::format("; the work was {}", author);
-  }
-  if (const std::string id = TextAt(evaluation, "id"); !id.empty()) text += "; evaluation " + id;
-  return text + ".\n";
-}
-
-std::string TextOf(const json& evaluation, const json& profile = nullptr) {
-  return DescribeFeedback(evaluation, {.profile = profile, .best = {}}) +
-         WhyNoSpeedup(TextAt(evaluation, "no_speedup")) + Provenance(evaluation);
-}
-
 // True if `view` is of something that has not ended in a result, and the model is told that.
 bool ToldOtherwise(const McpToolCallPtr& call, const json& view, const std::string& what) {
-  const std::string state = view.at("state"), error = TextAt(view, "error");
-  if (state != "cancelled" && state != "failed") return false;
-  const bool again = state == "failed" && view.at("fault") != "caller";
-  if (state == "cancelled") {
-    call->Refuse(fmt::format("It was {}. Call {} again if you still want it.", error, what));
-  } else {
-    call->Refuse(fmt::format("It cannot be judged: {}.{}", error,
-                             again ? fmt::format(" The candidate is not the cause: call {} again.", what) : ""));
-  }
+  std::string text = NoResultText(view, what);
+  if (text.empty()) return false;
+  call->Refuse(std::move(text));
   return true;
 }
 
@@ -73,11 +33,11 @@ void TellVerdict(const McpToolCallPtr& call, const json& view) {
   if (ToldOtherwise(call, view, "evaluate")) return;
   json structured = McpPicked(view, McpVerdictKeys());
   std::string text;
-  if (!McpHasEnded(view)) {
+  if (!HasEnded(view)) {
     text = fmt::format("It has not ended: its state is {}. Call explain_verdict with id {} to wait on.",
                        TextAt(view, "state"), TextAt(view, "id"));
   } else {
-    text = TextOf(view.at("evaluation"));
+    text = VerdictText(view.at("evaluation"));
   }
   structured["feedback"] = text;
   call->Tell(std::move(text), std::move(structured));
@@ -99,16 +59,11 @@ json ViewOfStored(const json& evaluation) {
 void TellCompiled(const McpToolCallPtr& call, const json& view) {
   if (ToldOtherwise(call, view, "compile")) return;
   json structured = McpPicked(view, McpCompiledKeys());
-  std::string text = "It compiles. Call evaluate to have it judged.\n";
-  if (!McpHasEnded(view)) {
-    text = "It is still being built. Call compile again with a larger wait_s: what is built already is kept.\n";
-  } else if (view.at("compiled") == false) {
-    text = DescribeFeedback(
-        {{"verdict", view.at("verdict")},
-         {"reason", view.at("reason")},
-         {"evidence", {{"compiler_output", view.at("compiler_output")}, {"static_findings", view.at("findings")}}}});
-  }
-  for (const json& note : view.at("notes")) text += fmt::format("- {}\n", OneLine(note.get<std::string>(), 300));
+  std::string text =
+      HasEnded(view)
+          ? CompilationText(view)
+          : "It is still being built. Call compile again with a larger wait_s: what is built already is kept.\n";
+  text += NotesText(view);
   structured["feedback"] = text;
   call->Tell(std::move(text), std::move(structured));
 }
@@ -116,15 +71,8 @@ void TellCompiled(const McpToolCallPtr& call, const json& view) {
 void TellProfile(const McpToolCallPtr& call, const json& view) {
   if (ToldOtherwise(call, view, "profile")) return;
   json structured = McpPicked(view, McpProfiledKeys());
-  std::string text;
-  if (!McpHasEnded(view)) {
-    text = "It has not ended. Call profile again with a larger wait_s.\n";
-  } else if (view.at("profile").is_null()) {
-    text = TextOf(view.at("evaluation"));
-    if (view.at("verdict") == "correct") text += "No kernel could be traced; the notes say why.\n";
-  } else {
-    text = DescribeProfile(view.at("profile")) + Provenance(view.at("evaluation"));
-  }
+  std::string text =
+      HasEnded(view) ? ProfileText(view) : "It has not ended. Call profile again with a larger wait_s.\n";
   structured["feedback"] = text;
   call->Tell(std::move(text), std::move(structured));
 }

@@ -6,6 +6,9 @@
 #include <array>
 #include <utility>
 
+#include "server/evaluation_view.h"
+#include "server/verdict_text.h"
+
 namespace kb::server {
 namespace {
 
@@ -28,27 +31,9 @@ std::string ForModels(std::string text) {
   return text;
 }
 
-std::string RefusalText(const HttpAnswer& answer, const json& body) {
-  const json told = body.is_object() ? body : json::object();
-  std::string text = ForModels(told.value("detail", fmt::format("the service answered with status {}", answer.status)));
-  const std::string fault = told.value("fault", "engine");
-  const bool retryable = told.value("retryable", answer.status >= 500);
-  if (fault != "caller") text += ". The candidate is not the cause";
-  if (!retryable) return text;
-  for (const auto& [name, value] : answer.headers) {
-    if (name == "Retry-After" || name == "retry-after") return fmt::format("{}. Call again in {} s", text, value);
-  }
-  return text + ". Call again";
-}
-
 json ContentOf(std::string text) { return json::array({{{"type", "text"}, {"text", std::move(text)}}}); }
 
 }  // namespace
-
-bool McpHasEnded(const json& view) {
-  const std::string state = view.at("state");
-  return state == "done" || state == "failed" || state == "cancelled";
-}
 
 std::string McpEscaped(const std::string& text) {
   std::string escaped;
@@ -94,8 +79,8 @@ void McpToolCall::Take(const HttpAnswer& answer, const Then& then) {
       return Cancel(id);
     }
   }
-  if (answer.status == 404 && !hint_.empty()) return Refuse(RefusalText(answer, body) + "; " + hint_);
-  if (answer.status >= 400) return Refuse(RefusalText(answer, body));
+  if (answer.status == 404 && !hint_.empty()) return Refuse(ForModels(RefusalText(answer, body)) + "; " + hint_);
+  if (answer.status >= 400) return Refuse(ForModels(RefusalText(answer, body)));
   try {
     return then(answer.status, body);
   } catch (const json::exception&) {
@@ -126,7 +111,7 @@ void McpToolCall::Poll(const std::string& route, const std::string& query, json 
         const std::chrono::duration<double> waited = Clock::now() - asked_at;
         // What is answered at once again and again is not this service's to wait for: another process has it, say.
         if (waited.count() < wait / 2) ++early_;
-        if (McpHasEnded(view) || left <= wait || early_ > kMostEarly) return then(view);
+        if (HasEnded(view) || left <= wait || early_ > kMostEarly) return then(view);
         if (ends_.progress) {
           const std::chrono::duration<double> all = Clock::now() - begun_;
           ends_.progress(fmt::format("{}, {:.0f} s", view.at("state").get<std::string>(), all.count()));

@@ -65,9 +65,6 @@ class McpToolCall : public std::enable_shared_from_this<McpToolCall> {
   kb::server::Forget forget_;  // of the last of them
 };
 
-// Whether what was asked for will not change any more.
-bool McpHasEnded(const nlohmann::json& view);
-
 // `text` as a part of a path or query.
 std::string McpEscaped(const std::string& text);
 
