@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "judge/candidate/folder.h"
 #include "judge/devices/device_kind.h"
 
 namespace kb {
@@ -71,6 +72,10 @@ Result<Target> MakeTarget(const std::string& backend, const std::string& device)
 std::string_view FileExtension(const Target& target) {
   if (target.backend != Backend::kNative) return ".py";
   return target.gpu ? ".cu" : ".cpp";
+}
+
+std::string SolutionName(const Target& target) {
+  return target.backend == Backend::kNative ? "kernel" + std::string(FileExtension(target)) : kFolderEntry;
 }
 
 std::string_view EntryPoint(const Target& target) {

@@ -27,6 +27,8 @@ Result<Target> MakeTarget(const std::string& backend, const std::string& device)
 
 // ".py" for a module, ".cpp" or ".cu" for a native candidate.
 std::string_view FileExtension(const Target& target);
+// What the file is called where somebody is asked to write one: "model_new.py", "kernel.cpp" or "kernel.cu".
+std::string SolutionName(const Target& target);
 // What a candidate must define: "ModelNew" or "kb_forward".
 std::string_view EntryPoint(const Target& target);
 

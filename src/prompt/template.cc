@@ -139,31 +139,31 @@ tl::unexpected<Error> UnknownPlaceholder(const std::string& name, const Placehol
                   where, name, fmt::join(known, ", "), name));
 }
 
-Status LayOver(const fs::path& file, PromptTemplate* target) {
+}  // namespace
+
+Status PromptTemplate::LayOver(const fs::path& file) {
   KB_ASSIGN_OR_RETURN(const std::string text, ReadFile(file, kMostTemplateBytes));
   try {
     const toml::table table = toml::parse(text);
-    return Overlay(file.string(), target).Read(table);
+    KB_RETURN_IF_ERROR(Overlay(file.string(), this).Read(table));
   } catch (const toml::parse_error& error) {
     return Fail(ErrorCode::kUsage,
                 fmt::format("{}:{}: {}", file.string(), error.source().begin.line, error.description()));
   }
+  for (const std::string& name : order) {
+    if (parts.contains(name)) continue;
+    std::vector<std::string> known;
+    for (const auto& [each, ignored] : parts) known.push_back(each);
+    return Fail(ErrorCode::kUsage, fmt::format("{}: order names the part {}, which does not exist; there are: {}",
+                                               file.string(), name, fmt::join(known, ", ")));
+  }
+  return {};
 }
-
-}  // namespace
 
 Result<PromptTemplate> PromptTemplate::Load(const fs::path& directory, const fs::path& custom) {
   PromptTemplate result;
-  KB_RETURN_IF_ERROR(LayOver(directory / "default.toml", &result));
-  if (!custom.empty()) KB_RETURN_IF_ERROR(LayOver(custom, &result));
-  for (const std::string& name : result.order) {
-    if (result.parts.contains(name)) continue;
-    std::vector<std::string> known;
-    for (const auto& [each, text] : result.parts) known.push_back(each);
-    return Fail(ErrorCode::kUsage, fmt::format("{}: order names the part {}, which does not exist; there are: {}",
-                                               (custom.empty() ? directory / "default.toml" : custom).string(), name,
-                                               fmt::join(known, ", ")));
-  }
+  KB_RETURN_IF_ERROR(result.LayOver(directory / "default.toml"));
+  if (!custom.empty()) KB_RETURN_IF_ERROR(result.LayOver(custom));
   return result;
 }
 

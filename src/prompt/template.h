@@ -34,6 +34,8 @@ struct PromptTemplate {
   // and `example` replace what is there, tables replace or add single entries, and [[examples]] replace all. Errors
   // (usage) name the file and the key, part or placeholder, and say what there is.
   static Result<PromptTemplate> Load(const std::filesystem::path& directory, const std::filesystem::path& custom = {});
+  // Lays another file over it, as a custom one. Errors: as there.
+  Status LayOver(const std::filesystem::path& file);
 };
 
 using Placeholders = std::map<std::string, std::string>;
