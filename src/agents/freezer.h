@@ -25,7 +25,7 @@ class Freezer {
     Freezer* const freezer_;
   };
 
-  // A box that is added while something is held is frozen at once. Remove() comes before its end.
+  // A box that is added while something is held is frozen at once. Remove() comes before its end, and thaws it.
   void Add(Box* box);
   void Remove(Box* box);
 
