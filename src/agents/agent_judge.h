@@ -3,10 +3,11 @@
 #ifndef AGENTS_AGENT_JUDGE_H_
 #define AGENTS_AGENT_JUDGE_H_
 
+#include <chrono>
 #include <functional>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "agents/freezer.h"
 #include "base/result.h"
@@ -19,7 +20,12 @@ struct AgentJudgeOptions {
   server::ApiAsk ask;
   nlohmann::json request;      // of an EvaluationRequest: problem, size, protocol, keys, device, baseline
   Freezer* freezer = nullptr;  // outlives it
+  // Asked at least every 200 ms, beside Interrupted(). What is being judged then is cancelled.
   std::function<bool()> stop;
+  // A service that is overloaded, starting, or has no quota left is asked again until then.
+  std::chrono::milliseconds patience{600'000};
+  std::chrono::milliseconds pause{5000};  // between two tries, where the service does not say how long
+  int tries = 3;                          // of what failed for other reasons than the candidate
 };
 
 // A file or folder of the agent's.
@@ -29,6 +35,9 @@ struct AgentCandidate {
   std::string rejection;  // why there is no text
 };
 
+// "py", "cpp" or "cu"; of a folder "py".
+std::string LanguageOf(const AgentCandidate& candidate);
+
 // What the judge said.
 struct AgentVerdict {
   std::string text;       // for the model: the verdict, what is wrong and where, or what could not be done and why
@@ -36,6 +45,11 @@ struct AgentVerdict {
   TurnVerdict stored;     // without `turn` and `call`; its tool is empty where there is nothing to store
 };
 
+// Of an evaluation: how long it held a device, all tries together. That is what it took without what is built before,
+// by the evaluation's own account (`engine_us`).
+double DeviceSeconds(const nlohmann::json& engine_us);
+
+// May be used by several threads.
 class AgentJudge {
  public:
   explicit AgentJudge(AgentJudgeOptions options) : options_(std::move(options)) {}
@@ -46,6 +60,15 @@ class AgentJudge {
   Result<AgentVerdict> Profile(const AgentCandidate& candidate);   // likewise
 
  private:
+  struct Kind;
+  struct Outcome;
+  Result<AgentVerdict> Have(const Kind& kind, const AgentCandidate& candidate);
+  Result<Outcome> TryOnce(const Kind& kind, const nlohmann::json& request);
+  Result<server::HttpAnswer> Ask(server::Asked asked);
+  Result<Outcome> Follow(const Kind& kind, server::HttpAnswer answer);
+  Status Sleep(std::chrono::milliseconds time);
+  bool Stopped() const;
+
   const AgentJudgeOptions options_;
 };
 
