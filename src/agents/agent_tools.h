@@ -2,7 +2,7 @@
 #ifndef AGENTS_AGENT_TOOLS_H_
 #define AGENTS_AGENT_TOOLS_H_
 
-#include <chrono>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +18,12 @@ namespace kb {
 struct AgentToolLimits {
   CommandLimits command;      // of bash: its time is the most that a call may ask for
   int evaluations = 0;        // of evaluate and profile together; 0: no limit
-  double device_seconds = 0;  // likewise, of the time that they took; 0: no limit
+  double device_seconds = 0;  // likewise, of the time that they held a device; 0: no limit
+};
+
+struct AgentToolOptions {
+  std::string solution = "model_new.py";  // what the task says to write (SolutionName() of prompt/target.h)
+  bool profiles = false;                  // the judge has a GPU
 };
 
 struct ToolOutcome {
@@ -32,6 +37,7 @@ struct ToolOutcome {
 
 // A candidate that was evaluated.
 struct AgentTry {
+  int number = 0;  // among the evaluations, from 1
   TurnVerdict verdict;
   Fitness fitness;
 };
@@ -39,31 +45,45 @@ struct AgentTry {
 class AgentTools {
  public:
   // `box` and `judge` outlive it.
-  AgentTools(Box* box, AgentJudge* judge, AgentToolLimits limits) : box_(box), judge_(judge), limits_(limits) {}
+  AgentTools(Box* box, AgentJudge* judge, AgentToolLimits limits, AgentToolOptions options = {})
+      : box_(box), judge_(judge), limits_(limits), options_(std::move(options)) {}
 
   // list, read_file, search, write_file, edit_file, bash, compile, evaluate, profile (only where the judge has a GPU),
   // best, submit.
   std::vector<Tool> Offered() const;
   // Those that a program in the box has, which can do all else by itself: compile, evaluate, profile, best, submit.
   std::vector<Tool> OfJudge() const;
+  // What a task says of the latter: TaskFolderRequest::how.
+  std::string HowTo() const;
 
   // What a call gives. Whatever the model wrote ends as a text that says what to do: an unknown tool, broken JSON, an
-  // argument that is missing. Errors: kInterrupted, and what ends the episode: the box is gone.
+  // argument that is missing. Texts are clean (report/text.h) and bounded. Errors: kInterrupted, and what ends the
+  // episode: the box is gone.
   Result<ToolOutcome> Call(const ToolCall& call);
 
-  // What was evaluated in earlier turns, by an earlier process.
+  // What was judged in earlier turns, by an earlier process; in their order, of what may be the best with its source.
   void Remember(const TurnVerdict& verdict);
-  // The fastest correct one, else the one that came closest; null: nothing was evaluated.
-  const AgentTry* best() const;
+  // The fastest correct one, else the last of those that came closest; null: nothing was evaluated that is worth
+  // anything.
+  const AgentTry* best() const { return best_ ? &*best_ : nullptr; }
   int evaluations() const { return evaluations_; }
   double device_seconds() const { return device_seconds_; }
 
  private:
+  Result<ToolOutcome> Do(const std::string& name, const nlohmann::json& arguments);
+  Result<ToolOutcome> Bash(const nlohmann::json& arguments);
+  Result<ToolOutcome> Judge(const std::string& name, const AgentCandidate& candidate);
+  Result<ToolOutcome> Best();
+  std::optional<std::string> UsedUp() const;
+  std::string Account(const TurnVerdict& verdict) const;
+
   Box* const box_;
   AgentJudge* const judge_;
   const AgentToolLimits limits_;
+  const AgentToolOptions options_;
   std::optional<AgentTry> best_;
-  int evaluations_ = 0;
+  int tries_ = 0;        // calls of evaluate
+  int evaluations_ = 0;  // and of profile
   double device_seconds_ = 0;
 };
 
