@@ -1,4 +1,4 @@
-// What lies in an agent's folder when it begins: TASK.md, the reference, kernel.h, examples of form.
+// What lies in an agent's folder when it begins.
 #ifndef AGENTS_TASK_FOLDER_H_
 #define AGENTS_TASK_FOLDER_H_
 
@@ -7,23 +7,25 @@
 #include "agents/folder.h"
 #include "base/file.h"
 #include "base/result.h"
-#include "judge/problem/problem_catalog.h"
 #include "prompt/prompt.h"
-#include "prompt/target.h"
+#include "prompt/template.h"
 
 namespace kb {
 
 struct TaskFolderRequest {
-  ProblemFile problem;
-  std::string size, precision;
-  Target target;
-  Prompt prompt;    // as a model without tools is asked (prompt/prompt.h): what TASK.md tells of the candidate's form
-  std::string how;  // how it is checked and submitted: with the tools of our loop, over MCP, or on a command line
+  PromptRequest prompt;  // `shots` candidates go to examples/
+  PromptTemplate parts;  // default.toml, perhaps with a user's file over it
+  std::string how;       // how it is checked and submitted: with tools (AgentTools::HowTo()), or on a command line
 };
 
-// TASK.md, reference.py, kernel.h and examples/ of a candidate in the target's language; nothing of inputs, tolerances'
-// values are told but lie in no file that the judge reads.
-Result<Snapshot> TaskFolder(const TaskFolderRequest& request, const Installation& installation);
+struct TaskFolderContents {
+  Snapshot files;  // TASK.md, reference.py, examples/, and for native candidates kernelbench/kernel.h
+  Prompt prompt;   // what TASK.md is made of: its system part, examples and notes
+};
+
+// TASK.md has prompts/task.toml's parts, with the texts of `parts` that they name. Nothing in the folder is read when a
+// candidate is judged. Errors: as BuildPrompt().
+Result<TaskFolderContents> TaskFolder(const TaskFolderRequest& request, const Installation& installation);
 
 }  // namespace kb
 
