@@ -18,7 +18,7 @@ jobs    runner server cli
 server  runner cli
 generate jobs runner server cli
 model   wire cuda device judge jobs runner store score report interop generate agents server cli
-agents  jobs generate prompt model runner store score report interop server cli
+agents  runner interop cli
 '
 
 status=0
