@@ -219,7 +219,7 @@ TurnVerdict StoredOf(const std::string& tool, const AgentCandidate& candidate, j
   stored.language = LanguageOf(candidate);
   stored.source = candidate.text;
   stored.device_seconds = device_seconds;
-  if (tool != "compile" && view.at("verdict").is_string()) stored.verdict = view.at("verdict");
+  if (view.at("verdict").is_string()) stored.verdict = view.at("verdict");
   if (tool == "evaluate") {
     stored.speedup = NumberOf(view.at("speedup"));
     if (const json& interval = view.at("speedup_interval"); interval.is_array() && interval.size() == 2) {

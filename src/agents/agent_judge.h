@@ -42,7 +42,8 @@ std::string LanguageOf(const AgentCandidate& candidate);
 struct AgentVerdict {
   std::string text;       // for the model: the verdict, what is wrong and where, or what could not be done and why
   bool is_error = false;  // it is no verdict: the service is gone, busy, or the candidate is no candidate
-  TurnVerdict stored;     // without `turn` and `call`; its tool is empty where there is nothing to store
+  // Without `turn` and `call`; its tool is empty where there is nothing to store, its verdict where it compiles.
+  TurnVerdict stored;
 };
 
 // Of an evaluation: how long it held a device, all tries together. That is what it took without what is built before,

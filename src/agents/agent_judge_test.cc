@@ -95,12 +95,14 @@ TEST_F(AgentJudgeTest, Compilations) {
   ASSERT_TRUE(failed);
   EXPECT_THAT(failed->text, AllOf(HasSubstr("It does not compile."), HasSubstr("'x' was not declared")));
   EXPECT_EQ(failed->stored.tool, "compile");
-  EXPECT_EQ(failed->stored.verdict, "") << "it was not evaluated";
-  view.update({{"compiled", true}, {"verdict", nullptr}, {"notes", {"it is slow to build"}}});
+  EXPECT_EQ(failed->stored.verdict, "build_failed");
+  view.update({{"compiled", true}, {"verdict", nullptr}, {"reason", nullptr}, {"notes", {"it is slow to build"}}});
   api_.Says(200, view);
   const auto built = Judge().Compile(kKernel);
   ASSERT_TRUE(built);
   EXPECT_EQ(built->text, "It compiles. Call evaluate to have it judged.\n- it is slow to build\n");
+  EXPECT_EQ(built->stored.verdict, "");
+  EXPECT_EQ(built->stored.tool, "compile");
   EXPECT_THAT(api_.requests[0], StartsWith("POST /v1/compilations?"));
 }
 
