@@ -53,20 +53,6 @@ Result<ToolOutcome> ReadLines(const Folder& folder, const json& arguments) {
   return Told(std::move(text));
 }
 
-// The file or folder of a judge's tool.
-Result<AgentCandidate> CandidateAt(const Folder& folder, const std::string& path) {
-  KB_ASSIGN_OR_RETURN(CandidateText text, folder.Candidate(path));
-  if (IsPacked(text.text)) return AgentCandidate{.name = "", .text = std::move(text.text), .rejection = ""};
-  const std::filesystem::path file(path);
-  const std::string ending = file.extension();
-  if (ending != ".py" && ending != ".cpp" && ending != ".cu") {
-    return Fail(
-        ErrorCode::kUsage,
-        fmt::format("{} is no candidate: that is a .py, .cpp or .cu file, or a folder with {}", path, kFolderEntry));
-  }
-  return AgentCandidate{.name = file.filename(), .text = std::move(text.text), .rejection = ""};
-}
-
 // Of a candidate below /task/best, where it was not called so before.
 std::string NameOf(const TurnVerdict& verdict, const std::string& solution) {
   const std::string ending = "." + verdict.language;
@@ -81,6 +67,19 @@ std::string SpeedText(const TurnVerdict& verdict) {
 }
 
 }  // namespace
+
+Result<AgentCandidate> CandidateAt(const Folder& folder, const std::string& path) {
+  KB_ASSIGN_OR_RETURN(CandidateText text, folder.Candidate(path));
+  if (IsPacked(text.text)) return AgentCandidate{.name = "", .text = std::move(text.text), .rejection = ""};
+  const std::filesystem::path file(path);
+  const std::string ending = file.extension();
+  if (ending != ".py" && ending != ".cpp" && ending != ".cu") {
+    return Fail(
+        ErrorCode::kUsage,
+        fmt::format("{} is no candidate: that is a .py, .cpp or .cu file, or a folder with {}", path, kFolderEntry));
+  }
+  return AgentCandidate{.name = file.filename(), .text = std::move(text.text), .rejection = ""};
+}
 
 std::vector<Tool> AgentTools::Offered() const {
   std::vector<Tool> tools;
@@ -258,6 +257,19 @@ Result<ToolOutcome> AgentTools::Best() {
   }
   return ToolOutcome{.text = fmt::format("{}it is in {}, which can be submitted as it is", text, path),
                      .touched = true};
+}
+
+std::string AgentTools::LeftText() const {
+  std::string text;
+  if (limits_.evaluations > 0) {
+    text += fmt::format("; {} of {} evaluations left", std::max(limits_.evaluations - evaluations_, 0),
+                        limits_.evaluations);
+  }
+  if (limits_.device_seconds > 0) {
+    text += fmt::format("; {:.0f} of {:.0f} s of the device left",
+                        std::max(limits_.device_seconds - device_seconds_, 0.0), limits_.device_seconds);
+  }
+  return text;
 }
 
 }  // namespace kb

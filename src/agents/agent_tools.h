@@ -68,6 +68,8 @@ class AgentTools {
   const AgentTry* best() const { return best_ ? &*best_ : nullptr; }
   int evaluations() const { return evaluations_; }
   double device_seconds() const { return device_seconds_; }
+  // "; 3 of 20 evaluations left": empty where nothing limits them.
+  std::string LeftText() const;
 
  private:
   Result<ToolOutcome> Do(const std::string& name, const nlohmann::json& arguments);
@@ -86,6 +88,9 @@ class AgentTools {
   int evaluations_ = 0;  // and of profile
   double device_seconds_ = 0;
 };
+
+// The file or folder of a judge's tool. Errors are texts for the model.
+Result<AgentCandidate> CandidateAt(const Folder& folder, const std::string& path);
 
 }  // namespace kb
 

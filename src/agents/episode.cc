@@ -393,7 +393,7 @@ Result<AgentCandidate> EpisodeRun::Submitted() {
   if (options_.best_counts && best != nullptr && best->verdict.verdict == "correct") return of_best();
   if (submitted_) return *submitted_;
   // At a limit a file that builds is submitted by itself.
-  const auto lying = tools_.Read(options_.solution);
+  const auto lying = CandidateAt(box_.folder(), options_.solution);
   if (lying && lying->rejection.empty()) {
     KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge_.Compile(*lying));
     if (!compiled.is_error && compiled.stored.verdict.empty()) {

@@ -27,6 +27,14 @@ class Frozen {
   Box* const box_;
 };
 
+// What the model is told first.
+std::string TaskText(const Snapshot& folder) {
+  for (const Snapshot::File& file : folder.files) {
+    if (file.path == "TASK.md") return folder.contents.at(file.sha256);
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AgentRuns>> AgentRuns::Start(const GeneratePlan& plan, const GenerateFlags& flags,
@@ -86,7 +94,8 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::Run(const EpisodeWork& work) {
   PromptRequest prompt{problem, plan_.size, plan_.target, plan_.protocol->precision, flags_.shots, ""};
   KB_ASSIGN_OR_RETURN(TaskFolderContents task,
                       TaskFolder({.prompt = prompt, .parts = parts_, .how = tools.HowTo()}, installation_));
-  EpisodeOptions options{.folder = std::move(task.files)};
+  EpisodeOptions options;
+  options.folder = std::move(task.files);
   options.opening = {.system = task.prompt.system, .tools = tools.Offered(), .task = TaskText(options.folder)};
   options.window = model.window;
   if (!model.tools) {
