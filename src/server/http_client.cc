@@ -103,8 +103,9 @@ class HttpClient::Exchange {
     if (!client_.in_.empty()) {
       const size_t used = parser_->put(boost::asio::buffer(client_.in_), error);
       client_.in_.erase(0, used);
-      if (!error && used > 0) return {};
-      if (error && error != beast::http::error::need_more) {
+      const bool more = error == beast::http::error::need_more;
+      if (used > 0 && (!error || more)) return {};  // what it holds now may be whole events
+      if (error && !more) {
         return Fail(ErrorCode::kEngine,
                     fmt::format("{} sends what is no HTTP answer: {}", client_.where_, error.message()));
       }

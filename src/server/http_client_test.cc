@@ -71,6 +71,22 @@ TEST_F(HttpTest, ClientReadsEvents) {
   EXPECT_EQ(client->Send({.target = "/no"})->status, 404) << "what was not read is not the next answer";
 }
 
+TEST(HttpClientTest, EventsAreToldAsTheyCome) {
+  std::atomic<int> told = 0;
+  const TestServer server([&](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(StreamHead() + Chunk("data: 0\n\n"));
+    for (int i = 1; i < 3; ++i) {
+      EXPECT_TRUE(Soon([&] { return told == i; })) << "the client waits for more";
+      connection->Send(Chunk("data: " + std::to_string(i) + "\n\n"));
+    }
+    connection->Send(Chunk(""));
+  });
+  auto client = HttpClient::ConnectTcp(server.url().substr(7));
+  ASSERT_TRUE(client);
+  ASSERT_TRUE(client->Stream({}, [&](const SseEvent&) { return ++told > 0; }));
+  EXPECT_EQ(told, 3);
+}
+
 TEST_F(HttpTest, ClientCanBeInterruptedAndLosesPatience) {
   std::atomic<bool> interrupted = false, events = false;
   std::vector<std::shared_ptr<HttpResponder>> kept;
