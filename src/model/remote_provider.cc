@@ -49,8 +49,16 @@ std::string Redacted(std::string text, const std::string& key, const std::string
   return text;
 }
 
-std::string RemoteProvider::Shown(const std::string& message) const {
-  std::string text = Redacted(message, key_, settings_.key_env);
+std::string RedactedJson(std::string json, const std::string& key, const std::string& key_env) {
+  const auto quoted = [](const std::string& text) {
+    const std::string whole = Dump(WireJson(text));
+    return whole.substr(1, whole.size() - 2);
+  };
+  return Redacted(std::move(json), quoted(key), quoted(key_env));
+}
+
+std::string Shown(const std::string& message, const std::string& key, const std::string& key_env) {
+  std::string text = Redacted(message, key, key_env);
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
   }
@@ -87,15 +95,17 @@ Result<Completion> RemoteProvider::TryOften(const HttpRequest& call, const std::
       completion->seconds = std::chrono::duration<double>(Clock::now() - began).count();
       return std::move(*completion);
     }
-    const Failure& failure = std::get<Failure>(outcome);
+    const CallFailure& failure = std::get<CallFailure>(outcome);
     if (stop && stop()) return Fail(ErrorCode::kInterrupted, "interrupted");
-    if (!failure.retry) return Fail(ErrorCode::kUsage, fmt::format("{}: {}", who, Shown(failure.message)));
+    if (!failure.retry)
+      return Fail(ErrorCode::kUsage, fmt::format("{}: {}", who, Shown(failure.message, key_, settings_.key_env)));
     const milliseconds wait =
         WaitBefore(attempt + 1, settings_.retry, ParseRetryAfter(failure.retry_after, std::time(nullptr)), Uniform());
     const bool last = attempt == settings_.retry.attempts;
     if (last || Clock::now() - start + wait > settings_.retry.total) {
-      return Fail(ErrorCode::kUnavailable, fmt::format("{}: gave up after {} {}: {}", who, attempt,
-                                                       attempt == 1 ? "attempt" : "attempts", Shown(failure.message)));
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("{}: gave up after {} {}: {}", who, attempt, attempt == 1 ? "attempt" : "attempts",
+                              Shown(failure.message, key_, settings_.key_env)));
     }
     if (!Sleep(wait, stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
   }
@@ -106,10 +116,11 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
   SseParser parser(settings_.max_answer_bytes + kKeptBytes);
   std::optional<StreamFault> fault;
   std::string body;  // of an answer that is no stream, or the beginning of one
-  const Failure too_long = {fmt::format("the answer is longer than {} bytes; a larger max_answer_bytes in models.toml "
-                                        "allows more",
-                                        settings_.max_answer_bytes),
-                            false, ""};
+  const CallFailure too_long = {
+      fmt::format("the answer is longer than {} bytes; a larger max_answer_bytes in models.toml "
+                  "allows more",
+                  settings_.max_answer_bytes),
+      false, ""};
   bool over = false;
   const auto sink = [&](const HttpHead& head, std::string_view bytes) {
     const bool whole = head.status == 200 && head.content_type.starts_with("application/json");
@@ -128,28 +139,24 @@ RemoteProvider::Outcome RemoteProvider::CallOnce(const HttpRequest& call, const 
   if (whole) fault = reader->ReadWhole(body);
   over |= reader->size() > settings_.max_answer_bytes;
   if (over || result.end == HttpEnd::kTooLarge) return too_long;
-  if (fault) return Failure{fault->message, fault->retry, ""};
-  if (!reader->finished() || result.end == HttpEnd::kStopped) return FailureOf(result, body);
+  if (fault) return CallFailure{fault->message, fault->retry, ""};
+  if (!reader->finished() || result.end == HttpEnd::kStopped) return FailureOf(result, body, settings_);
   Completion completion = reader->Take();
-  HideKey(&completion);
+  HideKey(key_, settings_.key_env, &completion);
   return completion;
 }
 
-void RemoteProvider::HideKey(Completion* completion) const {
-  const auto hide = [&](std::string* text) { *text = ValidUtf8(Redacted(std::move(*text), key_, settings_.key_env)); };
+void HideKey(const std::string& key, const std::string& key_env, Completion* completion) {
+  const auto hide = [&](std::string* text) { *text = ValidUtf8(Redacted(std::move(*text), key, key_env)); };
   hide(&completion->text);
   hide(&completion->reasoning);
   for (ToolCall& call : completion->calls) {
     for (std::string* text : {&call.id, &call.name, &call.arguments}) hide(text);
   }
-  const auto quoted = [](const std::string& text) {
-    const std::string json = Dump(WireJson(text));
-    return json.substr(1, json.size() - 2);
-  };
-  completion->raw = Redacted(std::move(completion->raw), quoted(key_), quoted(settings_.key_env));
+  completion->raw = RedactedJson(std::move(completion->raw), key, key_env);
 }
 
-RemoteProvider::Failure RemoteProvider::FailureOf(const HttpResult& result, const std::string& body) const {
+CallFailure FailureOf(const HttpResult& result, const std::string& body, const ModelSettings& settings) {
   const HttpHead& head = result.head;
   // A refusal counts as such even if its text did not arrive whole.
   if (result.end != HttpEnd::kDone && (head.status == 200 || head.status == 0)) {
@@ -170,8 +177,8 @@ RemoteProvider::Failure RemoteProvider::FailureOf(const HttpResult& result, cons
                           head.status, head.location.empty() ? "nowhere" : head.location);
   }
   if (head.status == 401 || head.status == 403) {
-    message += settings_.key_env.empty() ? " (no key was sent: name its variable in key_env)"
-                                         : fmt::format(" (the key is that of {})", settings_.key_env);
+    message += settings.key_env.empty() ? " (no key was sent: name its variable in key_env)"
+                                        : fmt::format(" (the key is that of {})", settings.key_env);
   }
   const bool retry = StatusIsRetried(head.status) || head.status < 300;
   return {std::move(message), retry && (!is_object || said.retry), head.retry_after};

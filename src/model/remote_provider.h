@@ -12,6 +12,16 @@
 
 namespace kb {
 
+// Why a call came to nothing.
+struct CallFailure {
+  std::string message;
+  bool retry = true;
+  std::string retry_after;  // the header's value
+};
+
+// Of a call that ended with anything but a finished answer; `body` is what came instead, or before.
+CallFailure FailureOf(const HttpResult& result, const std::string& body, const ModelSettings& settings);
+
 class RemoteProvider : public Provider {
  public:
   RemoteProvider(ModelSettings settings, std::string key, std::unique_ptr<HttpClient> http, std::shared_ptr<Gate> gate)
@@ -24,20 +34,10 @@ class RemoteProvider : public Provider {
   Result<Completion> Complete(const CompletionRequest& request, const std::function<bool()>& stop) override;
 
  private:
-  struct Failure {
-    std::string message;
-    bool retry = true;
-    std::string retry_after;  // the header's value
-  };
-  using Outcome = std::variant<Completion, Failure>;
+  using Outcome = std::variant<Completion, CallFailure>;
 
   Result<Completion> TryOften(const HttpRequest& call, const std::function<bool()>& stop);
   Outcome CallOnce(const HttpRequest& call, const std::function<bool()>& stop);
-  // Of a call that ended with anything but a finished stream; `body` is what came instead, or before.
-  Failure FailureOf(const HttpResult& result, const std::string& body) const;
-  // Answers are kept and exported: a key that a server repeats must not be among them.
-  void HideKey(Completion* completion) const;
-  std::string Shown(const std::string& message) const;  // without the key, on one line, not too long
 
   const ModelSettings settings_;
   const WireFormat& format_;
@@ -48,6 +48,12 @@ class RemoteProvider : public Provider {
 
 // `text` with every occurrence of `key` replaced by its variable's name. Also on request of ListedPrice().
 std::string Redacted(std::string text, const std::string& key, const std::string& key_env);
+// The same in text that is JSON.
+std::string RedactedJson(std::string json, const std::string& key, const std::string& key_env);
+// Answers are kept and exported: a key that a server repeats must not be among them.
+void HideKey(const std::string& key, const std::string& key_env, Completion* completion);
+// What somebody else said, for people: without the key, on one line, not too long.
+std::string Shown(const std::string& message, const std::string& key, const std::string& key_env);
 
 }  // namespace kb
 

@@ -98,6 +98,7 @@ class ResponsesReader : public AnswerReader {
   }
 
   void Conclude() override {
+    if (!ended_) Gather(WireJson());
     for (const WireJson& item : items_) ReadItem(item);
     if (completion_.finish == FinishReason::kStop && refused_) completion_.finish = FinishReason::kRefused;
     // What reasoning led to must follow it, or the API refuses both.
@@ -152,8 +153,10 @@ class ResponsesReader : public AnswerReader {
       const std::string shown = PartsOf(content, "text", "\n\n");
       AppendParagraph(shown.empty() ? PartsOf(MemberOf(item, "summary"), "text", "\n\n") : shown,
                       &completion_.reasoning);
-    } else if (type == "function_call") {
-      completion_.calls.push_back({TextOf(item, "call_id"), TextOf(item, "name"), TextOf(item, "arguments")});
+    } else if (type == "function_call" || type == "custom_tool_call") {
+      const std::string space = TextOf(item, "namespace");  // of a tool that is one of several in a namespace
+      completion_.calls.push_back({TextOf(item, "call_id"), (space.empty() ? "" : space + ".") + TextOf(item, "name"),
+                                   TextOf(item, type == "function_call" ? "arguments" : "input")});
     }
   }
 

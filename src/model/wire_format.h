@@ -37,7 +37,7 @@ class AnswerReader {
   bool finished() const { return finished_ || ended_; }
   // Bytes of text, reasoning and arguments of calls so far.
   size_t size() const { return size_; }
-  // Of a finished() answer, once.
+  // Of a finished() answer, once. Of another: what has come of it.
   Completion Take();
 
  protected:

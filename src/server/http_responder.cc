@@ -18,10 +18,11 @@ void HttpReply::Answer(HttpAnswer answer) {
   Tell(std::move(lock));
 }
 
-void HttpReply::Begin() {
+void HttpReply::Begin(size_t most_unsent) {
   std::unique_lock lock(mutex_);
   if (answered_ || begun_) return;
   begun_ = true;
+  most_unsent_ = most_unsent;
   Tell(std::move(lock));
 }
 
@@ -36,7 +37,7 @@ void HttpReply::BeginMessages(std::function<void(std::string)> message) {
 bool HttpReply::Add(std::string_view event) {
   std::unique_lock lock(mutex_);
   if (!begun_ || ended_ || cut_ || gone_ || whole_) return false;
-  cut_ = under_way_ + events_.size() + event.size() > kMostUnsent;
+  cut_ = under_way_ + events_.size() + event.size() > most_unsent_;
   if (!cut_) events_ += event;
   const bool kept = !cut_;
   Tell(std::move(lock));

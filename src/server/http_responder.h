@@ -29,7 +29,7 @@ class HttpReply {
 
   // From the responder.
   void Answer(HttpAnswer answer);
-  void Begin();
+  void Begin(size_t most_unsent);
   void BeginMessages(std::function<void(std::string)> message);
   bool Add(std::string_view event);
   void End(std::string_view last = "");
@@ -60,7 +60,7 @@ class HttpReply {
   std::mutex mutex_;
   std::optional<HttpAnswer> answer_;
   std::string events_;
-  size_t under_way_ = 0;
+  size_t under_way_ = 0, most_unsent_ = kMostUnsent;
   std::function<void()> when_gone_;
   std::function<void(std::string)> message_;
   bool messages_ = false;
@@ -80,12 +80,14 @@ class HttpResponder {
   void Send(HttpAnswer answer) { reply_->Answer(std::move(answer)); }
 
   // text/event-stream instead of Send().
-  void BeginEvents() { reply_->Begin(); }
-  // After BeginEvents(). False: the client has gone, or it reads so slowly that more than kMostUnsent bytes would wait,
-  // and it is cut off.
+  void BeginEvents(size_t most_unsent = kMostUnsent) { reply_->Begin(most_unsent); }
+  // After BeginEvents(). False: the client has gone, or it reads so slowly that more than so many bytes would wait, and
+  // it is cut off.
   bool SendEvent(std::string_view event, std::string_view data, std::string_view id = "") {
     return reply_->Add(EventText(event, data, id));
   }
+  // The same with events as another server has written them, each whole.
+  bool SendEvents(std::string_view text) { return reply_->Add(text); }
   void EndEvents() { reply_->End(); }
 
   // A WebSocket instead of Send(), for a request that RefuseWebSocket() has nothing against. `message` is called on the
