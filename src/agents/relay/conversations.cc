@@ -1,0 +1,71 @@
+#include "agents/relay/conversations.h"
+
+#include <algorithm>
+
+#include "base/hash.h"
+#include "base/json.h"
+
+namespace kb {
+namespace {
+
+constexpr char kMark[] = "cache_control";
+
+// Programs move their marks along as a conversation grows, and a content that is marked is a list of one text.
+WireJson WithoutMarks(const WireJson& message) {
+  WireJson plain = message;
+  if (!plain.is_object()) return plain;
+  plain.erase(kMark);
+  const auto content = plain.find("content");
+  if (content == plain.end() || !content->is_array()) return plain;
+  for (WireJson& part : *content) {
+    if (part.is_object()) part.erase(kMark);
+  }
+  if (content->size() == 1 && (*content)[0].size() == 2 && TextOf((*content)[0], "type") == "text") {
+    *content = TextOf((*content)[0], "text");
+  }
+  return plain;
+}
+
+std::string HashOf(const WireJson& value) { return value.is_null() ? "" : Sha256(Dump(value)); }
+
+// The member as JSON, if it differs from what has that hash.
+std::optional<std::string> IfNew(const WireJson& value, std::string* hash) {
+  std::string now = HashOf(value);
+  if (now == *hash) return std::nullopt;
+  *hash = std::move(now);
+  return Dump(value);
+}
+
+}  // namespace
+
+Addition Conversations::Add(const Dialect& dialect, const WireJson& request) {
+  const WireJson& said = MemberOf(request, dialect.messages);
+  const WireJson text = said.is_array() ? WireJson() : WireJson::array({said});
+  const WireJson& messages = said.is_array() ? said : text;
+  std::vector<std::string> hashes;
+  for (const WireJson& message : messages) hashes.push_back(HashOf(WithoutMarks(message)));
+
+  const WireJson system = MemberOf(WithoutMarks({{"content", MemberOf(request, dialect.system)}}), "content");
+  const std::string system_hash = HashOf(system);
+  Conversation* found = nullptr;
+  for (Conversation& each : known_) {
+    const bool begins = each.system == system_hash && each.messages.size() <= hashes.size() &&
+                        std::equal(each.messages.begin(), each.messages.end(), hashes.begin());
+    if (begins && (found == nullptr || each.messages.size() >= found->messages.size())) found = &each;
+  }
+  Addition addition;
+  addition.continues = found != nullptr;
+  if (found == nullptr) {
+    found = &known_.emplace_back();
+    found->system = system_hash;
+    if (!system.is_null()) addition.system = Dump(system);
+  }
+  addition.conversation = static_cast<int>(found - known_.data()) + 1;
+  addition.known = found->messages.size();
+  addition.messages = Dump(WireJson(messages.begin() + static_cast<ptrdiff_t>(addition.known), messages.end()));
+  addition.tools = IfNew(MemberOf(request, "tools"), &found->tools);
+  found->messages = std::move(hashes);
+  return addition;
+}
+
+}  // namespace kb

@@ -1,0 +1,245 @@
+#include "agents/relay/dialect.h"
+
+#include <gmock/gmock.h>
+
+#include "base/json.h"
+
+namespace kb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+ModelSettings Settings(Wire wire) {
+  ModelSettings settings;
+  settings.name = "tested";
+  settings.model = "the-model";
+  settings.wire = wire;
+  settings.provider = wire == Wire::kMessages ? ProviderKind::kAnthropic : ProviderKind::kOpenAi;
+  settings.max_tokens = 1000;
+  return settings;
+}
+
+// A request with one user message and what `more` adds to it or sets anew.
+std::string Request(Wire wire, const char* more = "{}") {
+  WireJson request = WireJson::parse(R"({"model":"any"})");
+  request[DialectOf(wire).messages] = WireJson::parse(R"([{"role":"user","content":"hello"}])");
+  request.update(WireJson::parse(more));
+  return request.dump();
+}
+
+Result<Relayed> Read(const ModelSettings& settings, const char* more) {
+  return ReadRequest(DialectOf(settings.wire), settings, Request(settings.wire, more));
+}
+
+TEST(DialectTest, WhatPassesAndWhatDoesNot) {
+  const struct {
+    Wire wire;
+    const char* more;
+    const char* why;  // null: it passes
+  } cases[] = {
+      {Wire::kChat, R"({"tools":[{"type":"function","function":{"name":"f"}},{"type":"custom","custom":{}}]})",
+       nullptr},
+      {Wire::kChat, R"({"tools":[{"type":"web_search"}]})", "a tool of type \"web_search\""},
+      {Wire::kChat, R"({"tools":[{"type":"function"},{"type":"mcp"}]})", "\"mcp\""},
+      {Wire::kChat, R"({"tools":[{}]})", "a tool"},
+      {Wire::kChat, R"({"tools":["web_search"]})", "a tool"},
+      {Wire::kChat, R"({"tools":{"type":"web_search"}})", "\"tools\" is no list"},
+      {Wire::kChat, R"({"web_search_options":{}})", "\"web_search_options\""},
+      {Wire::kChat, R"({"plugins":[{"id":"web"}]})", "\"plugins\""},
+      {Wire::kChat, R"({"n":2})", "\"n\""},
+      {Wire::kChat, R"({"n":1})", nullptr},
+      {Wire::kChat, R"({"messages":[]})", "no list of messages"},
+      {Wire::kChat, R"({"messages":"hello"})", "no list of messages"},
+      {Wire::kChat,
+       R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/y"}}]}]})",
+       "fetches nothing"},
+      {Wire::kChat,
+       R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":"file:///etc/passwd"}]}]})",
+       "fetches nothing"},
+      {Wire::kChat,
+       R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA"}}]}]})",
+       nullptr},
+      {Wire::kChat, R"({"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"f"}}]}]})", "\"file\""},
+      {Wire::kChat, R"({"messages":[{"role":"user","content":{"type":"text"}}]})", "neither a text nor a list"},
+
+      {Wire::kMessages, R"({"tools":[{"name":"f","input_schema":{}},{"type":"custom","name":"g"},
+                           {"type":"bash_20250124","name":"bash"},{"type":"text_editor_20250728","name":"e"}]})",
+       nullptr},
+      {Wire::kMessages, R"({"tools":[{"type":"web_search_20250305","name":"web_search"}]})", "web_search_20250305"},
+      {Wire::kMessages, R"({"tools":[{"type":"web_fetch_20250910","name":"w"}]})", "web_fetch"},
+      {Wire::kMessages, R"({"tools":[{"type":"code_execution_20250825","name":"c"}]})", "code_execution"},
+      {Wire::kMessages, R"({"mcp_servers":[{"type":"url","url":"https://x"}]})", "\"mcp_servers\""},
+      {Wire::kMessages, R"({"mcp_servers":[]})", nullptr},
+      {Wire::kMessages, R"({"container":"c_1"})", "\"container\""},
+      {Wire::kMessages,
+       R"({"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"u"}}]}]})",
+       "type \"url\""},
+      {Wire::kMessages, R"({"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[
+                           {"type":"document","source":{"type":"file","file_id":"f"}}]}]}]})",
+       "type \"file\""},
+      {Wire::kMessages, R"({"messages":[{"role":"user","content":[{"type":"document","source":{"type":"content",
+                           "content":[{"type":"image","source":{"type":"url"}}]}}]}]})",
+       "type \"url\""},
+      {Wire::kMessages, R"({"messages":[{"role":"user","content":[{"type":"container_upload","file_id":"f"}]}]})",
+       "container_upload"},
+      {Wire::kMessages, R"({"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f",
+                           "input":{"source":{"type":"url"}}}]}]})",
+       nullptr},
+
+      {Wire::kResponses, R"({"tools":[{"type":"function","name":"f"},{"type":"custom","name":"apply_patch"},
+                            {"type":"local_shell"},{"type":"namespace","name":"mcp__judge","tools":[
+                            {"type":"function","name":"submit"}]}]})",
+       nullptr},
+      {Wire::kResponses, R"({"tools":[{"type":"web_search"}]})", "web_search"},
+      {Wire::kResponses, R"({"tools":[{"type":"code_interpreter"}]})", "code_interpreter"},
+      {Wire::kResponses, R"({"tools":[{"type":"file_search"}]})", "file_search"},
+      {Wire::kResponses, R"({"tools":[{"type":"image_generation"}]})", "image_generation"},
+      {Wire::kResponses, R"({"tools":[{"type":"computer_use_preview"}]})", "computer_use_preview"},
+      {Wire::kResponses, R"({"tools":[{"type":"shell"}]})", "\"shell\""},
+      {Wire::kResponses, R"({"tools":[{"type":"shell","environment":{"type":"local"}}]})", nullptr},
+      {Wire::kResponses, R"({"tools":[{"type":"namespace","tools":[{"type":"mcp","server_url":"https://x"}]}]})",
+       "\"mcp\""},
+      {Wire::kResponses, R"({"tools":[{"type":"namespace","tools":[{"type":"namespace"}]}]})", "\"namespace\""},
+      {Wire::kResponses, R"({"input":"hello"})", nullptr},
+      {Wire::kResponses, R"({"previous_response_id":"r_1"})", "\"previous_response_id\""},
+      {Wire::kResponses, R"({"previous_response_id":null,"background":false})", nullptr},
+      {Wire::kResponses, R"({"background":true})", "\"background\""},
+      {Wire::kResponses, R"({"conversation":"c_1"})", "\"conversation\""},
+      {Wire::kResponses, R"({"prompt":{"id":"p_1"}})", "\"prompt\""},
+      {Wire::kResponses, R"({"input":[{"type":"item_reference","id":"i"}]})", "item_reference"},
+      {Wire::kResponses, R"({"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://x"}]}]})",
+       "fetches nothing"},
+      {Wire::kResponses, R"({"input":[{"role":"user","content":[{"type":"input_image","file_id":"f"}]}]})",
+       "fetches nothing"},
+      {Wire::kResponses, R"({"input":[{"type":"function_call_output","call_id":"c","output":[
+                            {"type":"input_file","file_url":"https://x"}]}]})",
+       "input_file"},
+      {Wire::kResponses, R"({"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{"},
+                            {"type":"function_call_output","call_id":"c","output":"http://x"},
+                            {"type":"custom_tool_call","call_id":"d","name":"apply_patch","input":"*** Begin"},
+                            {"type":"reasoning","encrypted_content":"AA","summary":[]}]})",
+       nullptr},
+  };
+  for (const auto& [wire, more, why] : cases) {
+    const auto read = Read(Settings(wire), more);
+    if (why == nullptr) {
+      EXPECT_TRUE(read) << more << ": " << read.error().message;
+    } else {
+      ASSERT_FALSE(read) << more;
+      EXPECT_EQ(read.error().code, ErrorCode::kUsage);
+      EXPECT_THAT(read.error().message, HasSubstr(why)) << more;
+    }
+  }
+}
+
+TEST(DialectTest, WhatCannotBeRead) {
+  for (const std::string& body : {std::string(), std::string("hello"), std::string("[]"), std::string("\xff"),
+                                  "{\"messages\":" + std::string(100'000, '[')}) {
+    EXPECT_FALSE(ReadRequest(ChatDialect(), Settings(Wire::kChat), body)) << body.substr(0, 20);
+  }
+  // Two readers may differ on which of two members counts: one is sent.
+  const auto read = ReadRequest(ChatDialect(), Settings(Wire::kChat),
+                                R"({"messages":[{"role":"user","content":"a","content":"b"}],"tools":null})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(Dump(read->body["messages"]), R"([{"role":"user","content":"b"}])");
+}
+
+TEST(DialectTest, ModelAndTokensAreThoseOfTheSettings) {
+  for (const Wire wire : {Wire::kChat, Wire::kMessages, Wire::kResponses}) {
+    ModelSettings settings = Settings(wire);
+    settings.max_tokens_name = "max_completion_tokens";
+    const char* const name = wire == Wire::kChat       ? "max_completion_tokens"
+                             : wire == Wire::kMessages ? "max_tokens"
+                                                       : "max_output_tokens";
+    for (const auto& [more, tokens] :
+         {std::pair("{}", 1000), std::pair(R"({"max_tokens":50,"max_output_tokens":50})", 50),
+          std::pair(R"({"max_tokens":5000,"max_completion_tokens":9000,"max_output_tokens":5000})", 1000),
+          std::pair(R"({"max_tokens":-1,"max_output_tokens":"many"})", 1000)}) {
+      const auto read = Read(settings, more);
+      ASSERT_TRUE(read);
+      EXPECT_EQ(read->max_tokens, tokens) << more;
+      EXPECT_EQ(read->body[name], tokens);
+      EXPECT_EQ(read->body["model"], "the-model");
+      EXPECT_EQ(read->program_model, "any");
+      for (const char* other : {"max_tokens", "max_completion_tokens", "max_output_tokens"}) {
+        EXPECT_EQ(read->body.contains(other), other == std::string(name)) << other;
+      }
+      EXPECT_THAT(read->dropped, IsEmpty());
+    }
+  }
+}
+
+TEST(DialectTest, SettingsWinWhereTheySaySomething) {
+  ModelSettings settings = Settings(Wire::kChat);
+  auto read = Read(settings, R"({"temperature":0.5,"seed":3,"reasoning_effort":"low"})");
+  EXPECT_EQ(read->body["temperature"], 0.5);
+  settings.temperature = 1;
+  settings.seed = 7;
+  settings.reasoning_effort = "high";
+  settings.omit = {"top_p"};
+  settings.extra = {{"provider", {{"order", {"x"}}}}};
+  read =
+      Read(settings, R"({"temperature":0.5,"top_p":0.1,"seed":3,"reasoning_effort":"low","provider":{"order":["y"]}})");
+  EXPECT_EQ(read->body["temperature"], 1);
+  EXPECT_EQ(read->body["seed"], 7);
+  EXPECT_EQ(read->body["reasoning_effort"], "high");
+  EXPECT_FALSE(read->body.contains("top_p"));
+  EXPECT_EQ(Dump(read->body["provider"]), R"({"order":["x"]})");
+
+  settings = Settings(Wire::kMessages);
+  settings.max_tokens = 8000;
+  read = Read(settings, R"({"thinking":{"type":"enabled","budget_tokens":30000}})");
+  EXPECT_EQ(read->body["thinking"]["budget_tokens"], 6000);
+  read = Read(settings, R"({"max_tokens":1024,"thinking":{"type":"enabled","budget_tokens":30000}})");
+  EXPECT_FALSE(read->body.contains("thinking"));
+  settings.reasoning_effort = "high";
+  read = Read(settings, R"({"temperature":0.5})");
+  EXPECT_EQ(read->body["thinking"]["type"], "adaptive");
+  EXPECT_FALSE(read->body.contains("temperature"));
+}
+
+TEST(DialectTest, WhatIsNotKnownStaysBehindAndNothingIsKept) {
+  auto read =
+      Read(Settings(Wire::kResponses),
+           R"({"store":true,"include":["web_search_call.results"],"service_tier":"priority","metadata":{"a":"b"}})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->body["store"], false);
+  EXPECT_EQ(Dump(read->body["include"]), R"(["reasoning.encrypted_content"])");
+  EXPECT_THAT(read->dropped, ElementsAre("service_tier", "metadata"));
+  EXPECT_FALSE(read->body.contains("service_tier"));
+  read = Read(Settings(Wire::kChat), R"({"store":true,"models":[],"stream":true})");
+  EXPECT_THAT(read->dropped, ElementsAre("store", "models"));
+  EXPECT_EQ(Dump(read->body["stream_options"]), R"({"include_usage":true})");
+  read = Read(Settings(Wire::kChat), R"({"stream":false,"stream_options":{"include_usage":true}})");
+  EXPECT_FALSE(read->body.contains("stream"));
+  EXPECT_FALSE(read->body.contains("stream_options"));
+}
+
+TEST(DialectTest, ModelsThatCannotBeRelayed) {
+  ModelSettings settings = Settings(Wire::kChat);
+  EXPECT_TRUE(CheckRelayed(settings));
+  settings.model = "vendor/model:online";
+  EXPECT_THAT(CheckRelayed(settings).error().message, HasSubstr(":online"));
+  settings = Settings(Wire::kChat);
+  settings.extra = {{"plugins", {{{"id", "web"}}}}};
+  EXPECT_THAT(CheckRelayed(settings).error().message, HasSubstr("plugins"));
+  settings = Settings(Wire::kChat);
+  settings.provider = ProviderKind::kReplay;
+  EXPECT_THAT(CheckRelayed(settings).error().message, HasSubstr("replay"));
+  settings = Settings(Wire::kChat);
+  settings.extra = {{"stream", false}};
+  EXPECT_TRUE(Read(settings, "{}"));
+  EXPECT_THAT(Read(settings, R"({"stream":true})").error().message, HasSubstr("\"stream\""));
+}
+
+TEST(DialectTest, ErrorsHaveTheShapeOfTheirWire) {
+  EXPECT_EQ(ChatDialect().error_body(402, "over"),
+            R"({"error":{"message":"over","type":"insufficient_quota","param":null,"code":"insufficient_quota"}})");
+  EXPECT_EQ(MessagesDialect().error_body(402, "over"),
+            R"({"type":"error","error":{"type":"billing_error","message":"over"}})");
+}
+
+}  // namespace
+}  // namespace kb

@@ -1,0 +1,407 @@
+// Relays between a program of the test's own and a provider of the test's own.
+#include "agents/relay/relay.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <atomic>
+#include <thread>
+
+#include "agents/relay/dialect.h"
+#include "agents/relay/relay_test_util.h"
+#include "base/json.h"
+#include "server/http_client.h"
+#include "server/http_test_util.h"
+
+namespace kb {
+namespace {
+
+using server::RawClient;
+using server::Soon;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::Optional;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+WireJson Hello(Wire wire, bool stream) {
+  WireJson request = {{"model", "gpt-any"}, {"stream", stream}};
+  request[DialectOf(wire).messages] = WireJson::parse(R"([{"role":"user","content":"hello"}])");
+  return request;
+}
+
+std::string PathOf(Wire wire) { return std::string("/v1") + DialectOf(wire).path; }
+
+std::string RawPost(Wire wire, const WireJson& request, const char* version = "HTTP/1.1") {
+  const std::string body = Dump(request);
+  return fmt::format("POST {} {}\r\nHost: x\r\nContent-Length: {}\r\n\r\n{}", PathOf(wire), version, body.size(), body);
+}
+
+std::string Json(const std::string& status, const std::string& body) {
+  return PlainAnswer(status, "Content-Type: application/json\r\n", body);
+}
+
+void NobodyAsks(const ServedRequest&, int, ServedConnection*) { FAIL() << "the provider was asked"; }
+
+class RelayedTest : public RelayTest {
+ protected:
+  server::HttpAnswer Post(const std::string& target, const std::string& body, server::HttpHeaders headers = {}) {
+    auto client = server::HttpClient::ConnectUnix(socket());
+    EXPECT_TRUE(client) << client.error().message;
+    auto answer = client->Send({.method = "POST", .target = target, .body = body, .headers = std::move(headers)});
+    EXPECT_TRUE(answer) << answer.error().message;
+    return answer ? *answer : server::HttpAnswer();
+  }
+  server::HttpAnswer Post(Wire wire, const WireJson& request) { return Post(PathOf(wire), Dump(request)); }
+  // The bytes of an answer, which HTTP/1.0 ends with the connection.
+  std::string PostRaw(Wire wire, const WireJson& request) {
+    RawClient client(socket());
+    client.Write(RawPost(wire, request, "HTTP/1.0"));
+    client.ReadTo("\r\n\r\n");
+    return client.ReadTo("");
+  }
+  RelayCall Only() {
+    EXPECT_TRUE(Soon([&] { return !owner_->told().empty(); }));
+    EXPECT_THAT(owner_->told(), SizeIs(1));
+    return owner_->told().empty() ? RelayCall() : owner_->told().front();
+  }
+};
+
+TEST_F(RelayedTest, StreamsPassByteForByte) {
+  for (const Wire wire : kWires) {
+    const std::string stream = Joined(StreamOf(wire, {"one ", "\xE2\x82\xAC two"}));
+    const auto running = Start(wire, [&](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(StreamHead());
+      for (size_t at = 0; at < stream.size(); at += 7) connection->Send(Chunk(stream.substr(at, 7)));
+      connection->Send(Chunk(""));
+    });
+    const std::string got = PostRaw(wire, Hello(wire, true));
+    EXPECT_THAT(stream, StartsWith(got));
+    EXPECT_GE(got.size() + 20, stream.size()) << "but for an end mark after the end";
+    const RelayCall call = Only();
+    EXPECT_EQ(call.number, 1);
+    EXPECT_TRUE(call.whole) << call.why;
+    EXPECT_TRUE(call.streamed);
+    EXPECT_EQ(call.program_model, "gpt-any");
+    EXPECT_EQ(call.status, 200);
+    EXPECT_EQ(call.lost, 0);
+    EXPECT_EQ(call.answer.text, "one \xE2\x82\xAC two");
+    EXPECT_EQ(call.answer.finish, FinishReason::kStop);
+    EXPECT_EQ(call.answer.model, "served-model");
+    EXPECT_THAT(call.answer.usage.output, Optional(50));
+    EXPECT_THAT(call.answer.usage.cache_read, Optional(40));
+    EXPECT_EQ(call.added.messages, R"([{"role":"user","content":"hello"}])");
+  }
+}
+
+TEST_F(RelayedTest, WholeAnswersPassToo) {
+  for (const Wire wire : kWires) {
+    const std::string whole = WholeOf(wire, "text");
+    const auto running = Start(wire, [&](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(Json("200 OK", whole));
+    });
+    const auto answer = Post(wire, Hello(wire, false));
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.body, whole);
+    EXPECT_TRUE(Only().whole);
+    EXPECT_EQ(Only().answer.text, "text");
+    EXPECT_FALSE(Only().streamed);
+    EXPECT_FALSE(WireJson::parse(provider_->requests()[0].body).contains("stream"));
+  }
+}
+
+TEST_F(RelayedTest, EventsPassAsTheyCome) {
+  const std::vector<std::string> events = StreamOf(Wire::kChat, {"one", "two"});
+  std::atomic<bool> seen = false;
+  const auto running = Start(Wire::kChat, [&](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(StreamHead() + Chunk(Joined(events, 3)));
+    EXPECT_TRUE(Soon([&] { return seen.load(); })) << "the program waits for the end";
+    for (size_t i = 3; i < events.size(); ++i) connection->Send(Chunk(events[i]));
+    connection->Send(Chunk(""));
+  });
+  auto client = server::HttpClient::ConnectUnix(socket());
+  ASSERT_TRUE(client);
+  const server::HttpCall call{.method = "POST", .target = "/chat/completions", .body = Dump(Hello(Wire::kChat, true))};
+  std::string last;
+  ASSERT_TRUE(client->Stream(call, [&](const SseEvent& event) {
+    last = event.data;
+    if (last.find("one") != std::string::npos) seen = true;
+    return true;
+  }));
+  EXPECT_EQ(last, "[DONE]");
+}
+
+std::string HeaderOf(const ServedRequest& request, const char* name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? "" : found->second;
+}
+
+TEST_F(RelayedTest, TheKeyIsAdded) {
+  const std::string own = "sk-own";
+  for (const Wire wire : kWires) {
+    const auto running = Start(wire, [&](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(Json("200 OK", WholeOf(wire, "text")));
+    });
+    const auto answer = Post(PathOf(wire), Dump(Hello(wire, false)),
+                             {{"Authorization", "Bearer " + own},
+                              {"x-api-key", own},
+                              {"x-goog-api-key", own},
+                              {"OpenAI-Organization", own},
+                              {"anthropic-beta", "web-fetch-2025-09-10, interleaved-thinking-2025-05-14"}});
+    EXPECT_EQ(answer.status, 200);
+    const ServedRequest request = provider_->requests().at(0);
+    EXPECT_EQ(HeaderOf(request, wire == Wire::kMessages ? "x-api-key" : "authorization"),
+              wire == Wire::kMessages ? kRelayKey : std::string("Bearer ") + kRelayKey);
+    for (const auto& [name, value] : request.headers) EXPECT_THAT(value, Not(HasSubstr(own))) << name;
+    EXPECT_EQ(HeaderOf(request, "anthropic-beta"), wire == Wire::kMessages ? "interleaved-thinking-2025-05-14" : "");
+    EXPECT_EQ(WireJson::parse(request.body)["model"], "some-model");
+  }
+}
+
+TEST_F(RelayedTest, TheKeyIsNeverSeen) {
+  const std::string said = std::string("your key is ") + kRelayKey;
+  const std::string error = R"({"error":{"message":"no: )" + said + "\"}}";
+  for (const Wire wire : kWires) {
+    for (const std::string& bytes :
+         {StreamHead() + Chunk(Joined(StreamOf(wire, {said}))) + Chunk(""), Json("200 OK", WholeOf(wire, said)),
+          Json("401 Unauthorized", error), PlainAnswer("403 Forbidden", "", said), Json("200 OK", error)}) {
+      const auto running =
+          Start(wire, [&](const ServedRequest&, int, ServedConnection* connection) { connection->Send(bytes); });
+      EXPECT_THAT(PostRaw(wire, Hello(wire, true)),
+                  AllOf(HasSubstr("your key is [KB_TEST_KEY]"), Not(HasSubstr(kRelayKey))))
+          << bytes;
+      const RelayCall call = Only();
+      EXPECT_THAT(call.why + call.answer.text + call.answer.raw,
+                  AllOf(HasSubstr("your key is [KB_TEST_KEY]"), Not(HasSubstr(kRelayKey))));
+    }
+  }
+}
+
+TEST_F(RelayedTest, OnlyTheModelsOwnPathIsServed) {
+  const auto running = Start(Wire::kMessages, NobodyAsks);
+  for (const char* path : {"/v1/chat/completions", "/v1/messages/count_tokens", "/v1/files", "/v1/v1/messages", "/"}) {
+    const auto answer = Post(path, Dump(Hello(Wire::kMessages, false)));
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_THAT(answer.body, StartsWith(R"({"type":"error","error":{"type":"not_found_error")"));
+    EXPECT_THAT(answer.body, HasSubstr("POST /v1/messages"));
+  }
+  auto client = server::HttpClient::ConnectUnix(socket());
+  ASSERT_TRUE(client);
+  const auto models = client->Send({.target = "/v1/models?limit=20"});
+  ASSERT_TRUE(models);
+  EXPECT_EQ(WireJson::parse(models->body)["data"][0]["id"], "some-model");
+  EXPECT_EQ(Post("/v1/messages", "{}", {{"Content-Encoding", "zstd"}}).status, 415);
+  RawClient large(socket());
+  large.Write("POST /v1/messages HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999\r\n\r\n");
+  EXPECT_THAT(large.ReadAnswer(), HasSubstr("request_too_large"));
+  EXPECT_THAT(owner_->told(), IsEmpty());
+}
+
+TEST_F(RelayedTest, WhatIsDeniedIsToldAndNotAsked) {
+  const auto running = Start(Wire::kResponses, NobodyAsks);
+  WireJson request = Hello(Wire::kResponses, true);
+  request["tools"] = WireJson::parse(R"([{"type":"web_search"}])");
+  const auto answer = Post(Wire::kResponses, request);
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_THAT(answer.body, HasSubstr(R"(a tool of type \"web_search\" is not passed on to the model)"));
+  EXPECT_TRUE(Only().denied);
+  EXPECT_THAT(Only().why, HasSubstr("web_search"));
+  EXPECT_THAT(Only().added.messages, IsEmpty());
+  EXPECT_THAT(owner_->admitted(), IsEmpty());
+}
+
+TEST_F(RelayedTest, TheOwnerEndsTheRun) {
+  const auto running = Start(Wire::kChat, [](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(Json("200 OK", WholeOf(Wire::kChat, "text")));
+  });
+  EXPECT_EQ(Post(Wire::kChat, Hello(Wire::kChat, false)).status, 200);
+  Only();
+  owner_->End("the run has used its 100 turns");
+  const auto over = Post(Wire::kChat, Hello(Wire::kChat, false));
+  EXPECT_EQ(over.status, 402);
+  EXPECT_THAT(over.body, HasSubstr("100 turns"));
+  EXPECT_THAT(provider_->requests(), SizeIs(1));
+  EXPECT_THAT(owner_->told(), SizeIs(1));
+  ASSERT_THAT(owner_->admitted(), SizeIs(2));
+  EXPECT_EQ(owner_->admitted()[0].prompt_bytes, provider_->requests()[0].body.size());
+  EXPECT_EQ(owner_->admitted()[0].max_tokens, 16384);
+}
+
+TEST_F(RelayedTest, FailuresAreTriedAgainBeforeTheFirstByte) {
+  const std::string overloaded = R"({"error":{"message":"overloaded","code":529}})";
+  for (const bool stream : {true, false}) {
+    const auto running = Start(Wire::kChat, [&](const ServedRequest&, int call, ServedConnection* connection) {
+      if (call == 0) return connection->Send(PlainAnswer("429 Too Many Requests", "Retry-After: 0\r\n", "{}"));
+      if (call == 1) {
+        return stream ? Stream(connection, ": wait\n\ndata: " + overloaded + "\n\n")
+                      : connection->Send(Json("200 OK", overloaded));
+      }
+      if (stream) return Stream(connection, Joined(StreamOf(Wire::kChat, {"text"})));
+      connection->Send(Json("200 OK", WholeOf(Wire::kChat, "text")));
+    });
+    EXPECT_THAT(PostRaw(Wire::kChat, Hello(Wire::kChat, stream)), HasSubstr("text"));
+    EXPECT_TRUE(Only().whole);
+    EXPECT_EQ(Only().answer.attempts, 3);
+    EXPECT_EQ(Only().lost, 0);
+  }
+}
+
+TEST_F(RelayedTest, WhatTheProviderRefusesIsPassedOnAsItSaysIt) {
+  const std::string too_long = R"({"error":{"code":"context_length_exceeded","message":"too long"}})";
+  const struct {
+    std::string answer;
+    int status, calls;
+    std::string body, why;
+  } cases[] = {
+      {Json("400 Bad Request", too_long), 400, 1, too_long, "too long"},
+      {PlainAnswer("500 Internal Server Error", "", "oops"), 500, 3, "HTTP 500: oops", "HTTP 500: oops"},
+      {PlainAnswer("302 Found", "Location: https://elsewhere/\r\n", ""), 502, 1, "not followed", "elsewhere"},
+      {PlainAnswer("200 OK", "Content-Type: text/html\r\n", "<html>log in</html>"), 502, 1, "base_url", "base_url"},
+      {Json("200 OK", "{\"garbage\""), 502, 3, "server_error", "end mark"},
+  };
+  for (const auto& each : cases) {
+    for (const bool stream : {true, false}) {
+      const auto running = Start(
+          Wire::kChat, [&](const ServedRequest&, int, ServedConnection* connection) { connection->Send(each.answer); });
+      const auto answer = Post(Wire::kChat, Hello(Wire::kChat, stream));
+      EXPECT_EQ(answer.status, each.status) << each.answer;
+      EXPECT_THAT(answer.body, HasSubstr(each.body));
+      EXPECT_EQ(Only().status, each.status);
+      EXPECT_FALSE(Only().whole);
+      EXPECT_THAT(Only().why, HasSubstr(each.why));
+      EXPECT_EQ(Only().answer.attempts, each.calls) << each.answer;
+    }
+  }
+}
+
+TEST_F(RelayedTest, NobodyAnswersThere) {
+  const auto running = Start(Wire::kMessages, NobodyAsks,
+                             [](RelayOptions* options) { options->settings.base_url = "http://127.0.0.1:1"; });
+  const auto answer = Post(Wire::kMessages, Hello(Wire::kMessages, true));
+  EXPECT_EQ(answer.status, 502);
+  EXPECT_THAT(answer.body, HasSubstr("api_error"));
+  EXPECT_EQ(Only().lost, 0);
+}
+
+TEST_F(RelayedTest, AStreamThatBreaksIsNotBegunAgain) {
+  for (const Wire wire : kWires) {
+    const std::vector<std::string> events = StreamOf(wire, {"first piece", "second piece"});
+    const size_t told = wire == Wire::kMessages ? 4 : wire == Wire::kResponses ? 2 : 3;
+    const auto running = Start(wire, [&](const ServedRequest&, int, ServedConnection* connection) {
+      connection->Send(StreamHead() + Chunk(Joined(events, told)));
+      connection->Close();
+    });
+    const std::string got = PostRaw(wire, Hello(wire, true));
+    EXPECT_THAT(got, HasSubstr("first piece"));
+    EXPECT_THAT(got, HasSubstr("the answer ended before its end mark"));
+    EXPECT_THAT(provider_->requests(), SizeIs(1));
+    EXPECT_FALSE(Only().whole);
+    EXPECT_EQ(Only().lost, 1);
+    EXPECT_EQ(Only().status, 200);
+    EXPECT_EQ(Only().answer.text, "first piece");
+    EXPECT_FALSE(Only().answer.usage.output);
+    EXPECT_EQ(Only().answer.usage.input.has_value(), wire == Wire::kMessages) << "it is told at the beginning";
+  }
+}
+
+TEST_F(RelayedTest, AnswersAreBounded) {
+  const std::string text(400'000, 'x');
+  for (const bool stream : {true, false}) {
+    const auto running = Start(
+        Wire::kChat,
+        [&](const ServedRequest&, int, ServedConnection* connection) {
+          if (stream) return Stream(connection, Joined(StreamOf(Wire::kChat, {text, text})));
+          connection->Send(Json("200 OK", WholeOf(Wire::kChat, text)));
+        },
+        [](RelayOptions* options) { options->settings.max_answer_bytes = 1000; });
+    PostRaw(Wire::kChat, Hello(Wire::kChat, stream));
+    EXPECT_FALSE(Only().whole);
+    EXPECT_THAT(Only().why, HasSubstr("longer than 1000 bytes"));
+    EXPECT_EQ(Only().lost, 1);
+    EXPECT_THAT(provider_->requests(), SizeIs(1));
+  }
+}
+
+TEST_F(RelayedTest, AProgramThatGoesAwayEndsTheCall) {
+  for (const bool begun : {true, false}) {
+    std::atomic<bool> ended = false;
+    const auto running = Start(Wire::kChat, [&](const ServedRequest&, int, ServedConnection* connection) {
+      if (begun) connection->Send(StreamHead() + Chunk(Joined(StreamOf(Wire::kChat, {"said"}), 3)));
+      connection->Hang();
+      ended = true;
+    });
+    RawClient client(socket());
+    client.Write(RawPost(Wire::kChat, Hello(Wire::kChat, true)));
+    if (begun) {
+      client.ReadTo("said");
+    } else {
+      ASSERT_TRUE(Soon([&] { return provider_->requests().size() == 1; }));
+    }
+    client.Close();
+    EXPECT_FALSE(Only().whole);
+    EXPECT_EQ(Only().lost, 1);
+    EXPECT_EQ(Only().answer.text, begun ? "said" : "");
+    relay_.reset();  // and with it the connection to the provider, if it is still there
+    EXPECT_TRUE(Soon([&] { return ended.load(); }));
+  }
+}
+
+TEST_F(RelayedTest, TheEndOfARelayEndsItsCallsAndTellsOfThem) {
+  const auto running =
+      Start(Wire::kChat, [](const ServedRequest&, int, ServedConnection* connection) { connection->Hang(); });
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (int i = 0; i < 12; ++i) {  // more than are served at once
+    clients.push_back(std::make_unique<RawClient>(socket()));
+    clients.back()->Write(RawPost(Wire::kChat, Hello(Wire::kChat, true)));
+  }
+  ASSERT_TRUE(Soon([&] { return provider_->requests().size() == 8; }));
+  relay_.reset();
+  EXPECT_GE(owner_->told().size(), 8U);
+  EXPECT_THAT(owner_->told(), SizeIs(owner_->admitted().size()));
+  EXPECT_FALSE(std::filesystem::exists(socket()));
+}
+
+TEST_F(RelayedTest, ConversationsAreTold) {
+  const auto running = Start(Wire::kChat, [](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(Json("200 OK", WholeOf(Wire::kChat, "text")));
+  });
+  WireJson request = Hello(Wire::kChat, false);
+  Post(Wire::kChat, request);
+  request["messages"].push_back({{"role", "assistant"}, {"content", "text"}});
+  request["messages"].push_back({{"role", "user"}, {"content", "more"}});
+  request["tools"] = WireJson::parse(R"([{"type":"function","function":{"name":"f"}}])");
+  Post(Wire::kChat, request);
+  ASSERT_TRUE(Soon([&] { return owner_->told().size() == 2; }));
+  const Addition added = owner_->told()[1].added;
+  EXPECT_EQ(added.conversation, 1);
+  EXPECT_EQ(added.known, 1U);
+  EXPECT_EQ(added.messages, R"([{"role":"assistant","content":"text"},{"role":"user","content":"more"}])");
+  EXPECT_THAT(added.tools, Optional(HasSubstr("\"f\"")));
+}
+
+TEST_F(RelayedTest, OnlyItsUserMayConnect) {
+  const auto running = Start(Wire::kChat, NobodyAsks);
+  struct stat info {};
+  ASSERT_EQ(stat(socket().c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600U);
+}
+
+TEST_F(RelayTest, WhatCannotBeStarted) {
+  TestOwner owner;
+  RelayOptions options{.settings = QuickSettings(Wire::kChat, "http://127.0.0.1:1"), .socket = socket()};
+  unsetenv("KB_TEST_KEY");
+  EXPECT_THAT(Relay::Start(options, &owner).error().message, HasSubstr("KB_TEST_KEY"));
+  setenv("KB_TEST_KEY", kRelayKey, 1);
+  options.settings.extra = {{"tools", {{{"type", "web_search"}}}}};
+  EXPECT_EQ(Relay::Start(options, &owner).error().code, ErrorCode::kUsage);
+  options.settings.extra = nlohmann::json::object();
+  const auto first = Relay::Start(options, &owner);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(Relay::Start(options, &owner).error().code, ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace kb
