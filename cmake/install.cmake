@@ -1,7 +1,7 @@
 # `cmake --install BUILD --prefix P` gives a tree that can be moved and taken to another distribution:
 #
 #   bin/kernelbench
-#   libexec/kernelbench/          kb-runner, kb-inside, kb-box, kb-nvrtc, kb-keeper, bwrap, our libraries and the shared libraries that all of these need
+#   libexec/kernelbench/          kb-runner, kb-inside, kb-box, kb-bridge, kb-nvrtc, kb-keeper, bwrap, our libraries and the shared libraries that all of these need
 #   share/kernelbench/            python/kernelbench_torch, problems, protocols, prompts, examples, models, calibrations, published, rewards
 #   include/kernelbench/kernel.h
 #
@@ -16,14 +16,14 @@ set(KB_LIBEXEC libexec/kernelbench)
 set(KB_SHARE share/kernelbench)
 
 # RPATH rather than RUNPATH: it also holds for the libraries that carried libraries need in their turn.
-foreach(target kernelbench kb-box kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory)
+foreach(target kernelbench kb-box kb-bridge kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory)
   target_link_options(${target} PRIVATE LINKER:--disable-new-dtags)
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN")
 endforeach()
 set_target_properties(kernelbench PROPERTIES INSTALL_RPATH "$ORIGIN/../${KB_LIBEXEC}")
 
 install(TARGETS kernelbench RUNTIME_DEPENDENCY_SET kb_carried RUNTIME DESTINATION bin)
-install(TARGETS kb-box kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory RUNTIME_DEPENDENCY_SET kb_carried
+install(TARGETS kb-box kb-bridge kb-inside kb-runner kb-nvrtc kb-keeper kernelbench_device kernelbench_runner kernelbench_memory RUNTIME_DEPENDENCY_SET kb_carried
         RUNTIME DESTINATION ${KB_LIBEXEC} LIBRARY DESTINATION ${KB_LIBEXEC})
 set(KB_NOT_CARRIED "^ld-linux" "^libc\\.so" "^libm\\.so" "^libmvec\\.so" "^libpthread\\.so" "^libdl\\.so" "^librt\\.so"
                    "^libresolv\\.so"
