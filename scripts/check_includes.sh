@@ -14,9 +14,9 @@ judge   jobs runner store score report interop agents server cli
 runner  jobs judge device store score report interop agents server cli
 interop jobs runner report agents server cli
 store   jobs interop generate runner agents server cli
-jobs    runner server cli
-server  runner cli
-generate jobs runner server cli
+jobs    runner agents server cli
+server  runner agents cli
+generate jobs runner agents server cli
 model   wire cuda device judge jobs runner store score report interop generate agents server cli
 agents  runner interop cli
 '
