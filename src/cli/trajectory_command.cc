@@ -1,13 +1,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/card.h"
 #include "cli/commands.h"
 #include "generate/trajectory.h"
+#include "generate/transcript.h"
+#include "generate/transcript_text.h"
 #include "report/text.h"
 #include "store/store.h"
 
@@ -17,7 +22,7 @@ namespace {
 struct TrajectoryFlags {
   std::string run, model, problem, device, store = DefaultStore();
   std::optional<int> candidate;
-  bool json = false;
+  bool json = false, full = false;
 };
 
 using nlohmann::json;
@@ -66,24 +71,78 @@ void PrintAnswer(const GenerationRequest& request, const GenerationAnswer& answe
   if (!answer.complaint.empty()) fmt::print("----- {} -----\n", CleanText(answer.complaint));
 }
 
-// Every answer to the requests, whole.
-Status ShowAnswers(const TrajectoryFlags& flags, const std::vector<GenerationRequest>& requests, const Store& store) {
+// Of the terminal; where there is none, $COLUMNS or what a page has.
+size_t PageColumns() {
+  winsize size{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  const int wanted = columns == nullptr ? 0 : std::atoi(columns);
+  return wanted > 0 ? static_cast<size_t>(wanted) : TranscriptTextOptions().columns;
+}
+
+void PrintTranscript(const Transcript& transcript, const TrajectoryFlags& flags) {
+  if (flags.json) {
+    fmt::print("{}", JsonLine(EpisodeJson(transcript)));
+    for (const TranscriptTurn& turn : transcript.turns) fmt::print("{}", JsonLine(TurnJson(turn, flags.full)));
+    fmt::print("{}", JsonLine(EndJson(transcript)));
+    return;
+  }
+  const TranscriptTextOptions options{std::max<size_t>(PageColumns(), 40), flags.full};
+  fmt::print("{}", TranscriptHead(transcript, options));
+  for (const TranscriptTurn& turn : transcript.turns) {
+    fmt::print("{}", TurnText(turn, transcript.episode.created, options));
+  }
+  fmt::print("{}", TranscriptEnd(transcript, options));
+}
+
+// False: no agent works on it, and no model has answered.
+Result<bool> ShowRequest(const TrajectoryFlags& flags, const GenerationRequest& request, const Store& store) {
+  KB_ASSIGN_OR_RETURN(const std::optional<Transcript> transcript, ReadTranscript(store, flags.run, request));
+  if (transcript) {
+    PrintTranscript(*transcript, flags);
+    return true;
+  }
+  if (flags.full) {
+    return Fail(ErrorCode::kUsage,
+                fmt::format("candidate {} of the run {} is no agent's, so it has no turns to show with --full; without "
+                            "it, its prompts and answers are shown, whole",
+                            request.candidate, flags.run));
+  }
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.AnswersTo(request.id));
+  for (const GenerationAnswer& answer : answers) {
+    if (flags.json) {
+      fmt::print("{}", JsonLine(AnswerJson(request, answer)));
+    } else {
+      PrintAnswer(request, answer);
+    }
+  }
+  return !answers.empty();
+}
+
+// What agents did for the candidates of that number, turn by turn, or every answer to their requests, whole.
+Status ShowCandidate(const TrajectoryFlags& flags, const std::vector<GenerationRequest>& requests, const Store& store) {
   bool any = false;
   for (const GenerationRequest& request : requests) {
     if (request.candidate != *flags.candidate) continue;
-    KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.AnswersTo(request.id));
-    for (const GenerationAnswer& answer : answers) {
-      any = true;
-      if (flags.json) {
-        fmt::print("{}", JsonLine(AnswerJson(request, answer)));
-      } else {
-        PrintAnswer(request, answer);
-      }
-    }
+    KB_ASSIGN_OR_RETURN(const bool shown, ShowRequest(flags, request, store));
+    any = any || shown;
   }
   if (any) return {};
   return Fail(ErrorCode::kUsage,
               fmt::format("no model has answered for a candidate {} in the run {}", *flags.candidate, flags.run));
+}
+
+// Those of a run's requests that are agents'.
+Result<std::vector<AgentEpisode>> ReadEpisodes(const std::vector<GenerationRequest>& requests, const Store& store) {
+  std::vector<AgentEpisode> episodes;
+  for (const GenerationRequest& request : requests) {
+    KB_ASSIGN_OR_RETURN(const std::optional<Episode> episode, store.FindEpisode(request.id));
+    if (!episode) continue;
+    KB_ASSIGN_OR_RETURN(const std::vector<Turn> turns, store.Turns(request.id));
+    KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store.TurnVerdicts(request.id));
+    episodes.push_back(MakeAgentEpisode(request, episode->ended_by, turns, verdicts));
+  }
+  return episodes;
 }
 
 // The run's evaluations, on the device of the flags. A run over cards has several, which are not mixed.
@@ -121,8 +180,10 @@ Status ShowTrajectory(const TrajectoryFlags& flags) {
     return (!flags.model.empty() && request.model != flags.model) ||
            (!flags.problem.empty() && request.problem != flags.problem);
   });
-  if (flags.candidate) return ShowAnswers(flags, requests, store);
-  const std::vector<Trajectory> trajectories = MakeTrajectories(requests, answers, rows);
+  if (flags.candidate) return ShowCandidate(flags, requests, store);
+  KB_ASSIGN_OR_RETURN(const std::vector<AgentEpisode> episodes, ReadEpisodes(requests, store));
+  const std::vector<Trajectory> trajectories =
+      episodes.empty() ? MakeTrajectories(requests, answers, rows) : MakeAgentTrajectories(episodes, rows);
   if (trajectories.empty()) {
     const bool filtered = !flags.model.empty() || !flags.problem.empty();
     return Fail(ErrorCode::kUsage,
@@ -151,10 +212,16 @@ void AddTrajectory(CLI::App* app, int* exit_code) {
   command->add_option("--problem", flags->problem, "only this problem, such as 1/19");
   command->add_option("--device", flags->device,
                       "only verdicts of this device: its kind, its name, or a card, as h100");
-  command->add_option("--candidate", flags->candidate,
-                      "instead: prompts and answers of the candidates with this number, whole");
+  CLI::Option* candidate = command->add_option(
+      "--candidate", flags->candidate,
+      "instead: what agents did for the candidates with this number, turn by turn, or the prompts and "
+      "answers of models without tools, whole");
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
-  command->add_flag("--json", flags->json, "one line of JSON, with every answer (docs/generate.md)");
+  command->add_flag("--full", flags->full, "of agents: leaves nothing out; with --json also each answer as it came")
+      ->needs(candidate);
+  command->add_flag("--json", flags->json,
+                    "one line of JSON, with every answer (docs/generate.md); with --candidate a line for each turn "
+                    "(docs/reference/transcripts.md)");
   command->callback([flags, exit_code] {
     const Status shown = ShowTrajectory(*flags);
     *exit_code = shown ? int{kAllCorrect} : PrintError(shown.error());
