@@ -16,7 +16,7 @@ interop jobs runner report agents server cli
 store   jobs interop generate runner agents server cli
 jobs    runner agents server cli
 server  runner agents cli
-generate jobs runner agents server cli
+generate jobs interop runner agents server cli
 model   wire cuda device judge jobs runner store score report interop generate agents server cli
 agents  runner interop cli
 '

@@ -7,6 +7,7 @@
 #include "base/card.h"
 #include "cli/commands.h"
 #include "cli/score_flags.h"
+#include "interop/atif.h"
 #include "interop/inspect_log.h"
 #include "interop/run_directory.h"
 #include "report/score_formats.h"
@@ -21,6 +22,7 @@ namespace {
 struct ArchiveFlags {
   std::string store = DefaultStore();
   std::string run, output, directory, inspect, as;
+  bool atif = false;
   std::vector<std::string> files;
 };
 
@@ -111,6 +113,17 @@ int ExportInspect(const Store& store, const ArchiveFlags& flags) {
   return kAllCorrect;
 }
 
+int ExportAtif(const Store& store, const ArchiveFlags& flags) {
+  const auto written =
+      WriteAtif(store, flags.run, flags.output.empty() ? flags.run + ".atif" : flags.output, KB_VERSION);
+  if (!written) return PrintError({written.error().code, CleanText(written.error().message)});
+  fmt::print("{} episode{} with {} steps written to", written->files.size(), written->files.size() == 1 ? "" : "s",
+             written->steps);
+  for (const auto& file : written->files) fmt::print(" {}", CleanText(file.string()));
+  fmt::print("\n");
+  return kAllCorrect;
+}
+
 int Export(const ArchiveFlags& flags) {
   const auto store = OpenFilled(flags.store);
   if (!store) return PrintError(store.error());
@@ -119,6 +132,7 @@ int Export(const ArchiveFlags& flags) {
   if (flags.output.empty() && flags.run.find('/') != std::string::npos) {
     return PrintError({ErrorCode::kUsage, "the run's name is no file name: give -o FILE"});
   }
+  if (flags.atif) return ExportAtif(*store, flags);
   const std::string output = flags.output.empty() ? flags.run + ".kbrun" : flags.output;
   const auto exported = store->ExportRun(flags.run, output);
   if (!exported) return PrintError(exported.error());
@@ -164,16 +178,25 @@ void AddExport(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<ArchiveFlags>();
   command->add_option("run", flags->run, "its name")->required();
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
-  CLI::Option* output = command->add_option("-o,--output", flags->output, "file to write; default RUN.kbrun");
+  CLI::Option* output = command->add_option("-o,--output", flags->output,
+                                            "file to write; default RUN.kbrun, with --atif the directory RUN.atif");
   CLI::Option* directory =
       command
           ->add_option("--kernelbench", flags->directory, "write KernelBench's run directory instead (docs/interop.md)")
           ->excludes(output);
+  CLI::Option* inspect =
+      command
+          ->add_option("--inspect", flags->inspect,
+                       "write logs of Inspect (.eval) into this directory instead (docs/guide/inspect.md)")
+          ->excludes(output)
+          ->excludes(directory);
   command
-      ->add_option("--inspect", flags->inspect,
-                   "write logs of Inspect (.eval) into this directory instead (docs/guide/inspect.md)")
-      ->excludes(output)
-      ->excludes(directory);
+      ->add_flag(
+          "--atif", flags->atif,
+          "write agents' transcripts as ATIF instead: a file for each episode into the directory -o, or the only "
+          "one into the file -o (docs/reference/transcripts.md)")
+      ->excludes(directory)
+      ->excludes(inspect);
   command->callback([flags, exit_code] { *exit_code = Export(*flags); });
 }
 

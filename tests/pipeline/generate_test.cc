@@ -97,6 +97,12 @@ TEST_F(GenerateTest, AnswersAreJudgedAndScoredAndAskedForOnce) {
   const Ended shown = Run({"trajectory", "r", "--candidate", "2"});
   EXPECT_THAT(shown.out, HasSubstr("No."));
   EXPECT_THAT(shown.out, HasSubstr("torch.relu")) << "the prompt";
+  const Ended full = Run({"trajectory", "r", "--candidate", "2", "--full"});
+  EXPECT_EQ(full.code, 2);
+  EXPECT_THAT(full.err, HasSubstr("is no agent's"));
+  const Ended atif = Run({"export", "r", "--atif"});
+  EXPECT_EQ(atif.code, 2);
+  EXPECT_THAT(atif.err, HasSubstr("no agent has worked in a run r"));
   const Ended other = Run(Command({"--samples", "4", "--regenerate", "1"}));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.err, HasSubstr("regenerate was 0, now 1"));
