@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kSmallestThinkingBudget = 1024;  // the API refuses less
 
+std::string AnthropicPath(const ModelSettings&, bool) { return "/messages"; }
+
 std::vector<std::string> AnthropicHeaders(const std::string& key, const ModelSettings& settings) {
   std::vector<std::string> headers = {"anthropic-version: 2023-06-01"};
   if (key.empty()) return headers;
@@ -236,7 +238,7 @@ std::unique_ptr<AnswerReader> NewAnthropicReader(const ModelSettings&) { return 
 }  // namespace
 
 const WireFormat& AnthropicMessages() {
-  static const WireFormat format = {"/messages", AnthropicHeaders, AnthropicBody, NewAnthropicReader};
+  static const WireFormat format = {AnthropicPath, AnthropicHeaders, AnthropicBody, NewAnthropicReader};
   return format;
 }
 

@@ -9,6 +9,8 @@
 namespace kb {
 namespace {
 
+std::string ChatPath(const ModelSettings&, bool) { return "/chat/completions"; }
+
 std::vector<std::string> BearerHeaders(const std::string& key, const ModelSettings&) {
   if (key.empty()) return {};
   return {"Authorization: Bearer " + key};
@@ -277,7 +279,7 @@ std::unique_ptr<AnswerReader> NewChatReader(const ModelSettings& settings) {
 }  // namespace
 
 const WireFormat& ChatCompletions() {
-  static const WireFormat format = {"/chat/completions", BearerHeaders, ChatBody, NewChatReader};
+  static const WireFormat format = {ChatPath, BearerHeaders, ChatBody, NewChatReader};
   return format;
 }
 

@@ -71,7 +71,7 @@ std::string Shown(const std::string& message, const std::string& key, const std:
 Result<Completion> RemoteProvider::Complete(const CompletionRequest& request, const std::function<bool()>& stop) {
   HttpRequest call;
   KB_ASSIGN_OR_RETURN(call.body, BodyOf(format_, request, settings_));
-  call.url = settings_.base_url + format_.path;
+  call.url = settings_.base_url + format_.path(settings_, true);
   call.headers = format_.headers(key_, settings_);
   call.headers.emplace_back("Accept: text/event-stream");
   call.timeouts = settings_.timeouts;

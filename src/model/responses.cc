@@ -7,6 +7,8 @@
 namespace kb {
 namespace {
 
+std::string ResponsesPath(const ModelSettings&, bool) { return "/responses"; }
+
 std::vector<std::string> ResponsesHeaders(const std::string& key, const ModelSettings&) {
   if (key.empty()) return {};
   return {"Authorization: Bearer " + key};
@@ -171,7 +173,7 @@ std::unique_ptr<AnswerReader> NewResponsesReader(const ModelSettings&) { return 
 }  // namespace
 
 const WireFormat& Responses() {
-  static const WireFormat format = {"/responses", ResponsesHeaders, ResponsesBody, NewResponsesReader};
+  static const WireFormat format = {ResponsesPath, ResponsesHeaders, ResponsesBody, NewResponsesReader};
   return format;
 }
 

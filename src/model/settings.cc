@@ -22,16 +22,25 @@ constexpr Preset kPresets[] = {
     {ProviderKind::kOpenAi, "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "max_completion_tokens"},
     {ProviderKind::kAnthropic, "anthropic", "https://api.anthropic.com/v1", "ANTHROPIC_API_KEY", "max_tokens"},
     {ProviderKind::kOpenRouter, "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "max_tokens"},
+    {ProviderKind::kGemini, "gemini", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY",
+     "max_tokens"},
     {ProviderKind::kVllm, "vllm", "http://localhost:8000/v1", "", "max_tokens"},
     {ProviderKind::kSglang, "sglang", "http://localhost:30000/v1", "", "max_tokens"},
     {ProviderKind::kLlamaCpp, "llamacpp", "http://localhost:8080/v1", "", "max_tokens"},
     {ProviderKind::kReplay, "replay", "", "", "max_tokens"},
 };
 
-Wire UsualWire(ProviderKind kind) { return kind == ProviderKind::kAnthropic ? Wire::kMessages : Wire::kChat; }
+Wire UsualWire(ProviderKind kind) {
+  return kind == ProviderKind::kAnthropic ? Wire::kMessages
+         : kind == ProviderKind::kGemini  ? Wire::kGemini
+                                          : Wire::kChat;
+}
 
 std::string WireName(Wire wire) {
-  return wire == Wire::kMessages ? "messages" : wire == Wire::kResponses ? "responses" : "chat";
+  return wire == Wire::kMessages    ? "messages"
+         : wire == Wire::kResponses ? "responses"
+         : wire == Wire::kGemini    ? "gemini"
+                                    : "chat";
 }
 
 std::string PresetNames() {

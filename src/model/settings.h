@@ -17,10 +17,11 @@
 
 namespace kb {
 
-enum class ProviderKind { kOpenAi, kOpenRouter, kVllm, kSglang, kLlamaCpp, kAnthropic, kReplay };
+enum class ProviderKind { kOpenAi, kOpenRouter, kVllm, kSglang, kLlamaCpp, kAnthropic, kGemini, kReplay };
 
-// What is spoken with a provider: OpenAI's chat completions, Anthropic's messages, OpenAI's responses.
-enum class Wire { kChat, kMessages, kResponses };
+// What is spoken with a provider: OpenAI's chat completions, Anthropic's messages, OpenAI's responses; Google's Gemini,
+// of which only requests that a program has written are passed on.
+enum class Wire { kChat, kMessages, kResponses, kGemini };
 
 std::string ProviderName(ProviderKind kind);  // "openai", "openrouter", "vllm", ... as on the command line
 

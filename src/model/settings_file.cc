@@ -85,13 +85,13 @@ std::string SetPrice(const json& value, ModelSettings* settings) {
 
 std::string SetWire(const json& value, ModelSettings* settings) {
   const std::pair<const char*, Wire> wires[] = {
-      {"chat", Wire::kChat}, {"messages", Wire::kMessages}, {"responses", Wire::kResponses}};
+      {"chat", Wire::kChat}, {"messages", Wire::kMessages}, {"responses", Wire::kResponses}, {"gemini", Wire::kGemini}};
   for (const auto& [name, wire] : wires) {
     if (value != name) continue;
     settings->wire = wire;
     return "";
   }
-  return "chat, messages or responses";
+  return "chat, messages, responses or gemini";
 }
 
 std::string SetOmit(const json& value, ModelSettings* settings) {

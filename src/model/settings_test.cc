@@ -30,6 +30,8 @@ TEST(SettingsTest, ModelsAsUsersNameThem) {
        "max_tokens"},
       {"openrouter:org/name:free", "openrouter", "org/name:free", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY",
        "max_tokens"},
+      {"gemini:gemini-x", "gemini", "gemini-x", "https://generativelanguage.googleapis.com/v1beta", "GEMINI_API_KEY",
+       "max_tokens"},
       {"vllm:Qwen/Qwen3@http://host:8000/v1/", "vllm", "Qwen/Qwen3", "http://host:8000/v1", "", "max_tokens"},
       {"sglang:m@rev@https://host", "sglang", "m@rev", "https://host", "", "max_tokens"},
       {"llamacpp:m", "llamacpp", "m", "http://localhost:8080/v1", "", "max_tokens"},
@@ -150,7 +152,7 @@ TEST(SettingsTest, WhatIsWrongInAFileIsNamed) {
       {head + "price = { in = 1 }", "input, cache_read"},
       {head + "price = { input = -1 }", "input, cache_read"},
       {head + "omit = \"seed\"", "a list of texts"},
-      {head + "wire = \"soap\"", "wire is \"soap\", but should be chat, messages or responses"},
+      {head + "wire = \"soap\"", "wire is \"soap\", but should be chat, messages, responses or gemini"},
   };
   for (const auto& [text, message] : cases) {
     const auto file = Loaded(text);
@@ -176,6 +178,9 @@ TEST(SettingsTest, TheWireIsTheProvidersOwnUnlessAFileSaysAnother) {
     provider = "vllm"
     model = "m"
     wire = "messages"
+    [models.google]
+    provider = "gemini"
+    model = "m"
   )");
   ASSERT_TRUE(file) << file.error().message;
   const struct {
@@ -185,7 +190,8 @@ TEST(SettingsTest, TheWireIsTheProvidersOwnUnlessAFileSaysAnother) {
   } cases[] = {{"chat", Wire::kChat, nullptr},
                {"messages", Wire::kMessages, nullptr},
                {"responses", Wire::kResponses, "responses"},
-               {"local", Wire::kMessages, "messages"}};
+               {"local", Wire::kMessages, "messages"},
+               {"google", Wire::kGemini, nullptr}};
   for (const auto& each : cases) {
     const auto settings = FindModel(each.name, *file);
     ASSERT_TRUE(settings) << settings.error().message;

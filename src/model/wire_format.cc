@@ -70,6 +70,8 @@ const WireFormat& FormatOf(Wire wire) {
       return AnthropicMessages();
     case Wire::kResponses:
       return Responses();
+    case Wire::kGemini:
+      return Gemini();
     case Wire::kChat:
       break;
   }

@@ -54,7 +54,7 @@ class AnswerReader {
 };
 
 struct WireFormat {
-  const char* path;  // after base_url
+  std::string (*path)(const ModelSettings& settings, bool stream);  // after base_url
   std::vector<std::string> (*headers)(const std::string& key, const ModelSettings& settings);
   // kUsage where the request cannot be put this way. The messages come last, so a longer conversation begins with the
   // bytes of a shorter one.
@@ -68,6 +68,9 @@ const WireFormat& ChatCompletions();
 const WireFormat& AnthropicMessages();
 // responses.cc: POST /responses of OpenAI, without anything kept there.
 const WireFormat& Responses();
+// gemini.cc: POST /models/MODEL:generateContent of Google. Puts no conversation this way: it is there to pass on what
+// an agent program has written.
+const WireFormat& Gemini();
 
 const WireFormat& FormatOf(Wire wire);
 

@@ -11,7 +11,7 @@ namespace kb {
 namespace {
 
 // The names that programs use for the most tokens of an answer.
-constexpr const char* kMaxTokens[] = {"max_tokens", "max_completion_tokens", "max_output_tokens"};
+constexpr const char* kMaxTokens[] = {"max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens"};
 // Of a request: conversations hold the arguments of calls and schemas of tools as they are.
 constexpr size_t kDepth = 128;
 constexpr int kSmallestThinkingBudget = 1024;
@@ -23,6 +23,10 @@ Result<WireJson> Pins(const Dialect& dialect, const ModelSettings& settings) {
   WireJson pins = WireJson::parse(body);
   pins.erase(dialect.messages);
   return pins;
+}
+
+const WireJson& OptionsOf(const Dialect& dialect, const WireJson& request) {
+  return *dialect.options == '\0' ? request : MemberOf(request, dialect.options);
 }
 
 Denial CheckAll(const WireJson& list, Denial (*check)(const WireJson&)) {
@@ -38,8 +42,9 @@ Denial Check(const Dialect& dialect, const WireJson& request) {
     if (value.is_null() || value == false || value == "" || value == WireJson::array()) continue;
     return fmt::format("\"{}\" is not passed on to the model: leave it out", member);
   }
-  if (const WireJson& n = MemberOf(request, "n"); !n.is_null() && n != 1) {
-    return "one answer at a time is passed on: leave out \"n\"";
+  for (const char* member : {"n", "candidateCount"}) {
+    const WireJson& n = MemberOf(OptionsOf(dialect, request), member);
+    if (!n.is_null() && n != 1) return fmt::format("one answer at a time is passed on: leave out \"{}\"", member);
   }
   const WireJson& messages = MemberOf(request, dialect.messages);
   if (!messages.is_array() || messages.empty()) {
@@ -90,13 +95,74 @@ const Dialect& DialectOf(Wire wire) {
       return MessagesDialect();
     case Wire::kResponses:
       return ResponsesDialect();
+    case Wire::kGemini:
+      return GeminiDialect();
     case Wire::kChat:
       break;
   }
   return ChatDialect();
 }
 
-Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& settings, const std::string& body) {
+std::optional<RelayPath> ReadPath(const Dialect& dialect, const std::string& path) {
+  std::string_view rest = path;
+  for (const std::string_view version : {"/v1beta/", "/v1/"}) {
+    if (rest == path && rest.starts_with(version)) rest.remove_prefix(version.size() - 1);
+  }
+  const std::string_view wanted = dialect.path;
+  if (!wanted.ends_with('/')) return rest == wanted ? std::optional<RelayPath>(RelayPath()) : std::nullopt;
+  const size_t colon = rest.rfind(':');
+  if (!rest.starts_with(wanted) || colon == std::string_view::npos) return std::nullopt;
+  const std::string_view method = rest.substr(colon + 1);
+  if (method != "generateContent" && method != "streamGenerateContent") return std::nullopt;
+  return RelayPath{std::string(rest.substr(wanted.size(), colon - wanted.size())), method != "generateContent"};
+}
+
+namespace {
+
+// Moves what passes of a request, or of its options. Settings say what does not pass, and what is set here in any case.
+void Pass(const std::vector<std::string_view>& members, const ModelSettings& settings, const WireJson& pins,
+          WireJson* from, Relayed* relayed, WireJson* into) {
+  for (auto& [member, value] : from->items()) {
+    const bool known = std::find(members.begin(), members.end(), member) != members.end();
+    const bool omitted = std::find(settings.omit.begin(), settings.omit.end(), member) != settings.omit.end();
+    const bool set_here = pins.contains(member) ||
+                          std::count(std::begin(kMaxTokens), std::end(kMaxTokens), member) != 0 ||
+                          OneOf(member, {"model", "stream", "stream_options", "n", "candidateCount"});
+    if (known && !omitted) {
+      (*into)[member] = std::move(value);
+    } else if (!set_here && !value.is_null()) {
+      relayed->dropped.push_back(member);
+    }
+  }
+}
+
+// What the settings say in place of what was asked for.
+void Pin(const Dialect& dialect, const ModelSettings& settings, WireJson pins, Relayed* relayed) {
+  const bool nested = *dialect.options != '\0';
+  WireJson& options = nested ? pins[dialect.options] : pins;
+  for (const char* name : {dialect.max_tokens, settings.max_tokens_name.c_str()}) {
+    if (options.contains(name)) options[name] = relayed->max_tokens;
+  }
+  if (!relayed->stream) {
+    pins.erase("stream");
+    pins.erase("stream_options");
+  }
+  if (pins.contains("thinking")) {  // which the API takes without them only
+    for (const char* member : {"temperature", "top_p", "top_k"}) relayed->body.erase(member);
+  }
+  if (nested) {
+    WireJson merged = std::move(relayed->body[dialect.options]);
+    merged.update(options);
+    options = std::move(merged);
+  }
+  relayed->body.update(pins);
+  FitThinking(relayed->max_tokens, &relayed->body);
+}
+
+}  // namespace
+
+Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& settings, const std::string& body,
+                            const RelayPath& path) {
   if (const Status shape = CheckShape(body, kDepth); !shape) {
     return Fail(ErrorCode::kUsage, "the request cannot be read: " + shape.error().message);
   }
@@ -106,42 +172,22 @@ Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& setting
   KB_ASSIGN_OR_RETURN(WireJson pins, Pins(dialect, settings));
 
   Relayed relayed;
-  relayed.program_model = TextOf(request, "model");
-  relayed.stream = MemberOf(request, "stream") == true;
-  if (relayed.stream && MemberOf(pins, "stream") != true) {
+  relayed.program_model = path.model.empty() ? TextOf(request, "model") : path.model;
+  relayed.stream = path.stream.value_or(MemberOf(request, "stream") == true);
+  if (!path.stream && relayed.stream && MemberOf(pins, "stream") != true) {
     return Fail(ErrorCode::kUsage, "this model answers without a stream: leave out \"stream\"");
   }
-  const auto passes = [&](const std::string& member) {
-    return std::find(dialect.members.begin(), dialect.members.end(), member) != dialect.members.end() &&
-           std::find(settings.omit.begin(), settings.omit.end(), member) == settings.omit.end();
-  };
-  relayed.body = WireJson::object();
-  for (auto& [member, value] : request.items()) {
-    const bool set_here =
-        pins.contains(member) || OneOf(member, {"model", "stream", "stream_options", "n", "max_tokens",
-                                                "max_completion_tokens", "max_output_tokens"});
-    if (passes(member)) {
-      relayed.body[member] = std::move(value);
-    } else if (!set_here && !value.is_null()) {
-      relayed.dropped.push_back(member);
-    }
-  }
   const int most = settings.NewRequest().max_tokens;
-  relayed.max_tokens = static_cast<int>(std::min<int64_t>(AskedTokens(request).value_or(most), most));
-  for (const char* name : {dialect.max_tokens, settings.max_tokens_name.c_str()}) {
-    if (pins.contains(name)) pins[name] = relayed.max_tokens;
+  relayed.max_tokens =
+      static_cast<int>(std::min<int64_t>(AskedTokens(OptionsOf(dialect, request)).value_or(most), most));
+  relayed.body = WireJson::object();
+  Pass(dialect.members, settings, pins, &request, &relayed, &relayed.body);
+  if (*dialect.options != '\0') {
+    WireJson options = std::move(request[dialect.options]);
+    WireJson& into = relayed.body[dialect.options] = WireJson::object();
+    if (options.is_object()) Pass(dialect.option_members, settings, pins[dialect.options], &options, &relayed, &into);
   }
-  if (relayed.stream) {
-    pins["stream"] = true;
-  } else {
-    pins.erase("stream");
-    pins.erase("stream_options");
-  }
-  if (pins.contains("thinking")) {  // which the API takes without them only
-    for (const char* member : {"temperature", "top_p", "top_k"}) relayed.body.erase(member);
-  }
-  relayed.body.update(pins);
-  FitThinking(relayed.max_tokens, &relayed.body);
+  Pin(dialect, settings, std::move(pins), &relayed);
   return relayed;
 }
 

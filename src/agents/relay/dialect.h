@@ -21,13 +21,15 @@ namespace kb {
 using Denial = std::optional<std::string>;
 
 struct Dialect {
-  const char* name;                         // "chat completions"
-  const char* path;                         // "/chat/completions", after /v1 or at once
-  const char* messages;                     // the member that holds the conversation
-  const char* system;                       // the member that holds the system prompt; "": it is a message
-  const char* max_tokens;                   // the member that the provider's format has, unless settings name another
+  const char* name;        // "chat completions"
+  const char* path;        // "/chat/completions", after /v1 or at once
+  const char* messages;    // the member that holds the conversation
+  const char* system;      // the member that holds the system prompt; "": it is a message
+  const char* options;     // the member that holds how to answer, which has `option_members`; "": the request itself
+  const char* max_tokens;  // the member that the provider's format has, unless settings name another
   std::vector<std::string_view> members;    // that go on as they are
   std::vector<std::string_view> forbidden;  // that would change what is asked if they stayed behind
+  std::vector<std::string_view> option_members;
   Denial (*check_message)(const WireJson& message);
   Denial (*check_tool)(const WireJson& tool);
   std::string (*error_body)(int status, std::string_view message);
@@ -38,7 +40,16 @@ struct Dialect {
 const Dialect& ChatDialect();       // chat_dialect.cc
 const Dialect& MessagesDialect();   // messages_dialect.cc
 const Dialect& ResponsesDialect();  // responses_dialect.cc
+const Dialect& GeminiDialect();     // gemini_dialect.cc
 const Dialect& DialectOf(Wire wire);
+
+// What a path asks for, where the body does not say it.
+struct RelayPath {
+  std::string model;
+  std::optional<bool> stream;
+};
+// Nothing: it is not this dialect's.
+std::optional<RelayPath> ReadPath(const Dialect& dialect, const std::string& path);
 
 // What goes on to the provider.
 struct Relayed {
@@ -51,7 +62,8 @@ struct Relayed {
 
 // The request in `body` as the settings would have it: their model and at most their tokens; their sampling and effort
 // where they set some; `omit` and `extra` as in any call. Errors are kUsage and say what is not passed on.
-Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& settings, const std::string& body);
+Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& settings, const std::string& body,
+                            const RelayPath& path = {});
 // kUsage: such a model cannot be relayed, whatever is asked.
 Status CheckRelayed(const ModelSettings& settings);
 

@@ -16,7 +16,9 @@ ModelSettings Settings(Wire wire) {
   settings.name = "tested";
   settings.model = "the-model";
   settings.wire = wire;
-  settings.provider = wire == Wire::kMessages ? ProviderKind::kAnthropic : ProviderKind::kOpenAi;
+  settings.provider = wire == Wire::kMessages ? ProviderKind::kAnthropic
+                      : wire == Wire::kGemini ? ProviderKind::kGemini
+                                              : ProviderKind::kOpenAi;
   settings.max_tokens = 1000;
   return settings;
 }
@@ -24,13 +26,16 @@ ModelSettings Settings(Wire wire) {
 // A request with one user message and what `more` adds to it or sets anew.
 std::string Request(Wire wire, const char* more = "{}") {
   WireJson request = WireJson::parse(R"({"model":"any"})");
-  request[DialectOf(wire).messages] = WireJson::parse(R"([{"role":"user","content":"hello"}])");
+  const char* const message =
+      wire == Wire::kGemini ? R"({"role":"user","parts":[{"text":"hello"}]})" : R"({"role":"user","content":"hello"})";
+  request[DialectOf(wire).messages] = WireJson::array({WireJson::parse(message)});
   request.update(WireJson::parse(more));
   return request.dump();
 }
 
 Result<Relayed> Read(const ModelSettings& settings, const char* more) {
-  return ReadRequest(DialectOf(settings.wire), settings, Request(settings.wire, more));
+  const RelayPath path = settings.wire == Wire::kGemini ? RelayPath{"any", true} : RelayPath();
+  return ReadRequest(DialectOf(settings.wire), settings, Request(settings.wire, more), path);
 }
 
 TEST(DialectTest, WhatPassesAndWhatDoesNot) {
@@ -121,6 +126,23 @@ TEST(DialectTest, WhatPassesAndWhatDoesNot) {
                             {"type":"custom_tool_call","call_id":"d","name":"apply_patch","input":"*** Begin"},
                             {"type":"reasoning","encrypted_content":"AA","summary":[]}]})",
        nullptr},
+
+      {Wire::kGemini,
+       R"({"tools":[{"functionDeclarations":[{"name":"f"}]}],"systemInstruction":{"parts":[{"text":"s"}]}})", nullptr},
+      {Wire::kGemini, R"({"tools":[{"googleSearch":{}}]})", "\"googleSearch\""},
+      {Wire::kGemini, R"({"tools":[{"functionDeclarations":[],"urlContext":{}}]})", "\"urlContext\""},
+      {Wire::kGemini, R"({"tools":[{"code_execution":{}}]})", "\"code_execution\""},
+      {Wire::kGemini, R"({"cachedContent":"cachedContents/1"})", "\"cachedContent\""},
+      {Wire::kGemini, R"({"generationConfig":{"candidateCount":2}})", "\"candidateCount\""},
+      {Wire::kGemini, R"({"contents":[{"role":"user","parts":[{"fileData":{"fileUri":"https://x"}}]}]})",
+       "\"fileData\""},
+      {Wire::kGemini, R"({"contents":[{"role":"user","parts":[{"text":"t","file_data":{}}]}]})", "\"file_data\""},
+      {Wire::kGemini, R"({"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"fileData":1},
+                         "parts":[{"inlineData":{}}]}}]}]})",
+       nullptr},
+      {Wire::kGemini, R"({"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f",
+                         "parts":[{"fileData":{}}]}}]}]})",
+       "\"fileData\""},
   };
   for (const auto& [wire, more, why] : cases) {
     const auto read = Read(Settings(wire), more);
@@ -198,6 +220,41 @@ TEST(DialectTest, SettingsWinWhereTheySaySomething) {
   read = Read(settings, R"({"temperature":0.5})");
   EXPECT_EQ(read->body["thinking"]["type"], "adaptive");
   EXPECT_FALSE(read->body.contains("temperature"));
+}
+
+TEST(DialectTest, GeminisOptionsAreInOneMember) {
+  ModelSettings settings = Settings(Wire::kGemini);
+  settings.temperature = 1;
+  auto read = Read(settings, R"({"generationConfig":{"temperature":0,"topP":0.5,"maxOutputTokens":9000,
+                                "responseModalities":["IMAGE"]},"safetySettings":[]})");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(WireJson(read->body["generationConfig"]).dump(),
+            R"({"temperature":1.0,"topP":0.5,"maxOutputTokens":1000})");
+  EXPECT_THAT(read->dropped, ElementsAre("safetySettings", "responseModalities"));
+  EXPECT_EQ(read->program_model, "any");
+  EXPECT_TRUE(read->stream);
+  EXPECT_FALSE(read->body.contains("stream"));
+  EXPECT_FALSE(read->body.contains("model"));
+  read = Read(settings, R"({"generationConfig":{"maxOutputTokens":5}})");
+  EXPECT_EQ(read->max_tokens, 5);
+  EXPECT_EQ(read->body["generationConfig"]["maxOutputTokens"], 5);
+}
+
+TEST(DialectTest, Paths) {
+  EXPECT_TRUE(ReadPath(ChatDialect(), "/v1/chat/completions"));
+  EXPECT_TRUE(ReadPath(ChatDialect(), "/chat/completions"));
+  for (const char* path :
+       {"/v1/v1/chat/completions", "/v1/v1beta/chat/completions", "/v1/chat/completions/x", "/v1/"}) {
+    EXPECT_FALSE(ReadPath(ChatDialect(), path)) << path;
+  }
+  const auto whole = ReadPath(GeminiDialect(), "/v1beta/models/gemini-x:generateContent");
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->model, "gemini-x");
+  EXPECT_EQ(whole->stream, false);
+  EXPECT_EQ(ReadPath(GeminiDialect(), "/v1beta/models/m:streamGenerateContent")->stream, true);
+  for (const char* path : {"/v1beta/models/m:countTokens", "/v1beta/models/m", "/v1beta/cachedContents"}) {
+    EXPECT_FALSE(ReadPath(GeminiDialect(), path)) << path;
+  }
 }
 
 TEST(DialectTest, WhatIsNotKnownStaysBehindAndNothingIsKept) {

@@ -35,8 +35,6 @@ server::HttpLimits Limits() {
   return limits;
 }
 
-std::string WithoutVersion(const std::string& path) { return path.starts_with("/v1/") ? path.substr(3) : path; }
-
 // Of the features of Anthropic's API that a request has to name, those that change how an answer is written.
 std::vector<std::string> HeadersOf(Wire wire, const server::HttpHead& head) {
   const auto named = head.headers.find("anthropic-beta");
@@ -53,8 +51,12 @@ std::vector<std::string> HeadersOf(Wire wire, const server::HttpHead& head) {
   return passed.empty() ? std::vector<std::string>() : std::vector<std::string>{"anthropic-beta: " + passed};
 }
 
-// In the shapes that OpenAI's and Anthropic's clients read.
-std::string ModelList(const std::string& model) {
+// In the shapes that clients of OpenAI and Anthropic read, or of Google.
+std::string ModelList(Wire wire, const std::string& model) {
+  if (wire == Wire::kGemini) {
+    const WireJson one = {{"name", "models/" + model}, {"displayName", model}};
+    return Dump(WireJson{{"models", WireJson::array({one})}});
+  }
   const WireJson one = {{"id", model},         {"object", "model"}, {"created", 0},
                         {"owned_by", "local"}, {"type", "model"},   {"display_name", model}};
   return Dump(WireJson{{"object", "list"}, {"data", WireJson::array({one})}, {"has_more", false}});
@@ -110,13 +112,16 @@ class Relay::Impl : public server::HttpServer::Handler {
 };
 
 std::variant<size_t, HttpAnswer> Relay::Impl::Accept(const server::HttpHead& head) {
-  const std::string path = WithoutVersion(head.path);
-  if (head.method == "GET" && path == "/models") {
-    return HttpAnswer{200, "application/json", ModelList(options_.settings.model), {}};
+  if (head.method == "GET" && OneOf(head.path, {"/models", "/v1/models", "/v1beta/models"})) {
+    return HttpAnswer{200, "application/json", ModelList(options_.settings.wire, options_.settings.model), {}};
   }
-  if (head.method != "POST" || path != dialect_.path) {
+  const auto path = ReadPath(dialect_, head.path);
+  if (head.method != "POST" || !path) {
     return Refusal(404, fmt::format("there is no {} {} here: this model speaks {}, POST /v1{}", head.method, head.path,
                                     dialect_.name, dialect_.path));
+  }
+  if (path->stream == true && (!head.query.contains("alt") || head.query.at("alt") != "sse")) {
+    return Refusal(400, "a stream is given as events only: ask for it with alt=sse");
   }
   if (head.headers.contains("content-encoding")) return Refusal(415, "send the request without a content encoding");
   const auto length = head.headers.find("content-length");
@@ -147,7 +152,7 @@ void Relay::Impl::Serve(server::HttpRequest request, const Responder& responder,
   if (*gone || stopping_) return;
   RelayCall call;
   call.number = ++calls_;
-  auto read = ReadRequest(dialect_, options_.settings, request.body);
+  auto read = ReadRequest(dialect_, options_.settings, request.body, *ReadPath(dialect_, request.head.path));
   request.body = {};
   if (!read) return Deny(std::move(call), read.error().message, responder);
   const std::string body = Dump(read->body);

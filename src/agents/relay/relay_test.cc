@@ -44,6 +44,11 @@ std::string Json(const std::string& status, const std::string& body) {
   return PlainAnswer(status, "Content-Type: application/json\r\n", body);
 }
 
+std::string HeaderOf(const ServedRequest& request, const char* name) {
+  const auto found = request.headers.find(name);
+  return found == request.headers.end() ? "" : found->second;
+}
+
 void NobodyAsks(const ServedRequest&, int, ServedConnection*) { FAIL() << "the provider was asked"; }
 
 class RelayedTest : public RelayTest {
@@ -134,9 +139,53 @@ TEST_F(RelayedTest, EventsPassAsTheyCome) {
   EXPECT_EQ(last, "[DONE]");
 }
 
-std::string HeaderOf(const ServedRequest& request, const char* name) {
-  const auto found = request.headers.find(name);
-  return found == request.headers.end() ? "" : found->second;
+TEST_F(RelayedTest, GeminiNamesModelAndStreamInItsPath) {
+  const std::string whole =
+      R"({"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"so "},{"text":"it is"},)"
+      R"({"functionCall":{"id":"c","name":"f","args":{"a":1}},"thoughtSignature":"AA"}]},"finishReason":"STOP"}],)"
+      R"("modelVersion":"served","usageMetadata":{"promptTokenCount":100,"cachedContentTokenCount":40,)"
+      R"("candidatesTokenCount":9,"thoughtsTokenCount":20}})";
+  const std::string first =
+      R"({"candidates":[{"content":{"parts":[{"text":"a "}]}}],"usageMetadata":{"promptTokenCount":100}})";
+  const std::string stream = "data: " + first + "\r\n\r\ndata: " + whole + "\r\n\r\n";
+  const auto running = Start(
+      Wire::kGemini,
+      [&](const ServedRequest& request, int, ServedConnection* connection) {
+        EXPECT_EQ(HeaderOf(request, "x-goog-api-key"), kRelayKey);
+        if (request.target == "/models/some-model:streamGenerateContent?alt=sse") return Stream(connection, stream);
+        EXPECT_EQ(request.target, "/models/some-model:generateContent");
+        connection->Send(Json("200 OK", whole));
+      },
+      [](RelayOptions* options) { options->settings.provider = ProviderKind::kGemini; });
+  const std::string body =
+      R"({"contents":[{"role":"user","parts":[{"text":"hello"}]}],"systemInstruction":{"parts":[]}})";
+  EXPECT_EQ(Post("/v1beta/models/any:generateContent", body, {{"x-goog-api-key", "own"}}).body, whole);
+  EXPECT_EQ(Post("/v1beta/models/any:streamGenerateContent", body).status, 400);
+  auto client = server::HttpClient::ConnectUnix(socket());
+  ASSERT_TRUE(client);
+  std::vector<std::string> events;
+  const server::HttpCall call{
+      .method = "POST", .target = "/v1beta/models/x:streamGenerateContent?alt=sse", .body = body};
+  ASSERT_TRUE(client->Stream(call, [&](const SseEvent& event) {
+    events.push_back(event.data);
+    return true;
+  }));
+  EXPECT_EQ(events, (std::vector<std::string>{first, whole}));
+  ASSERT_TRUE(Soon([&] { return owner_->told().size() == 2; }));
+  for (const RelayCall& each : owner_->told()) {
+    EXPECT_TRUE(each.whole) << each.why;
+    EXPECT_EQ(each.answer.text, each.streamed ? "a so it is" : "so it is");
+    EXPECT_EQ(each.answer.reasoning, "hm");
+    EXPECT_EQ(each.answer.finish, FinishReason::kToolCalls);
+    ASSERT_THAT(each.answer.calls, SizeIs(1));
+    EXPECT_EQ(each.answer.calls[0].arguments, R"({"a":1})");
+    EXPECT_THAT(each.answer.usage.input, Optional(60));
+    EXPECT_THAT(each.answer.usage.output, Optional(29));
+    EXPECT_THAT(each.answer.usage.cache_read, Optional(40));
+    EXPECT_THAT(each.answer.raw,
+                HasSubstr(R"({"functionCall":{"id":"c","name":"f","args":{"a":1}},"thoughtSignature":"AA"})"));
+  }
+  EXPECT_EQ(owner_->told()[0].program_model, "any");
 }
 
 TEST_F(RelayedTest, TheKeyIsAdded) {

@@ -173,7 +173,7 @@ Relaying Upstream::Ask(const std::string& body, const std::vector<std::string>& 
                        const Events& events, const std::function<bool()>& stop) {
   HttpRequest call;
   call.body = body;
-  call.url = settings_.base_url + format_.path;
+  call.url = settings_.base_url + format_.path(settings_, stream);
   call.headers = format_.headers(key_, settings_);
   call.headers.insert(call.headers.end(), headers.begin(), headers.end());
   call.headers.emplace_back(stream ? "Accept: text/event-stream" : "Accept: application/json");
