@@ -1,88 +1,21 @@
 // kernelbench mcp: the Model Context Protocol on standard input and output, for a program that starts this one.
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <mutex>
-#include <optional>
 
 #include "base/interrupt.h"
-#include "base/json.h"
 #include "cli/commands.h"
 #include "cli/warm_service.h"
 #include "report/text.h"
 #include "server/faces/mcp.h"
+#include "server/faces/mcp_lines.h"
 #include "server/socket_ask.h"
 
 namespace kb::cli {
 namespace {
 
 constexpr size_t kLongestLine = size_t{32} << 20;  // as over HTTP
-
-// Lines of standard input, until its end or an interrupt.
-class InputLines {
- public:
-  // Nothing: there are no more.
-  std::optional<std::string> Next() {
-    for (;;) {
-      const size_t end = in_.find('\n', searched_);
-      if (end != std::string::npos) return Cut(end);
-      searched_ = in_.size();
-      if (in_.size() > kLongestLine || !Read()) return std::nullopt;
-    }
-  }
-  bool too_long() const { return in_.size() > kLongestLine; }
-
- private:
-  std::string Cut(size_t end) {
-    std::string line = in_.substr(0, end);
-    in_.erase(0, end + 1);
-    searched_ = 0;
-    return line;
-  }
-  bool Read() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    for (;;) {
-      if (Interrupted()) return false;
-      if (::poll(&input, 1, static_cast<int>(kInterruptSlice.count())) <= 0) continue;
-      char piece[1 << 16];
-      const ssize_t got = ::read(STDIN_FILENO, piece, sizeof piece);
-      if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-      if (got <= 0) return false;
-      in_.append(piece, static_cast<size_t>(got));
-      return true;
-    }
-  }
-
-  std::string in_;
-  size_t searched_ = 0;
-};
-
-// Messages on standard output, each a line. One at a time.
-class OutputLines {
- public:
-  void Write(const nlohmann::json& message) {
-    const std::string line = JsonLine(message);
-    const std::lock_guard lock(mutex_);
-    for (size_t at = 0; at < line.size();) {
-      const ssize_t put = ::write(STDOUT_FILENO, line.data() + at, line.size() - at);
-      if (put >= 0) {
-        at += static_cast<size_t>(put);
-      } else if (errno == EAGAIN) {
-        pollfd ready{STDOUT_FILENO, POLLOUT, 0};
-        (void)::poll(&ready, 1, -1);
-      } else if (errno != EINTR) {
-        return Interrupt();  // whoever read it has gone
-      }
-    }
-  }
-
- private:
-  std::mutex mutex_;
-};
 
 int Speak(const std::string& store, const std::vector<std::string>& serve_flags, bool quiet) {
   const auto start = [&]() -> Status {
@@ -101,16 +34,18 @@ int Speak(const std::string& store, const std::vector<std::string>& serve_flags,
       return started.error().code == ErrorCode::kUsage ? kUsage : kEngineFailure;
     }
   }
-  InputLines input;
-  OutputLines output;
+  server::McpInput input(STDIN_FILENO, kLongestLine, Interrupted);
+  server::McpOutput output(STDOUT_FILENO);
+  const auto write = [&output](const nlohmann::json& message) {
+    if (!output.Write(JsonLine(message), [] { return false; })) Interrupt();
+  };
   server::Mcp mcp(KB_VERSION);
   server::SocketAsk asking(socket, start);
   const server::ApiAsk ask = asking.Ask();
-  const auto write = [&output](const nlohmann::json& message) { output.Write(message); };
   while (auto line = input.Next()) {
     if (std::all_of(line->begin(), line->end(), [](unsigned char c) { return std::isspace(c) != 0; })) continue;
-    const auto answer = [&output](const server::McpAnswer& told) {
-      if (!told.message.is_null()) output.Write(told.message);
+    const auto answer = [&write](const server::McpAnswer& told) {
+      if (!told.message.is_null()) write(told.message);
     };
     (void)mcp.Take({.text = std::move(*line), .scope = "stdio", .ask = ask, .notify = write, .answer = answer});
   }

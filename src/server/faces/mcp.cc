@@ -115,12 +115,6 @@ json Implementation(const std::string& version) {
   return {{"name", "kernelbench"}, {"title", "KernelBench"}, {"version", version}};
 }
 
-json ToolList() {
-  json tools = json::array();
-  for (const McpTool& tool : McpTools()) tools.push_back(McpDescribed(tool));
-  return tools;
-}
-
 std::string Quoted(const json& value) { return value.is_string() ? value.get<std::string>() : Dump(value); }
 
 }  // namespace
@@ -156,7 +150,27 @@ struct Mcp::Running {
   }
 };
 
-Mcp::Mcp(std::string version) : version_(std::move(version)), running_(std::make_shared<Running>()) {}
+McpOffer McpOfService() {
+  McpOffer offer{.instructions = kMcpInstructions, .tools = json::array()};
+  for (const McpTool& tool : McpTools()) offer.tools.push_back(McpDescribed(tool));
+  offer.call = [](const std::string& name, json arguments, ApiAsk ask, McpToolCall::Ends ends) -> McpCall {
+    const auto tool =
+        std::find_if(McpTools().begin(), McpTools().end(), [&](const McpTool& each) { return name == each.name; });
+    const auto call = std::make_shared<McpToolCall>(std::move(arguments), std::move(ask), std::move(ends));
+    const auto begin = [call, tool] {
+      if (const Status right = Check(tool->arguments, call->arguments()); right) {
+        tool->call(call);
+      } else {
+        call->Refuse(right.error().message + ". Call it again with arguments as its inputSchema says");
+      }
+    };
+    return {begin, [call] { call->Forget(); }};
+  };
+  return offer;
+}
+
+Mcp::Mcp(std::string version, McpOffer offer)
+    : version_(std::move(version)), offer_(std::move(offer)), running_(std::make_shared<Running>()) {}
 Mcp::~Mcp() = default;
 
 void Mcp::ForgetAll() {
@@ -172,13 +186,13 @@ json Mcp::Initialized(const json& params) const {
   return {{"protocolVersion", AgreedOn(params.value("protocolVersion", json()))},
           {"capabilities", {{"tools", json::object()}}},
           {"serverInfo", Implementation(version_)},
-          {"instructions", kMcpInstructions}};
+          {"instructions", offer_.instructions}};
 }
 
 json Mcp::Discovered() const {
   return {{"supportedVersions", Revisions()},
           {"capabilities", {{"tools", json::object()}}},
-          {"instructions", kMcpInstructions},
+          {"instructions", offer_.instructions},
           {"ttlMs", kFreshMs},
           {"cacheScope", "public"},
           {"_meta", {{"io.modelcontextprotocol/serverInfo", Implementation(version_)}}}};
@@ -235,7 +249,7 @@ Forget Mcp::Take(McpMessage message) {
 
 McpAnswer Mcp::AtOnce(const Request& request, bool over_http) const {
   if (request.method == "tools/list") {
-    json result = {{"tools", ToolList()}};
+    json result = {{"tools", offer_.tools}};
     if (request.stateless) result.update({{"ttlMs", kFreshMs}, {"cacheScope", "public"}});
     return request.Answer(std::move(result));
   }
@@ -254,9 +268,9 @@ McpAnswer Mcp::AtOnce(const Request& request, bool over_http) const {
 
 Forget Mcp::Call(Request request, McpMessage message) {
   const json name = request.params.value("name", json()), meta = request.params.value("_meta", json::object());
-  const auto tool =
-      std::find_if(McpTools().begin(), McpTools().end(), [&](const McpTool& t) { return name == t.name; });
-  if (tool == McpTools().end()) {
+  const bool known =
+      std::any_of(offer_.tools.begin(), offer_.tools.end(), [&](const json& tool) { return tool.at("name") == name; });
+  if (!known) {
     message.answer(Wrong(request.id,
                          {kWrongParams, fmt::format("there is no tool {}; tools/list names them", Quoted(name))},
                          request.stateless));
@@ -278,22 +292,18 @@ Forget Mcp::Call(Request request, McpMessage message) {
     if (const auto those = running.lock()) those->Erase(key);
     answer(request.Answer(std::move(result)));
   };
-  const auto call = std::make_shared<McpToolCall>(std::move(arguments), message.ask, std::move(ends));
+  const McpCall call = offer_.call(name, std::move(arguments), message.ask, std::move(ends));
   if (!key.empty()) {
     const std::lock_guard lock(running_->mutex);
-    running_->cancel[key] = [running = std::weak_ptr(running_), key, call, answer = message.answer] {
-      call->Forget();
+    running_->cancel[key] = [running = std::weak_ptr(running_), key, forget = call.forget, answer = message.answer] {
+      forget();
       if (const auto those = running.lock()) those->Erase(key);
       answer({202});
     };
   }
-  if (const Status right = Check(tool->arguments, call->arguments()); right) {
-    tool->call(call);
-  } else {
-    call->Refuse(right.error().message + ". Call it again with arguments as its inputSchema says");
-  }
-  return [running = running_, key, call] {
-    call->Forget();
+  call.begin();
+  return [running = running_, key, forget = call.forget] {
+    forget();
     running->Erase(key);
   };
 }

@@ -11,8 +11,25 @@
 #include <variant>
 
 #include "server/ask.h"
+#include "server/faces/mcp_tool_call.h"
 
 namespace kb::server {
+
+// A call of a tool that can be begun, once, and forgotten at any time.
+struct McpCall {
+  std::function<void()> begin;
+  Forget forget;
+};
+
+// The tools that there are.
+struct McpOffer {
+  std::string instructions;  // what a model is told of all of them
+  nlohmann::json tools;      // as tools/list tells of them
+  std::function<McpCall(const std::string& tool, nlohmann::json arguments, ApiAsk ask, McpToolCall::Ends ends)> call;
+};
+
+// Those of a service.
+McpOffer McpOfService();
 
 struct McpAnswer {
   int status = 200;                  // over HTTP
@@ -32,7 +49,7 @@ struct McpMessage {
 
 class Mcp {
  public:
-  explicit Mcp(std::string version);
+  explicit Mcp(std::string version, McpOffer offer = McpOfService());
   Mcp(const Mcp&) = delete;  // calls refer to it
   Mcp& operator=(const Mcp&) = delete;
   ~Mcp();
@@ -52,6 +69,7 @@ class Mcp {
   nlohmann::json Discovered() const;
 
   const std::string version_;
+  const McpOffer offer_;
   const std::shared_ptr<Running> running_;  // may outlive it with a call
 };
 
