@@ -45,6 +45,7 @@ void AddServe(CLI::App* app, int* exit_code);
 void AddService(CLI::App* app, int* exit_code);
 void AddToken(CLI::App* app, int* exit_code);
 void AddMcp(CLI::App* app, int* exit_code);
+void AddTask(CLI::App* app, int* exit_code);
 void AddGenerate(CLI::App* app, int* exit_code);
 void AddTrajectory(CLI::App* app, int* exit_code);
 void AddMatrix(CLI::App* app, int* exit_code);

@@ -77,6 +77,7 @@ int main(int argc, char** argv) {
   kb::cli::AddService(&app, &exit_code);
   kb::cli::AddToken(&app, &exit_code);
   kb::cli::AddMcp(&app, &exit_code);
+  kb::cli::AddTask(&app, &exit_code);
   kb::cli::AddGenerate(&app, &exit_code);
   kb::cli::AddTrajectory(&app, &exit_code);
   kb::cli::AddMatrix(&app, &exit_code);
