@@ -230,8 +230,8 @@ Result<bool> EpisodeRun::TakeTurn() {
   EpisodeWork::Answered& got = **answered;
   if (options_.text_form) ReadTextCalls(&got.completion);
   PutAnswer(got.completion, &turn);
-  turn.cost_usd = got.cost_usd;
-  turn.price_source = got.price_source;
+  turn.cost_usd = got.cost.usd;
+  turn.price_source = got.cost.source;
   KB_RETURN_IF_ERROR(store_.AnswerTurn(turn.id, work_.owner, turn));
   Account(turn, got.completion);
   KB_RETURN_IF_ERROR(condense ? Condense(&turn, got.completion) : Work(&turn, got.completion));

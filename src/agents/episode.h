@@ -12,19 +12,12 @@
 
 #include "agents/agent_tools.h"
 #include "agents/conversation.h"
+#include "agents/episode_account.h"
 #include "agents/stored_turn.h"
 #include "generate/generator.h"
 #include "store/store.h"
 
 namespace kb {
-
-// Of one episode; 0: none. Those of evaluations and of the device's time are the tools' (AgentToolLimits).
-struct EpisodeLimits {
-  int turns = 10;
-  int64_t tokens = 0;  // read and written, cached ones too
-  double usd = 0;
-  double seconds = 0;  // of models and tools
-};
 
 struct EpisodeOptions {
   Conversation::Opening opening;

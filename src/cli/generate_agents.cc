@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "agents/episode.h"
-#include "agents/task_folder.h"
+#include "agents/harness_episode.h"
 #include "agents/text_form.h"
 #include "base/interrupt.h"
+#include "base/temp_dir.h"
 #include "cli/warm_service.h"
 
 namespace kb::cli {
@@ -13,6 +14,10 @@ namespace {
 
 using nlohmann::json;
 namespace fs = std::filesystem;
+
+constexpr const char* kHarnessPrompt =
+    "Read /task/TASK.md and do what it says. If the folder holds work already, it is yours from before: go on with it. "
+    "Work until the candidate is correct and as fast as you can make it, then submit it.";
 
 // As long as measurements may freeze it.
 class Frozen {
@@ -49,6 +54,15 @@ Result<std::unique_ptr<AgentRuns>> AgentRuns::Start(const GeneratePlan& plan, co
   KB_ASSIGN_OR_RETURN(runs->installation_, FindInstallation());
   KB_ASSIGN_OR_RETURN(runs->python_, FindPython(runs->installation_));
   KB_ASSIGN_OR_RETURN(runs->parts_, PromptTemplate::Load(runs->installation_.prompts, flags.custom));
+  if (!flags.agent.harness.empty() || !flags.agent.harness_command.empty()) {
+    KB_ASSIGN_OR_RETURN(runs->harness_, flags.agent.harness.empty()
+                                            ? HarnessOfCommand(flags.agent.harness_command)
+                                            : FindHarness(flags.agent.harness, runs->installation_));
+    for (const PlannedModel& model : plan.models) {
+      KB_RETURN_IF_ERROR(CheckWire(*runs->harness_, WireName(model.settings.wire)));
+    }
+    KB_ASSIGN_OR_RETURN(runs->program_, FindHarnessProgram(*runs->harness_));
+  }
   const fs::path socket = fs::absolute(ServiceSocket(flags.store));
   const auto start = [store = flags.store, devices = flags.devices]() -> Status {
     KB_RETURN_IF_ERROR(StartService(store, {"--devices", devices}));
@@ -71,7 +85,7 @@ json AgentRuns::RequestOf(const ProblemFile& problem) const {
   return request;
 }
 
-Result<Box> AgentRuns::MakeBox() const {
+BoxOptions AgentRuns::OptionsOfBox() const {
   BoxOptions options;
   for (const fs::path& path : python_.paths) {
     std::error_code error;
@@ -79,21 +93,50 @@ Result<Box> AgentRuns::MakeBox() const {
     if (!of_system && fs::exists(path, error)) options.read_only.push_back({path, path});
   }
   options.path_first = fs::path(python_.executable).parent_path();
-  return Box::Create(installation_, options);
+  return options;
+}
+
+AgentJudgeOptions AgentRuns::JudgeOf(const EpisodeWork& work) {
+  return {
+      .ask = asking_->Ask(), .request = RequestOf(plan_.problems[work.problem].file), .freezer = &freezer_, .stop = {}};
+}
+
+AgentToolLimits AgentRuns::ToolLimits() const {
+  return {.evaluations = flags_.agent.evaluations, .device_seconds = flags_.agent.device_seconds};
+}
+
+AgentToolOptions AgentRuns::ToolOptions() const {
+  return {.solution = SolutionName(plan_.target), .profiles = plan_.kind == "cuda"};
+}
+
+EpisodeLimits AgentRuns::LimitsOf(const EpisodeWork& work) const {
+  return {.turns = TurnsOf(flags_, plan_.problems[work.problem].file),
+          .tokens = flags_.agent.tokens,
+          .usd = flags_.agent.usd,
+          .seconds = flags_.agent.seconds};
+}
+
+EpisodeCounts AgentRuns::Counts() const {
+  return {.best = flags_.agent.counts == "best", .solution = SolutionName(plan_.target)};
+}
+
+Result<TaskFolderContents> AgentRuns::TaskOf(const EpisodeWork& work, const std::string& how) const {
+  PromptRequest prompt{plan_.problems[work.problem].file, plan_.size,   plan_.target,
+                       plan_.protocol->precision,         flags_.shots, ""};
+  return TaskFolder({.prompt = prompt, .parts = parts_, .how = how}, installation_);
 }
 
 Result<std::optional<EpisodeWorkDone>> AgentRuns::Run(const EpisodeWork& work) {
-  const ProblemFile& problem = plan_.problems[work.problem].file;
+  return harness_ ? RunHarness(work) : RunLoop(work);
+}
+
+Result<std::optional<EpisodeWorkDone>> AgentRuns::RunLoop(const EpisodeWork& work) {
   const ModelSettings& model = plan_.models[work.model].settings;
-  KB_ASSIGN_OR_RETURN(Box box, MakeBox());
+  KB_ASSIGN_OR_RETURN(Box box, Box::Create(installation_, OptionsOfBox()));
   const Frozen frozen(&freezer_, &box);
-  AgentJudge judge({.ask = asking_->Ask(), .request = RequestOf(problem), .freezer = &freezer_, .stop = {}});
-  AgentToolLimits limits{.evaluations = flags_.agent.evaluations, .device_seconds = flags_.agent.device_seconds};
-  AgentToolOptions tool_options{.solution = SolutionName(plan_.target), .profiles = plan_.kind == "cuda"};
-  AgentTools tools(&box, &judge, limits, tool_options);
-  PromptRequest prompt{problem, plan_.size, plan_.target, plan_.protocol->precision, flags_.shots, ""};
-  KB_ASSIGN_OR_RETURN(TaskFolderContents task,
-                      TaskFolder({.prompt = prompt, .parts = parts_, .how = tools.HowTo()}, installation_));
+  AgentJudge judge(JudgeOf(work));
+  AgentTools tools(&box, &judge, ToolLimits(), ToolOptions());
+  KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, tools.HowTo()));
   EpisodeOptions options;
   options.folder = std::move(task.files);
   options.opening = {.system = task.prompt.system, .tools = tools.Offered(), .task = TaskText(options.folder)};
@@ -103,13 +146,38 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::Run(const EpisodeWork& work) {
     options.opening.system += "\n\n" + TextFormRules(options.opening.tools);
     options.opening.tools.clear();
   }
-  options.limits = {.turns = TurnsOf(flags_, problem),
-                    .tokens = flags_.agent.tokens,
-                    .usd = flags_.agent.usd,
-                    .seconds = flags_.agent.seconds};
-  options.best_counts = flags_.agent.counts == "best";
-  options.solution = tool_options.solution;
+  options.limits = LimitsOf(work);
+  options.best_counts = Counts().best;
+  options.solution = Counts().solution;
   return EpisodeRun(std::move(options), work, &store_, &box, &judge, &tools).Run();
+}
+
+Result<std::optional<EpisodeWorkDone>> AgentRuns::RunHarness(const EpisodeWork& work) {
+  const ModelSettings& model = plan_.models[work.model].settings;
+  KB_ASSIGN_OR_RETURN(const TempDir sockets, TempDir::Create("kernelbench-agent"));
+  KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, HowToJudge(*harness_)));
+  AgentJudge judge(JudgeOf(work));
+  HarnessEpisodeOptions options{.harness = harness_->name, .limits = LimitsOf(work), .counts = Counts()};
+  options.folder = std::move(task.files);
+  options.opening = {.system = task.prompt.system, .tools = {}, .task = kHarnessPrompt};
+  HarnessEpisode episode(std::move(options), work, &store_, &judge);
+  HarnessRunOptions wanted{.harness = *harness_, .program = program_, .box = OptionsOfBox()};
+  wanted.model_socket = sockets.path() / "model.sock";
+  wanted.values = {.prompt = kHarnessPrompt,
+                   .model = model.model,
+                   .wire = WireName(model.wire),
+                   .turns = LimitsOf(work).turns,
+                   .context_tokens = model.window,
+                   .output_tokens = work.defaults.max_tokens};
+  if (flags_.agent.seconds > 0) wanted.wall = Seconds(flags_.agent.seconds);
+  wanted.over = [&] { return episode.Over(); };
+  wanted.model_error = [&] { return episode.ModelError(); };
+  KB_ASSIGN_OR_RETURN(const auto relay,
+                      Relay::Start({.settings = model, .socket = wanted.model_socket}, &episode, &gates_));
+  KB_ASSIGN_OR_RETURN(HarnessRun run, HarnessRun::Create(installation_, std::move(wanted)));
+  const Frozen frozen(&freezer_, &run.box());
+  AgentTools tools(&run.box(), &judge, ToolLimits(), ToolOptions());
+  return episode.Run(&run, &tools);
 }
 
 }  // namespace kb::cli

@@ -4,9 +4,13 @@
 
 #include <memory>
 
+#include "agents/episode_account.h"
 #include "agents/freezer.h"
+#include "agents/harness_install.h"
+#include "agents/task_folder.h"
 #include "cli/generate_plan.h"
 #include "judge/process/device_process.h"
+#include "model/gate.h"
 #include "prompt/template.h"
 #include "server/socket_ask.h"
 
@@ -22,7 +26,15 @@ class AgentRuns {
  private:
   AgentRuns(const GeneratePlan& plan, const GenerateFlags& flags, Store* store)
       : plan_(plan), flags_(flags), store_(*store) {}
-  Result<Box> MakeBox() const;
+  BoxOptions OptionsOfBox() const;
+  Result<std::optional<EpisodeWorkDone>> RunLoop(const EpisodeWork& work);
+  Result<std::optional<EpisodeWorkDone>> RunHarness(const EpisodeWork& work);
+  AgentJudgeOptions JudgeOf(const EpisodeWork& work);
+  AgentToolLimits ToolLimits() const;
+  AgentToolOptions ToolOptions() const;
+  EpisodeLimits LimitsOf(const EpisodeWork& work) const;
+  EpisodeCounts Counts() const;
+  Result<TaskFolderContents> TaskOf(const EpisodeWork& work, const std::string& how) const;
   nlohmann::json RequestOf(const ProblemFile& problem) const;
 
   const GeneratePlan& plan_;
@@ -33,6 +45,9 @@ class AgentRuns {
   PromptTemplate parts_;
   Freezer freezer_;
   std::unique_ptr<server::SocketAsk> asking_;
+  std::optional<Harness> harness_;  // instead of our loop
+  HarnessInstallation program_;     // of it
+  Gates gates_;
 };
 
 }  // namespace kb::cli

@@ -61,6 +61,17 @@ void AddAgentFlags(CLI::App* command, AgentFlags* agent) {
       ->check(CLI::IsMember({"last", "best"}))
       ->capture_default_str()
       ->group("Agents");
+  CLI::Option* harness =
+      command
+          ->add_option("--harness", agent->harness,
+                       "a program that drives the model, instead of our own loop: codex, opencode, qwen, gemini, mini, "
+                       "or a file (docs/reference/harnesses.md)")
+          ->group("Agents");
+  command
+      ->add_option("--harness-command", agent->harness_command,
+                   "any command that speaks the model's wire, which it finds in its environment")
+      ->excludes(harness)
+      ->group("Agents");
 }
 
 void AddSamplingFlags(CLI::App* command, GenerateFlags* flags) {

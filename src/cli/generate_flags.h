@@ -23,7 +23,8 @@ struct AgentFlags {
   double usd = 0, seconds = 0, device_seconds = 0;
   int evaluations = 0;
   std::string counts = "last";
-  nlohmann::json ToJson() const;  // what decides what an agent does
+  std::string harness, harness_command;  // a program that drives the model, instead of our loop
+  nlohmann::json ToJson() const;         // what decides what an agent does
 };
 
 struct GenerateFlags {

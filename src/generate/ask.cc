@@ -272,23 +272,29 @@ void Generator::Failed(const Work& work, const Asked& asked, const Error& error)
   }
 }
 
+EpisodeWork::Cost Generator::SettleCall(size_t number, const CallCost& most, const Completion* completion) {
+  if (completion == nullptr) {
+    const std::lock_guard lock(mutex_);
+    budget_->Settle(most, 0, 0.0);
+    return {};
+  }
+  const GeneratorModel& model = options_.models[number];
+  EpisodeWork::Cost cost;
+  if (model.cost) cost.usd = model.cost(*completion);
+  cost.source = PriceSourceOf(*completion, cost.usd, model);
+  Count(number, most, completion->usage, cost.usd);
+  return cost;
+}
+
 // One call of an episode.
 Result<std::optional<EpisodeWork::Answered>> Generator::AskModel(size_t number, const CompletionRequest& request,
                                                                  const CallCost& most) {
-  const GeneratorModel& model = options_.models[number];
   if (Admit(most, false) == Admission::kEnded) return std::optional<EpisodeWork::Answered>();
-  auto completion =
-      model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
-  if (!completion) {
-    const std::lock_guard lock(mutex_);
-    budget_->Settle(most, 0, 0.0);
-    return tl::make_unexpected(completion.error());
-  }
-  EpisodeWork::Answered answered{.completion = *std::move(completion)};
-  if (model.cost) answered.cost_usd = model.cost(answered.completion);
-  answered.price_source = PriceSourceOf(answered.completion, answered.cost_usd, model);
-  Count(number, most, answered.completion.usage, answered.cost_usd);
-  return std::optional(std::move(answered));
+  auto completion = options_.models[number].provider->Complete(
+      request, [this] { return options_.interrupted && options_.interrupted(); });
+  EpisodeWork::Cost cost = SettleCall(number, most, completion ? &*completion : nullptr);
+  if (!completion) return tl::make_unexpected(completion.error());
+  return std::optional(EpisodeWork::Answered{*std::move(completion), std::move(cost)});
 }
 
 EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& request) {
@@ -300,6 +306,10 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   episode.most = [this, model](int64_t bytes) { return MostOf(options_.models[model], bytes); };
   episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most) {
     return AskModel(model, wanted, most);
+  };
+  episode.admit = [this](const CallCost& most) { return Admit(most, false) == Admission::kGranted; };
+  episode.settle = [this, model](const CallCost& most, const Completion* completion) {
+    return SettleCall(model, most, completion);
   };
   episode.may_evaluate = [this] {
     const std::lock_guard lock(mutex_);

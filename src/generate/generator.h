@@ -69,15 +69,22 @@ struct EpisodeWork {
   GenerationRequest request;  // asked by `owner`
   std::string owner;
   CompletionRequest defaults;  // what every request has
+  struct Cost {
+    std::optional<double> usd;  // nothing: it is not known
+    std::string source;         // where the price is from
+  };
   struct Answered {
     Completion completion;
-    std::optional<double> cost_usd;
-    std::string price_source;
+    Cost cost;
   };
   // The most that a call can take, by the bytes of its prompt.
   std::function<CallCost(int64_t prompt_bytes)> most;
   // Asks the model, once the budget has room. Nothing: it is spent, or an interrupt.
   std::function<Result<std::optional<Answered>>(CompletionRequest request, const CallCost& most)> ask;
+  // The same in parts, for who asks by other means: waits for room; false as above. Then the end of the call, null if
+  // there was no answer, and what it cost.
+  std::function<bool(const CallCost& most)> admit;
+  std::function<Cost(const CallCost& most, const Completion* completion)> settle;
   // Whether the budget has room for an evaluation; each that it has is told of once: was it made?
   std::function<bool()> may_evaluate;
   std::function<void(bool made)> evaluated;
@@ -168,6 +175,7 @@ class Generator {
                                                         const CallCost& most);
   CompletionRequest RequestTo(const Work& work) const;
   void Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd);
+  EpisodeWork::Cost SettleCall(size_t model, const CallCost& most, const Completion* completion);
   EpisodeWork EpisodeWorkOf(const Work& work, const GenerationRequest& request);
   Status RunEpisode(const Work& work);
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);

@@ -36,13 +36,6 @@ Wire UsualWire(ProviderKind kind) {
                                           : Wire::kChat;
 }
 
-std::string WireName(Wire wire) {
-  return wire == Wire::kMessages    ? "messages"
-         : wire == Wire::kResponses ? "responses"
-         : wire == Wire::kGemini    ? "gemini"
-                                    : "chat";
-}
-
 std::string PresetNames() {
   std::vector<std::string> names;
   for (const Preset& preset : kPresets) names.emplace_back(preset.name);
@@ -92,6 +85,13 @@ Status SetBaseUrl(const std::string& url, ModelSettings* settings) {
     return preset.kind == settings->provider && preset.base_url == settings->base_url;
   });
   return {};
+}
+
+std::string WireName(Wire wire) {
+  return wire == Wire::kMessages    ? "messages"
+         : wire == Wire::kResponses ? "responses"
+         : wire == Wire::kGemini    ? "gemini"
+                                    : "chat";
 }
 
 std::string ProviderName(ProviderKind kind) {

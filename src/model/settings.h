@@ -25,6 +25,8 @@ enum class Wire { kChat, kMessages, kResponses, kGemini };
 
 std::string ProviderName(ProviderKind kind);  // "openai", "openrouter", "vllm", ... as on the command line
 
+std::string WireName(Wire wire);  // "chat", ... as in models.toml
+
 struct ModelSettings {
   std::string name;  // as the user calls it: what was said, or its name in models.toml
   ProviderKind provider = ProviderKind::kOpenAi;

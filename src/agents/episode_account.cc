@@ -1,0 +1,117 @@
+#include "agents/episode_account.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+#include "base/hash.h"
+
+namespace kb {
+namespace {
+
+void AddCount(const std::optional<int64_t>& more, std::optional<int64_t>* sum) {
+  if (more) *sum = sum->value_or(0) + *more;
+}
+
+}  // namespace
+
+void EpisodeAccount::Add(const Turn& turn, const Completion& completion) {
+  for (const auto& count : {turn.input, turn.cache_read, turn.cache_write, turn.output}) {
+    spent.tokens += count.value_or(0);
+  }
+  spent.usd += turn.cost_usd.value_or(0);
+  seconds += turn.seconds;
+  AddCount(turn.input, &sum.input);
+  AddCount(turn.cache_read, &sum.cache_read);
+  AddCount(turn.cache_write, &sum.cache_write);
+  AddCount(turn.output, &sum.output);
+  AddCount(turn.reasoning_tokens, &sum.reasoning_tokens);
+  if (turn.cost_usd) sum.cost_usd = sum.cost_usd.value_or(0) + *turn.cost_usd;
+  sum.price_source = turn.price_source;
+  sum.calls += turn.calls;
+  sum.seconds += turn.seconds;
+  sum.response = completion.text;
+  sum.reasoning = completion.reasoning;
+  sum.answered_by = completion.model;
+}
+
+void EpisodeAccount::AddLost(const Turn& turn) {
+  spent.tokens += turn.lost_tokens;
+  spent.usd += turn.lost_usd;
+  if (turn.lost_tokens > 0) sum.input = sum.input.value_or(0) + turn.lost_tokens;
+  if (turn.lost_usd > 0) sum.cost_usd = sum.cost_usd.value_or(0) + turn.lost_usd;
+}
+
+std::optional<EpisodeAccount::Reached> EpisodeAccount::Over(const EpisodeLimits& limits) const {
+  const auto reached = [](const char* limit, const std::string& amount) {
+    return Reached{limit, fmt::format("the limit of {} was reached", amount)};
+  };
+  if (turns >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
+  if (limits.tokens > 0 && spent.tokens >= limits.tokens) {
+    return reached("tokens", fmt::format("{} tokens", limits.tokens));
+  }
+  if (limits.usd > 0 && spent.usd >= limits.usd) return reached("usd", fmt::format("${}", limits.usd));
+  if (limits.seconds > 0 && seconds >= limits.seconds) {
+    return reached("seconds", fmt::format("{} seconds", limits.seconds));
+  }
+  return std::nullopt;
+}
+
+std::vector<TurnFile> AllFiles(const Snapshot& snapshot) { return ChangedFiles({}, snapshot); }
+
+std::vector<TurnFile> ChangedFiles(const std::vector<Snapshot::File>& before, const Snapshot& now) {
+  std::map<std::string, const Snapshot::File*> known;
+  for (const Snapshot::File& file : before) known[file.path] = &file;
+  std::vector<TurnFile> changed;
+  for (const Snapshot::File& file : now.files) {
+    const auto same = known.extract(file.path);
+    if (!same.empty() && same.mapped()->sha256 == file.sha256 && same.mapped()->mode == file.mode) continue;
+    changed.push_back({file.path, file.mode, file.sha256, now.contents.at(file.sha256)});
+  }
+  for (const auto& [path, file] : known) changed.push_back({path, file->mode, "", ""});
+  return changed;
+}
+
+Snapshot FolderOf(const std::vector<TurnFile>& stored) {
+  Snapshot folder;
+  for (const TurnFile& file : stored) {
+    folder.files.push_back({file.path, file.mode, file.contents.size(), file.sha256});
+    folder.contents[file.sha256] = file.contents;
+  }
+  return folder;
+}
+
+TurnVerdict SubmissionOf(const AgentCandidate& candidate) {
+  return {.tool = "submit",
+          .source_sha256 = Sha256(candidate.text),
+          .language = LanguageOf(candidate),
+          .source = candidate.text,
+          .view = "{}"};
+}
+
+AgentCandidate CandidateOf(const TurnVerdict& verdict) {
+  return {fmt::format("model_new.{}", verdict.language), verdict.source, ""};
+}
+
+Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std::optional<AgentCandidate>& submitted,
+                                         const AgentTools& tools, const Folder& folder, AgentJudge* judge,
+                                         std::string* ending) {
+  const AgentTry* best = tools.best();
+  if (counts.best && best != nullptr && best->verdict.verdict == "correct") return CandidateOf(best->verdict);
+  if (submitted) return *submitted;
+  const auto lying = CandidateAt(folder, counts.solution);
+  if (lying && lying->rejection.empty()) {
+    KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge->Compile(*lying));
+    if (!compiled.is_error && compiled.stored.verdict.empty()) {
+      *ending += fmt::format("; {} was submitted by itself", counts.solution);
+      return *lying;
+    }
+  }
+  if (best != nullptr) {
+    *ending += "; the best candidate that was evaluated was submitted by itself";
+    return CandidateOf(best->verdict);
+  }
+  return AgentCandidate{.rejection = fmt::format("the agent submitted nothing: {}", *ending)};
+}
+
+}  // namespace kb

@@ -1,0 +1,64 @@
+// What an episode took, and what its folder was like: added up turn by turn, by a process that saw them or reads them.
+#ifndef AGENTS_EPISODE_ACCOUNT_H_
+#define AGENTS_EPISODE_ACCOUNT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agents/agent_judge.h"
+#include "agents/agent_tools.h"
+#include "agents/folder.h"
+#include "generate/generator.h"
+#include "model/provider.h"
+#include "store/episode.h"
+
+namespace kb {
+
+// Of one episode; 0: none. Those of evaluations and of the device's time are the tools' (AgentToolLimits).
+struct EpisodeLimits {
+  int turns = 10;
+  int64_t tokens = 0;  // read and written, cached ones too
+  double usd = 0;
+  double seconds = 0;  // of models and tools
+};
+
+struct EpisodeAccount {
+  int turns = 0;  // of work
+  CallCost spent;
+  double seconds = 0;
+  GenerationAnswer sum;  // of all turns
+
+  // A turn that was answered, without its tools' time.
+  void Add(const Turn& turn, const Completion& completion);
+  // Calls of it whose answers never came, counted with the most that they can have taken.
+  void AddLost(const Turn& turn);
+  struct Reached {
+    std::string limit, ending;  // "turns", "the limit of 10 turns was reached"
+  };
+  std::optional<Reached> Over(const EpisodeLimits& limits) const;
+};
+
+// What is to be stored of a folder that was like that before.
+std::vector<TurnFile> ChangedFiles(const std::vector<Snapshot::File>& before, const Snapshot& now);
+std::vector<TurnFile> AllFiles(const Snapshot& snapshot);
+// What is stored of a folder. `contents` of each are there.
+Snapshot FolderOf(const std::vector<TurnFile>& stored);
+
+// What is submitted, kept with its turn as a verdict is.
+TurnVerdict SubmissionOf(const AgentCandidate& candidate);
+// What the store has of it.
+AgentCandidate CandidateOf(const TurnVerdict& verdict);
+
+struct EpisodeCounts {
+  bool best = false;     // the best that was evaluated counts, where it is correct
+  std::string solution;  // lies in the folder, and counts where nothing was submitted and it builds
+};
+// What counts of an episode that has ended. `ending` says how it came to that, where it was not submitted.
+Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std::optional<AgentCandidate>& submitted,
+                                         const AgentTools& tools, const Folder& folder, AgentJudge* judge,
+                                         std::string* ending);
+
+}  // namespace kb
+
+#endif  // AGENTS_EPISODE_ACCOUNT_H_
