@@ -62,6 +62,7 @@ const Dialect& ChatDialect() {
       .forbidden = {"web_search_options", "plugins", "mcp_servers", "functions", "models"},
       .option_members = {},
       .check_message = CheckChatMessage,
+      .check_system = nullptr,
       .check_tool = CheckChatTool,
       .error_body = OpenAiError,
       .error_event = ChatErrorEvent,

@@ -47,12 +47,14 @@ Denial Check(const Dialect& dialect, const WireJson& request) {
     if (!n.is_null() && n != 1) return fmt::format("one answer at a time is passed on: leave out \"{}\"", member);
   }
   const WireJson& messages = MemberOf(request, dialect.messages);
-  if (!messages.is_array() || messages.empty()) {
-    const bool may_be_text = std::string_view(dialect.messages) == "input";
-    if (messages.is_string() && may_be_text) return std::nullopt;
+  const bool text = messages.is_string() && std::string_view(dialect.messages) == "input";
+  if (!text && (!messages.is_array() || messages.empty())) {
     return fmt::format("\"{}\" is no list of messages", dialect.messages);
   }
-  if (Denial denial = CheckAll(messages, dialect.check_message)) return denial;
+  if (Denial denial = text ? std::nullopt : CheckAll(messages, dialect.check_message)) return denial;
+  if (const WireJson& system = MemberOf(request, dialect.system); !system.is_null()) {
+    if (Denial denial = dialect.check_system(system)) return denial;
+  }
   const WireJson& tools = MemberOf(request, "tools");
   if (!tools.is_null() && !tools.is_array()) return "\"tools\" is no list";
   return tools.is_array() ? CheckAll(tools, dialect.check_tool) : std::nullopt;

@@ -31,6 +31,7 @@ struct Dialect {
   std::vector<std::string_view> forbidden;  // that would change what is asked if they stayed behind
   std::vector<std::string_view> option_members;
   Denial (*check_message)(const WireJson& message);
+  Denial (*check_system)(const WireJson& system);
   Denial (*check_tool)(const WireJson& tool);
   std::string (*error_body)(int status, std::string_view message);
   // An event of a stream that has begun and cannot go on.

@@ -66,6 +66,7 @@ const Dialect& GeminiDialect() {
       .option_members = {"temperature", "topP", "topK", "seed", "stopSequences", "presencePenalty", "frequencyPenalty",
                          "responseMimeType", "responseSchema", "responseJsonSchema", "thinkingConfig"},
       .check_message = CheckContent,
+      .check_system = CheckContent,
       .check_tool = CheckGeminiTool,
       .error_body = GeminiError,
       .error_event = GeminiErrorEvent,

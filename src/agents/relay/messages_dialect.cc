@@ -69,6 +69,7 @@ const Dialect& MessagesDialect() {
       .forbidden = {"mcp_servers", "container"},
       .option_members = {},
       .check_message = CheckTurn,
+      .check_system = [](const WireJson& system) { return CheckParts(system, CheckBlock); },
       .check_tool = CheckMessagesTool,
       .error_body = MessagesError,
       .error_event = MessagesErrorEvent,

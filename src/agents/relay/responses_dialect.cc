@@ -15,21 +15,6 @@ Denial CheckResponsesPart(const WireJson& part) {
   return NotPassedOn("a part", type);
 }
 
-Denial CheckItem(const WireJson& item) {
-  if (!item.is_object()) return "an item of the input is no JSON object";
-  const std::string type = TextOf(item, "type");
-  if (type.empty() || type == "message") return CheckParts(MemberOf(item, "content"), CheckResponsesPart);
-  if (OneOf(type, {"function_call_output", "custom_tool_call_output"})) {
-    return CheckParts(MemberOf(item, "output"), CheckResponsesPart);
-  }
-  if (OneOf(type, {"function_call", "custom_tool_call", "reasoning", "compaction", "local_shell_call",
-                   "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
-                   "apply_patch_call_output", "tool_search_call", "tool_search_output"})) {
-    return std::nullopt;
-  }
-  return NotPassedOn("an item", type);
-}
-
 Denial CheckResponsesTool(const WireJson& tool) {
   const std::string type = TextOf(tool, "type");
   if (OneOf(type, {"function", "custom", "local_shell", "apply_patch"})) return std::nullopt;
@@ -42,6 +27,32 @@ Denial CheckResponsesTool(const WireJson& tool) {
     if (!OneOf(inner_type, {"function", "custom"})) return NotPassedOn("a tool", inner_type);
   }
   return std::nullopt;
+}
+
+Denial CheckItem(const WireJson& item) {
+  if (!item.is_object()) return "an item of the input is no JSON object";
+  const std::string type = TextOf(item, "type");
+  if (type.empty() || type == "message") return CheckParts(MemberOf(item, "content"), CheckResponsesPart);
+  if (type == "tool_search_output") {  // offers tools, too
+    const WireJson& tools = MemberOf(item, "tools");
+    for (const WireJson& tool : tools.is_array() ? tools : WireJson::array()) {
+      if (Denial denial = CheckResponsesTool(tool)) return denial;
+    }
+    return std::nullopt;
+  }
+  if (OneOf(type, {"function_call_output", "custom_tool_call_output"})) {
+    return CheckParts(MemberOf(item, "output"), CheckResponsesPart);
+  }
+  if (OneOf(type, {"function_call", "custom_tool_call", "reasoning", "compaction", "local_shell_call",
+                   "local_shell_call_output", "shell_call", "shell_call_output", "apply_patch_call",
+                   "apply_patch_call_output", "tool_search_call"})) {
+    return std::nullopt;
+  }
+  return NotPassedOn("an item", type);
+}
+
+Denial CheckInstructions(const WireJson& instructions) {
+  return instructions.is_string() ? std::nullopt : Denial("\"instructions\" is no text");
 }
 
 std::string ResponsesErrorEvent(std::string_view message) {
@@ -67,6 +78,7 @@ const Dialect& ResponsesDialect() {
       .forbidden = {"previous_response_id", "conversation", "prompt", "background"},
       .option_members = {},
       .check_message = CheckItem,
+      .check_system = CheckInstructions,
       .check_tool = CheckResponsesTool,
       .error_body = OpenAiError,
       .error_event = ResponsesErrorEvent,
