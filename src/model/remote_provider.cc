@@ -23,7 +23,14 @@ constexpr milliseconds kNap{100};
 
 double Uniform() { return static_cast<double>(RandomBits() >> 11) * 0x1p-53; }
 
-// False if `stop` said so before the time was over.
+bool IsHtml(const HttpHead& head, const std::string& body) {
+  const size_t first = body.find_first_not_of(" \t\r\n");
+  return head.content_type.starts_with("text/html") ||
+         (first != std::string::npos && (body.compare(first, 5, "<html") == 0 || body.compare(first, 2, "<!") == 0));
+}
+
+}  // namespace
+
 bool Sleep(milliseconds time, const std::function<bool()>& stop) {
   const auto until = Clock::now() + time;
   while (Clock::now() < until) {
@@ -33,13 +40,13 @@ bool Sleep(milliseconds time, const std::function<bool()>& stop) {
   return true;
 }
 
-bool IsHtml(const HttpHead& head, const std::string& body) {
-  const size_t first = body.find_first_not_of(" \t\r\n");
-  return head.content_type.starts_with("text/html") ||
-         (first != std::string::npos && (body.compare(first, 5, "<html") == 0 || body.compare(first, 2, "<!") == 0));
+std::optional<milliseconds> WaitAfter(const CallFailure& failure, int next, const RetryPolicy& policy,
+                                      Clock::time_point start) {
+  if (next > policy.attempts) return std::nullopt;
+  const auto retry_after = ParseRetryAfter(failure.retry_after, std::time(nullptr));
+  const milliseconds wait = WaitBefore(next, policy, retry_after, Uniform());
+  return Clock::now() - start + wait > policy.total ? std::nullopt : std::optional(wait);
 }
-
-}  // namespace
 
 std::string Redacted(std::string text, const std::string& key, const std::string& key_env) {
   const std::string name = "[" + key_env + "]";
@@ -99,15 +106,13 @@ Result<Completion> RemoteProvider::TryOften(const HttpRequest& call, const std::
     if (stop && stop()) return Fail(ErrorCode::kInterrupted, "interrupted");
     if (!failure.retry)
       return Fail(ErrorCode::kUsage, fmt::format("{}: {}", who, Shown(failure.message, key_, settings_.key_env)));
-    const milliseconds wait =
-        WaitBefore(attempt + 1, settings_.retry, ParseRetryAfter(failure.retry_after, std::time(nullptr)), Uniform());
-    const bool last = attempt == settings_.retry.attempts;
-    if (last || Clock::now() - start + wait > settings_.retry.total) {
+    const auto wait = WaitAfter(failure, attempt + 1, settings_.retry, start);
+    if (!wait) {
       return Fail(ErrorCode::kUnavailable,
                   fmt::format("{}: gave up after {} {}: {}", who, attempt, attempt == 1 ? "attempt" : "attempts",
                               Shown(failure.message, key_, settings_.key_env)));
     }
-    if (!Sleep(wait, stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
+    if (!Sleep(*wait, stop)) return Fail(ErrorCode::kInterrupted, "interrupted");
   }
 }
 

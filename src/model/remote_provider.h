@@ -2,7 +2,10 @@
 #ifndef MODEL_REMOTE_PROVIDER_H_
 #define MODEL_REMOTE_PROVIDER_H_
 
+#include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -21,6 +24,13 @@ struct CallFailure {
 
 // Of a call that ended with anything but a finished answer; `body` is what came instead, or before.
 CallFailure FailureOf(const HttpResult& result, const std::string& body, const ModelSettings& settings);
+
+// How long to wait after that before call `next` of one that began at `start`; nothing if that is more than the policy
+// allows.
+std::optional<std::chrono::milliseconds> WaitAfter(const CallFailure& failure, int next, const RetryPolicy& policy,
+                                                   std::chrono::steady_clock::time_point start);
+// False if `stop` said so before the time was over.
+bool Sleep(std::chrono::milliseconds time, const std::function<bool()>& stop);
 
 class RemoteProvider : public Provider {
  public:

@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
-#include <thread>
 #include <utility>
 
 #include "agents/relay/event_cutter.h"
-#include "base/random.h"
 #include "model/remote_provider.h"
 #include "model/sse.h"
 
@@ -20,19 +18,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kErrorBytes = 256 << 10;  // kept of an answer that is an error
 constexpr size_t kStreamOverhead = 16;     // bytes of a stream for one of its text, at most
-constexpr std::chrono::milliseconds kNap{100};
-
-double Uniform() { return static_cast<double>(RandomBits() >> 11) * 0x1p-53; }
-
-// False if `stop` said so before the time was over.
-bool Sleep(std::chrono::milliseconds time, const std::function<bool()>& stop) {
-  const auto until = Clock::now() + time;
-  while (Clock::now() < until) {
-    if (stop()) return false;
-    std::this_thread::sleep_for(std::min<Clock::duration>(kNap, until - Clock::now()));
-  }
-  return !stop();
-}
 
 }  // namespace
 
@@ -117,7 +102,7 @@ void Upstream::Attempt::Refuse(const HttpResult& result, const CallFailure& fail
   if (status >= 400 && WireJson::accept(body_)) {
     relaying->body = RedactedJson(body_, upstream_.key_, settings_.key_env);
   }
-  relaying->retry_after = result.head.retry_after;
+  if (ParseRetryAfter(result.head.retry_after, std::time(nullptr))) relaying->retry_after = result.head.retry_after;
   relaying->why = Shown(failure.message, upstream_.key_, settings_.key_env);
 }
 
@@ -127,6 +112,7 @@ Relaying Upstream::Attempt::Run(const HttpRequest& call, const std::function<boo
   const HttpResult result = upstream_.http_->Call(call, sink, stop);
   if (result.end == HttpEnd::kDone && result.head.status == 200 && !begun_ && !fault_ && !too_long_) {
     fault_ = reader_->ReadWhole(body_);
+    too_long_ = reader_->size() > settings_.max_answer_bytes;
   }
   Relaying relaying;
   relaying.begun = begun_;
@@ -161,11 +147,9 @@ Relaying Upstream::AskOften(const HttpRequest& call, bool stream, const Events& 
     Relaying relaying = Attempt(*this, stream, events).Run(call, stop, &failure);
     relaying.lost = lost += relaying.lost;
     relaying.answer.attempts = attempt;
-    const RetryPolicy& policy = settings_.retry;
-    if (relaying.whole || relaying.begun || !failure.retry || stop() || attempt == policy.attempts) return relaying;
-    const auto wait =
-        WaitBefore(attempt + 1, policy, ParseRetryAfter(failure.retry_after, std::time(nullptr)), Uniform());
-    if (Clock::now() - start + wait > policy.total || !Sleep(wait, stop)) return relaying;
+    if (relaying.whole || relaying.begun || !failure.retry || stop()) return relaying;
+    const auto wait = WaitAfter(failure, attempt + 1, settings_.retry, start);
+    if (!wait || !Sleep(*wait, stop)) return relaying;
   }
 }
 
