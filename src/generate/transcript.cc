@@ -208,8 +208,9 @@ const TurnVerdict* BestVerdict(const Transcript& transcript) {
   const TurnVerdict* best = nullptr;
   for (const TranscriptTurn& turn : transcript.turns) {
     for (const TurnVerdict& verdict : turn.verdicts) {
-      if (verdict.verdict != "correct" || !verdict.speedup) continue;
-      if (best == nullptr || *verdict.speedup > *best->speedup) best = &verdict;
+      if (verdict.verdict != "correct") continue;
+      // No speedup is less than any.
+      if (best == nullptr || verdict.speedup > best->speedup) best = &verdict;
     }
   }
   return best;

@@ -99,7 +99,7 @@ struct TranscriptTotals {
 TranscriptTotals TotalsOf(const Transcript& transcript);
 void AddTo(const TranscriptTurn& turn, TranscriptTotals* totals);
 
-// The fastest correct candidate on the way; null: there is none with a speedup.
+// The fastest correct candidate on the way, or one without a speedup where none has one; null: none is correct.
 const TurnVerdict* BestVerdict(const Transcript& transcript);
 
 // docs/reference/transcripts.md. `raw`: with the provider's own answer.

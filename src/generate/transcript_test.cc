@@ -122,6 +122,8 @@ TEST(TranscriptTest, TheBestOnTheWayIsTheFastestCorrectOne) {
   sample.verdicts.push_back({.turn = 4, .tool = "evaluate", .verdict = "correct"});
   EXPECT_DOUBLE_EQ(*BestVerdict(sample.Read())->speedup, 1.31);
   EXPECT_EQ(BestVerdict(SampleEpisode().Read()), nullptr);
+  sample.verdicts.erase(sample.verdicts.begin());
+  EXPECT_EQ(BestVerdict(sample.Read())->turn, 4) << "correct, and not timed";
 }
 
 TEST(TranscriptTest, JsonOfATurnAndOfTheEnd) {

@@ -91,7 +91,10 @@ std::string OutcomeText(const TurnVerdict& verdict, const json& view) {
   return told.empty() ? "no verdict" : told;
 }
 
-std::string VerdictText(const TurnVerdict& verdict) {
+// What was handed in, which is judged in the run alone.
+bool IsHandedIn(const TurnVerdict& verdict) { return verdict.tool == "submit" && verdict.verdict.empty(); }
+
+std::string JudgedText(const TurnVerdict& verdict) {
   const json view = ParseStored(verdict.view);
   std::string text = OutcomeText(verdict, view);
   if (verdict.speedup) text += ", " + FormatSpeedup(verdict.speedup);
@@ -99,6 +102,11 @@ std::string VerdictText(const TurnVerdict& verdict) {
   if (const std::string reason = StoredText(view, "reason"); !reason.empty()) text += ", " + reason;
   if (verdict.device_seconds > 0) text += fmt::format(" ({} of the device)", Seconds(verdict.device_seconds));
   return OneLine(text, 300);
+}
+
+std::string VerdictText(const TurnVerdict& verdict, bool of_call) {
+  if (IsHandedIn(verdict)) return "handed in: " + verdict.source_sha256.substr(0, 12);
+  return (of_call ? "judge: " : fmt::format("judge, asked to {}: ", verdict.tool)) + JudgedText(verdict);
 }
 
 std::string ResultText(const TranscriptResult& result, const TranscriptTextOptions& options) {
@@ -150,7 +158,7 @@ std::string SubmittedText(const Transcript& transcript) {
     judged.high = interval[1];
   }
   judged.view = Dump(json{{"reason", StoredText(evaluation, "reason")}});
-  return fmt::format("{}, judged: {}, evaluation {}", text, VerdictText(judged), StoredText(evaluation, "id"));
+  return fmt::format("{}, judged: {}, evaluation {}", text, JudgedText(judged), StoredText(evaluation, "id"));
 }
 
 std::string TotalsText(const Transcript& transcript, const TranscriptTextOptions& options) {
@@ -221,7 +229,7 @@ std::string TurnText(const TranscriptTurn& each, const std::string& begun, const
   for (size_t i = 0; i < each.calls.size(); ++i) {
     text += CallText(each.calls[i], options);
     for (const TurnVerdict& verdict : each.verdicts) {
-      if (verdict.call == static_cast<int>(i)) text += Block("judge: " + VerdictText(verdict), options, 0, 0);
+      if (verdict.call == static_cast<int>(i)) text += Block(VerdictText(verdict, true), options, 0, 0);
     }
     if (each.calls[i].result) {
       text += ResultText(*each.calls[i].result, options);
@@ -231,7 +239,7 @@ std::string TurnText(const TranscriptTurn& each, const std::string& begun, const
   }
   for (const TurnVerdict& verdict : each.verdicts) {
     const bool of_call = verdict.call >= 0 && verdict.call < static_cast<int>(each.calls.size());
-    if (!of_call) text += Line(fmt::format("judge, asked to {}: {}", verdict.tool, VerdictText(verdict)), options);
+    if (!of_call) text += Line(VerdictText(verdict, false), options);
   }
   for (const TranscriptResult& result : each.other_results) {
     text += Line("result of no call here: " + result.name, options) + ResultText(result, options);
@@ -254,11 +262,13 @@ std::string TranscriptEnd(const Transcript& transcript, const TranscriptTextOpti
               : Line("ended by " + episode.ended_by + (episode.ending.empty() ? "" : ": " + episode.ending), options);
   text += Line(SubmittedText(transcript), options);
   if (const TurnVerdict* best = BestVerdict(transcript)) {
-    text += Line(fmt::format("best on the way: {} {} in turn {}, {}", FormatSpeedup(best->speedup),
-                             FormatInterval(best->low, best->high), best->turn, best->source_sha256.substr(0, 12)),
+    text += Line(fmt::format("best on the way: {} in turn {}, {}",
+                             best->speedup ? FormatSpeedup(best->speedup) + " " + FormatInterval(best->low, best->high)
+                                           : "correct, without a speedup,",
+                             best->turn, best->source_sha256.substr(0, 12)),
                  options);
   } else {
-    text += Line("best on the way: nothing correct with a speedup", options);
+    text += Line("best on the way: nothing correct", options);
   }
   return text + TotalsText(transcript, options);
 }

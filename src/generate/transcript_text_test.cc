@@ -190,7 +190,12 @@ TEST(TranscriptTextTest, WhatTheJudgeSaidInOneLine) {
   EXPECT_THAT(
       shown({.tool = "compile", .view = R"({"compiled": false, "verdict": "build_failed", "reason": "no ;\nline 7"})"}),
       HasSubstr("    judge: build_failed, no ; line 7\n"));
-  EXPECT_THAT(shown({.tool = "compile"}), HasSubstr("    judge: no verdict\n"));
+  EXPECT_THAT(shown({.tool = "compile"}),
+              AllOf(HasSubstr("    judge: no verdict\n"), HasSubstr("best on the way: nothing correct\n")));
+  EXPECT_THAT(shown({.tool = "evaluate", .source_sha256 = "abcdef", .verdict = "correct"}),
+              HasSubstr("best on the way: correct, without a speedup, in turn 1, abcdef\n"));
+  EXPECT_THAT(shown({.tool = "submit", .source_sha256 = "abcdef", .view = "null"}),
+              HasSubstr("    handed in: abcdef\n"));
   EXPECT_THAT(shown({.call = 5, .tool = "evaluate", .verdict = "incorrect"}),
               HasSubstr("  judge, asked to evaluate: incorrect\n"));
 }

@@ -215,7 +215,8 @@ std::string AtifFileName(const GenerationRequest& request) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     if (!plain && c != '.' && c != '_' && c != '-') c = '-';
   }
-  if (name.front() == '.') name.front() = '-';
+  // Neither hidden nor an option.
+  name.erase(0, name.find_first_not_of("-."));
   return fmt::format("{}_sample_{}.json", name.substr(0, 150), request.sample);
 }
 
