@@ -94,12 +94,11 @@ Result<HarnessInstallation> OfPython(HarnessInstallation found, const fs::path& 
     const fs::path there = base.parent_path().parent_path();
     found.shown.push_back({there, there});
   }
-  if (IsSystem(root)) {
-    found.command = {python, found.program};
-    return found;
-  }
-  found.shown.push_back({root, kPackages});
-  found.command = {fs::path(kPackages) / "bin" / "python", fs::path(kPackages) / "bin" / found.program.filename()};
+  const fs::path inside = IsSystem(root) ? root : fs::path(kPackages);
+  if (!IsSystem(root)) found.shown.push_back({root, inside});
+  // A script names its Python by the path outside.
+  if (!Interpreter(found.program).empty()) found.command.push_back(inside / "bin" / "python");
+  found.command.push_back(inside / "bin" / found.program.filename());
   return found;
 }
 

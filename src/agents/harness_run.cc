@@ -215,6 +215,8 @@ Result<HarnessEnd> HarnessRun::Run(JudgeTools tools) {
   state.judge->Close();
   if (!result) return tl::make_unexpected(result.error());
   if (const auto error = state.judge->error()) return tl::make_unexpected(*error);
+  // Of its last call a program may end before anybody has looked.
+  if (!state.limit && state.options.over) state.limit = state.options.over();
   end.status = result->status;
   end.output = result->output;
   state.ReadEnd(*result, &end);

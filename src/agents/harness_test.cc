@@ -224,6 +224,12 @@ TEST_F(InstallationTest, AVirtualEnvironmentIsShownWithThePythonThatItIsMadeOf) 
   const std::string python = fs::canonical(folder_->path() / "python");
   EXPECT_THAT(Found(),
               ElementsAre("python>" + python, "venv>/kb/agent", "/kb/agent/bin/python", "/kb/agent/bin/agent"));
+  Write("venv/bin/agent",
+        "\x7f"
+        "ELF",
+        0755);
+  EXPECT_THAT(Found(), ElementsAre("python>" + python, "venv>/kb/agent", "/kb/agent/bin/agent"));
+  Write("venv/bin/agent", "#!/bin/sh\n", 0755);
   fs::remove(folder_->path() / "venv/bin/python");
   Link("venv/bin/python", "/usr/bin/env");
   EXPECT_THAT(Found(), ElementsAre("venv>/kb/agent", "/kb/agent/bin/python", "/kb/agent/bin/agent"));
