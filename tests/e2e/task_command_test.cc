@@ -62,7 +62,7 @@ TEST_F(TaskCommandTest, TheFolderJudgesWhatIsWrittenThere) {
   EXPECT_EQ(right.at("protocol"), "quick");
   std::ofstream(folder / "wrong.cpp") << "this is no C++\n";
   const json wrong = Check(folder, {folder / "wrong.cpp", "--protocol=quick", "--json", "--quiet"}, 1);
-  EXPECT_EQ(wrong.at("verdict"), "build_failed");
+  EXPECT_EQ(wrong.at("verdict"), "static_rejected");
 }
 
 TEST_F(TaskCommandTest, WhatAnAgentWroteStaysAndItsLinksAreNotFollowed) {
