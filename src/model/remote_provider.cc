@@ -48,9 +48,12 @@ std::optional<milliseconds> WaitAfter(const CallFailure& failure, int next, cons
   return Clock::now() - start + wait > policy.total ? std::nullopt : std::optional(wait);
 }
 
+// A word such as "none", which local servers are given, is no secret, and may be part of any text.
+constexpr size_t kShortestKey = 12;
+
 std::string Redacted(std::string text, const std::string& key, const std::string& key_env) {
   const std::string name = "[" + key_env + "]";
-  for (size_t at = 0; !key.empty() && (at = text.find(key, at)) != std::string::npos; at += name.size()) {
+  for (size_t at = 0; key.size() >= kShortestKey && (at = text.find(key, at)) != std::string::npos; at += name.size()) {
     text.replace(at, key.size(), name);
   }
   return text;
