@@ -32,6 +32,14 @@ class Frozen {
   Box* const box_;
 };
 
+// Where a folder of ours is shown. What lies below folders that are the agent's own has another place there.
+fs::path InBox(const fs::path& path) {
+  for (const char* own : {"/tmp/", "/task/", "/dev/", "/proc/", "/home/agent/"}) {
+    if (path.string().starts_with(own)) return fs::path("/kb/python" + path.string());
+  }
+  return path;
+}
+
 // What the model is told first.
 std::string TaskText(const Snapshot& folder) {
   for (const Snapshot::File& file : folder.files) {
@@ -90,9 +98,9 @@ BoxOptions AgentRuns::OptionsOfBox() const {
   for (const fs::path& path : python_.paths) {
     std::error_code error;
     const bool of_system = path.string().starts_with("/usr/");
-    if (!of_system && fs::exists(path, error)) options.read_only.push_back({path, path});
+    if (!of_system && fs::exists(path, error)) options.read_only.push_back({path, InBox(path)});
   }
-  options.path_first = fs::path(python_.executable).parent_path();
+  options.path_first = InBox(fs::path(python_.executable).parent_path());
   return options;
 }
 

@@ -14,11 +14,13 @@ using nlohmann::json;
 
 struct ModelForecast {
   std::string model;
+  bool agents = false;          // its answers are those of agents
   int64_t answers = 0;          // still to be asked for
   int64_t learnt_from = 0;      // earlier answers
   Forecast::Estimate expected;  // without an expectation of the output: input alone
   double most_tokens = 0;       // every answer as long as it may be
   std::optional<double> most_usd;
+  bool Known() const { return !agents || learnt_from > 0; }
 };
 
 size_t BytesOf(const Prompt& prompt) { return prompt.system.size() + prompt.user.size(); }
@@ -71,6 +73,33 @@ Result<ModelForecast> ForecastOf(const GeneratePlan& plan, const GenerateFlags& 
   return made;
 }
 
+// An agent takes what earlier ones took; its prompts say nothing of that.
+Result<ModelForecast> ForecastOfAgents(const GeneratePlan& plan, const GenerateFlags& flags, const PlannedModel& model,
+                                       const std::set<std::string>& answered, const Store& store) {
+  ModelForecast made{.model = model.settings.name, .agents = true};
+  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> history, store.History(made.model, true));
+  made.learnt_from = static_cast<int64_t>(history.size());
+  for (const PlannedProblem& problem : plan.problems) {
+    for (int sample = 0; sample < flags.strategy.samples; ++sample) {
+      made.answers += answered.contains(fmt::format("{}\n{}\n{}", made.model, problem.file.name, sample)) ? 0 : 1;
+    }
+  }
+  if (history.empty()) return made;
+  const double share = static_cast<double>(made.answers) / static_cast<double>(history.size());
+  double output = 0, usd = 0;
+  bool priced = true;
+  for (const GenerationAnswer& answer : history) {
+    made.expected.input_tokens += share * static_cast<double>(answer.input.value_or(0) + answer.cache_read.value_or(0) +
+                                                              answer.cache_write.value_or(0));
+    output += share * static_cast<double>(answer.output.value_or(0));
+    usd += share * answer.cost_usd.value_or(0);
+    priced = priced && answer.cost_usd;
+  }
+  made.expected.output_tokens = output;
+  if (priced) made.expected.cost_usd = usd;
+  return made;
+}
+
 json ForecastJson(const ModelForecast& forecast) {
   const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
   const auto tokens = [](double value) { return json(std::llround(value)); };
@@ -78,14 +107,31 @@ json ForecastJson(const ModelForecast& forecast) {
   return {{"model", forecast.model},
           {"answers", forecast.answers},
           {"learnt_from", forecast.learnt_from},
-          {"input_tokens", tokens(forecast.expected.input_tokens)},
+          {"input_tokens", forecast.Known() ? tokens(forecast.expected.input_tokens) : json(nullptr)},
           {"output_tokens", written ? tokens(*written) : json(nullptr)},
           {"cost_usd", or_null(forecast.expected.cost_usd)},
-          {"most_tokens", tokens(forecast.most_tokens)},
+          {"most_tokens", forecast.agents ? json(nullptr) : tokens(forecast.most_tokens)},
           {"most_usd", or_null(forecast.most_usd)}};
 }
 
+void PrintAgents(const ModelForecast& forecast) {
+  fmt::print("{}: {} agents", forecast.model, forecast.answers);
+  if (!forecast.Known()) {
+    fmt::print("; what they take is not known before some have worked: begin with three problems\n");
+    return;
+  }
+  fmt::print(", {:.0f} tokens read, {:.0f} written", forecast.expected.input_tokens,
+             forecast.expected.output_tokens.value_or(0));
+  if (forecast.expected.cost_usd) {
+    fmt::print(", ${:.2f}", *forecast.expected.cost_usd);
+  } else {
+    fmt::print(", cost unknown");
+  }
+  fmt::print(" (the mean of {} earlier agents)\n", forecast.learnt_from);
+}
+
 void PrintOne(const ModelForecast& forecast) {
+  if (forecast.agents) return PrintAgents(forecast);
   fmt::print("{}: {} answers, {:.0f} tokens read", forecast.model, forecast.answers, forecast.expected.input_tokens);
   if (forecast.expected.output_tokens) fmt::print(", {:.0f} written", *forecast.expected.output_tokens);
   if (forecast.expected.output_tokens && forecast.expected.cost_usd) {
@@ -116,7 +162,8 @@ Status PrintForecast(const GeneratePlan& plan, const GenerateFlags& flags, const
   }
   json all = json::array();
   for (const PlannedModel& model : plan.models) {
-    KB_ASSIGN_OR_RETURN(const ModelForecast forecast, ForecastOf(plan, flags, model, answered, store));
+    const auto forecast_of = flags.strategy.name == "agent" ? ForecastOfAgents : ForecastOf;
+    KB_ASSIGN_OR_RETURN(const ModelForecast forecast, forecast_of(plan, flags, model, answered, store));
     all.push_back(ForecastJson(forecast));
     if (!flags.json && !flags.quiet) PrintOne(forecast);
   }

@@ -195,8 +195,9 @@ class Store {
                                              const std::string& problem, int candidate,
                                              const std::string& device = "") const;
   Result<GenerationSpent> Spent(const std::string& run, const std::string& model = "") const;
-  // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning.
-  Result<std::vector<GenerationAnswer>> History(const std::string& model, int limit = 1000) const;
+  // The newest `limit` answers of a model in all runs, without prompts, responses and reasoning: of agents, each with
+  // the sum of its turns, or all others.
+  Result<std::vector<GenerationAnswer>> History(const std::string& model, bool agents = false, int limit = 1000) const;
 
   // What agents do (episode.h). Each change is one transaction, and kStore if the request is not this owner's.
   // Begins an episode with what its folder holds, which is its turn 0; one that is there stays as it is. As it is

@@ -375,13 +375,16 @@ Result<GenerationSpent> Store::Spent(const std::string& run, const std::string& 
   });
 }
 
-Result<std::vector<GenerationAnswer>> Store::History(const std::string& model, int limit) const {
+Result<std::vector<GenerationAnswer>> Store::History(const std::string& model, bool agents, int limit) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<GenerationAnswer>> {
     SQLite::Statement query(impl_->database,
-                            std::string(kAnswer) + "FROM answers a WHERE a.model = ? ORDER BY a.id DESC LIMIT ?");
+                            std::string(kAnswer) +
+                                "FROM answers a WHERE a.model = ? AND (a.request_id IN (SELECT request_id FROM "
+                                "episodes)) = ? ORDER BY a.id DESC LIMIT ?");
     query.bind(1, model);
-    query.bind(2, limit);
+    query.bind(2, agents ? 1 : 0);
+    query.bind(3, limit);
     std::vector<GenerationAnswer> answers;
     while (query.executeStep()) answers.push_back(ReadAnswer(query));
     return answers;

@@ -87,7 +87,7 @@ TEST_F(GenerationTest, ARequestIsAskedByOneAndAnsweredOnce) {
   EXPECT_EQ(spent.without_usage, 0);
   EXPECT_DOUBLE_EQ(spent.usd, 0.25);
   EXPECT_EQ(store.History("m")->size(), 2u);
-  EXPECT_EQ(store.History("m", 1)->at(0).output, 50);
+  EXPECT_EQ(store.History("m", false, 1)->at(0).output, 50);
   EXPECT_TRUE(store.History("another")->empty());
   EXPECT_TRUE(store.Check()->wrong.empty());
 }
