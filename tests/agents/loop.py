@@ -5,7 +5,7 @@
 
 The agent looks around, calls tools at once and wrongly, writes a wrong candidate and a right one, and submits that. What it was told must have the shape of the wire, each
 request must begin with the whole of the one before, and the store must hold what was said. Exit status 0 if all held, 1 if
-not, 77 if the engine lies where boxes cannot show it.
+not.
 """
 
 import argparse
@@ -64,9 +64,6 @@ def play(binary, environment, wire, root):
         done = subprocess.run([binary, "generate", str(root / "relu.py"), *FLAGS, "--models-file", str(root / "models.toml")], env=environment, capture_output=True, text=True)
         report, results = model.report(), {call_id: text for _, call_id, text in model.results()}
     subprocess.run([binary, "service", "stop"], env=environment, capture_output=True)
-    if "is the agent's own; keep it elsewhere" in done.stderr:
-        print(f"skipped: {done.stderr}")
-        sys.exit(77)
     expect(done.returncode == 0, f"it exited with {done.returncode}: {done.stderr[-1000:]}")
     expect(not report["violations"], f"the conversation: {report['violations']}")
     expect(report["continued"] >= 4 and report["prefix_kept"] == report["continued"], f"{report['prefix_kept']} of {report['continued']} requests began with the one before")
