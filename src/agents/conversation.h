@@ -46,14 +46,14 @@ class Conversation {
 
  private:
   struct Part {
-    int turn = 0;
+    int turn = 0;  // 0: never shrinks
     Message message;
   };
+  static Message Shrunk(const Part& part);
   int64_t High() const;
   int64_t Estimate(int64_t bytes) const;
   int64_t AfterShrink(int before) const;
   void Append(int turn, Message message);
-  CompletionRequest With(CompletionRequest request, int64_t tokens) const;
 
   const Opening opening_;
   const int64_t window_, max_tokens_;
