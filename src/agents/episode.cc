@@ -8,15 +8,16 @@
 
 #include "agents/text_form.h"
 #include "base/hash.h"
-#include "base/head_and_tail.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {
 
 using nlohmann::json;
 
-constexpr int kIdleTurns = 3;  // answers in a row without a call after which an episode ends
+constexpr int kIdleTurns = 3;      // answers in a row without a call after which an episode ends
+constexpr size_t kMostCalls = 32;  // of one answer
 constexpr const char* kNotes = "NOTES.md";
 constexpr size_t kNotesBytes = 8000, kBestBytes = 24'000;
 
@@ -27,9 +28,9 @@ constexpr const char* kCutOff =
 // Head and tail of what is longer than that.
 std::string CutTo(const std::string& text, size_t bytes) {
   if (text.size() <= bytes) return text;
-  HeadAndTail cut(bytes);
-  cut.Append(text);
-  return cut.Text([](uint64_t dropped) { return fmt::format("\n({} characters left out here)\n", dropped); });
+  const std::string_view head = CutUtf8(text, bytes / 2);
+  const std::string tail = ValidUtf8(std::string_view(text).substr(text.size() - bytes / 2));
+  return fmt::format("{}\n({} bytes left out here)\n{}", head, text.size() - head.size() - tail.size(), tail);
 }
 
 int64_t BytesOf(const CompletionRequest& request) {
@@ -87,6 +88,20 @@ ToolOutcome CutCall() {
       .is_error = true};
 }
 
+ToolOutcome TooManyCalls() {
+  return {.text = fmt::format("An answer may call {} tools, and this call was not run. Call it again.", kMostCalls),
+          .is_error = true};
+}
+
+// What is submitted is kept with its turn, as a verdict is.
+TurnVerdict AsVerdict(const AgentCandidate& submitted) {
+  return {.tool = "submit",
+          .source_sha256 = Sha256(submitted.text),
+          .language = LanguageOf(submitted),
+          .source = submitted.text,
+          .view = "{}"};
+}
+
 }  // namespace
 
 Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
@@ -110,18 +125,14 @@ Status EpisodeRun::Load() {
   opening_json_ = episode.opening;
   KB_ASSIGN_OR_RETURN(Conversation::Opening opening, OpeningOf(episode.opening));
   conversation_ = std::make_unique<Conversation>(std::move(opening), options_.window, work_.defaults.max_tokens);
-  ended_by_ = episode.ended_by;
-  ending_ = episode.ending;
-  // A limit that was raised since then goes on.
-  if (ended_by_ != "submit" && ended_by_ != "no_calls") ended_by_.clear();
-  if (ended_by_.empty() && !episode.ended_by.empty())
-    KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
+  // Its turns say anew whether it has ended: a limit may be higher now.
+  if (!episode.ended_by.empty()) KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
   KB_ASSIGN_OR_RETURN(std::vector<Turn> turns, store_.Turns(request));
   KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store_.TurnVerdicts(request));
   for (TurnVerdict verdict : verdicts) {
     KB_ASSIGN_OR_RETURN(verdict.source, store_.Source(verdict.source_sha256));
     if (verdict.tool == "submit") {
-      submitted_ = AgentCandidate{fmt::format("model_new.{}", verdict.language), verdict.source, ""};
+      Submit({fmt::format("model_new.{}", verdict.language), verdict.source, ""});
     } else {
       tools_.Remember(verdict);
     }
@@ -142,8 +153,8 @@ Status EpisodeRun::Replay(const Turn& stored) {
   number_ = turn.number;
   AddLost(turn);
   if (!turn.context.empty()) {
-    const json context = json::parse(turn.context, nullptr, false);
-    if (context.is_object()) conversation_->Shrink(context.value("shrunk_before", 0));
+    json context = json::parse(turn.context, nullptr, false);
+    if (context.is_object() && context["shrunk_before"].is_number()) conversation_->Shrink(context["shrunk_before"]);
   }
   if (turn.state == "asked") {
     open_ = std::move(turn);
@@ -154,8 +165,8 @@ Status EpisodeRun::Replay(const Turn& stored) {
   const bool condense = turn.kind == "condense";
   if (!condense) {
     ++turns_;
-    idle_ = completion.calls.empty() ? idle_ + 1 : 0;
     conversation_->Answered(turn.number, completion);
+    CountIdle(completion);
   }
   if (turn.state == "answered") return condense ? Condense(&turn, completion) : CutOff(&turn, completion);
   KB_ASSIGN_OR_RETURN(const StoredResults results, ResultsOf(turn.results));
@@ -170,7 +181,8 @@ void EpisodeRun::Give(int turn, const StoredResults& results) {
 }
 
 void EpisodeRun::Account(const Turn& turn, const Completion& completion) {
-  spent_.tokens += Counted(completion.usage);
+  const bool counted = completion.usage.input && completion.usage.output;
+  spent_.tokens += counted ? Counted(completion.usage) : conversation_->Tokens() + work_.defaults.max_tokens;
   spent_.usd += turn.cost_usd.value_or(0);
   seconds_ += turn.seconds;
   Sum(turn.input, &sum_.input);
@@ -193,7 +205,7 @@ Status EpisodeRun::CutOff(Turn* turn, const Completion& completion) {
   for (const ToolCall& call : completion.calls) {
     results.results.push_back({{.call_id = call.id, .text = kCutOff, .is_error = true}, call.name, 0});
   }
-  results.text = LeftText();
+  results.text = completion.calls.empty() ? Nudge(completion) : LeftText();
   return Finish(turn, results, {}, false);
 }
 
@@ -216,13 +228,17 @@ Result<bool> EpisodeRun::TakeTurn() {
       condense ? conversation_->ToCondense(work_.defaults) : conversation_->ToAsk(work_.defaults);
   request.turn = turn.number - 1;
   const CallCost most = work_.most(BytesOf(request));
-  if (open) Lost(&turn, most);
-  KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
-  number_ = turn.number;
-  auto answered = work_.ask(std::move(request), most);
-  if (!answered && answered.error().code == ErrorCode::kUsage && turns_ > 0) {
+  auto answered = work_.ask(std::move(request), most, [&]() -> Status {
+    if (open) Lost(&turn, most);
+    KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
+    number_ = turn.number;
+    return {};
+  });
+  // At first it may be a key or a credit that has run out: the next command asks again.
+  if (!answered && answered.error().code == ErrorCode::kUsage && turns_ > 0 &&
+      turn.lost + (open ? open->lost : 0) >= 2) {
     ended_by_ = "model_error";
-    ending_ = fmt::format("the model gave no answer any more: {}", answered.error().message);
+    ending_ = fmt::format("the model was asked three times and refuses to answer: {}", answered.error().message);
     return true;
   }
   if (!answered) return tl::make_unexpected(answered.error());
@@ -279,6 +295,7 @@ std::string EpisodeRun::AfterCondensing(const std::string& summary) {
 Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
   ++turns_;
   conversation_->Answered(turn->number, completion);
+  CountIdle(completion);
   StoredResults results;
   std::vector<TurnVerdict> verdicts;
   bool touched = false;
@@ -286,10 +303,13 @@ Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
   for (size_t i = 0; i < completion.calls.size(); ++i) {
     const ToolCall& call = completion.calls[i];
     const bool lacks_end = WasCut(completion.finish) && i + 1 == completion.calls.size();
-    KB_ASSIGN_OR_RETURN(ToolOutcome outcome, lacks_end ? CutCall() : Call(call));
+    KB_ASSIGN_OR_RETURN(ToolOutcome outcome, lacks_end ? CutCall() : i >= kMostCalls ? TooManyCalls() : Call(call));
     touched |= outcome.touched;
     turn->tool_seconds += outcome.seconds;
-    if (outcome.submitted && outcome.submitted->rejection.empty()) Submit(*outcome.submitted, &outcome);
+    if (outcome.submitted) {
+      Submit(*outcome.submitted);
+      outcome.verdict = AsVerdict(*outcome.submitted);
+    }
     if (outcome.verdict) {
       outcome.verdict->turn = turn->number;
       outcome.verdict->call = static_cast<int>(i);
@@ -304,24 +324,30 @@ Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
   return Finish(turn, results, std::move(verdicts), touched);
 }
 
-// What is submitted is kept with its turn, as a verdict is.
-void EpisodeRun::Submit(const AgentCandidate& candidate, ToolOutcome* outcome) {
+void EpisodeRun::Submit(const AgentCandidate& candidate) {
   submitted_ = candidate;
-  outcome->verdict = TurnVerdict{.tool = "submit",
-                                 .source_sha256 = Sha256(candidate.text),
-                                 .language = LanguageOf(candidate),
-                                 .source = candidate.text,
-                                 .view = "{}"};
   ended_by_ = "submit";
   ending_ = "the agent submitted a candidate";
+}
+
+void EpisodeRun::CountIdle(const Completion& completion) {
+  const bool called = std::any_of(completion.calls.begin(), completion.calls.end(),
+                                  [](const ToolCall& call) { return !call.name.empty(); });
+  if (called) idle_ = 0;
+  if (completion.calls.empty() && completion.finish != FinishReason::kPaused) ++idle_;
+  if (idle_ < kIdleTurns || !ended_by_.empty()) return;
+  ended_by_ = "no_calls";
+  ending_ = fmt::format("{} answers in a row called no tool", kIdleTurns);
 }
 
 // An answer without a call.
 std::string EpisodeRun::Nudge(const Completion& completion) {
   if (completion.finish == FinishReason::kPaused) return "Go on. " + LeftText();
-  if (++idle_ >= kIdleTurns) {
-    ended_by_ = "no_calls";
-    ending_ = fmt::format("{} answers in a row called no tool", kIdleTurns);
+  if (options_.text_form && !WasCut(completion.finish)) {
+    return fmt::format(
+        "Your answer called no tool: that is exactly one block fenced by ```tool in it, and yours had none or several. "
+        "Go on with one, or call submit with the candidate that counts. {}",
+        LeftText());
   }
   const char* why = WasCut(completion.finish) ? "Your answer reached its limit of tokens before it called a tool."
                     : completion.finish == FinishReason::kRefused ? "You refused to answer."
@@ -332,12 +358,17 @@ std::string EpisodeRun::Nudge(const Completion& completion) {
 Result<ToolOutcome> EpisodeRun::Call(const ToolCall& call) {
   const bool evaluates = call.name == "evaluate" || call.name == "profile";
   if (evaluates && !work_.may_evaluate()) {
-    return ToolOutcome{.text = "The run may make no more evaluations. Submit the best candidate that you have.",
+    return ToolOutcome{.text = "The run had no evaluations left, so nothing was measured. Submit your best candidate.",
+                       .is_error = true};
+  }
+  if (options_.text_form && call.name.empty()) {
+    return ToolOutcome{.text =
+                           "The block must begin with a JSON object with name and arguments, on one line or more: "
+                           "{\"name\": \"read_file\", \"arguments\": {\"path\": \"TASK.md\"}}. Nothing was run.",
                        .is_error = true};
   }
   auto outcome = tools_.Call(call);
   if (evaluates) work_.evaluated(outcome && outcome->verdict);
-  if (!call.name.empty()) idle_ = 0;
   return outcome;
 }
 
@@ -361,7 +392,7 @@ void EpisodeRun::LookAtLimits() {
     ended_by_ = limit;
     ending_ = fmt::format("the limit of {} was reached", amount);
   };
-  if (turns_ >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
+  if (limits.turns > 0 && turns_ >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
   if (limits.tokens > 0 && spent_.tokens >= limits.tokens)
     return reached("tokens", fmt::format("{} tokens", limits.tokens));
   if (limits.usd > 0 && spent_.usd >= limits.usd) return reached("usd", fmt::format("${}", limits.usd));
@@ -372,7 +403,9 @@ void EpisodeRun::LookAtLimits() {
 // The newest result says what is left; what was sent before never changes.
 std::string EpisodeRun::LeftText() const {
   const EpisodeLimits& limits = options_.limits;
-  std::string text = fmt::format("[turn {} of {} is over", turns_, limits.turns);
+  std::string text = fmt::format("[turn {}", turns_);
+  if (limits.turns > 0) text += fmt::format(" of {}", limits.turns);
+  text += " is over";
   if (limits.tokens > 0)
     text += fmt::format("; {} of {} tokens left", std::max<int64_t>(limits.tokens - spent_.tokens, 0), limits.tokens);
   if (limits.usd > 0)

@@ -37,7 +37,7 @@ class EpisodeRun {
       : options_(std::move(options)), work_(work), store_(*store), box_(*box), judge_(*judge), tools_(*tools) {}
 
   // Until it ends. Nothing: the run's budget is spent, and the next command goes on. Errors: kInterrupted, the store's,
-  // and the model's where it gives no answer.
+  // and the model's where it gives no answer; a turn that it still refuses in a third command ends the episode.
   Result<std::optional<EpisodeWorkDone>> Run();
 
  private:
@@ -51,7 +51,8 @@ class EpisodeRun {
   std::string AfterCondensing(const std::string& summary);
   Status Work(Turn* turn, const Completion& completion);
   Result<ToolOutcome> Call(const ToolCall& call);
-  void Submit(const AgentCandidate& candidate, ToolOutcome* outcome);
+  void Submit(const AgentCandidate& candidate);
+  void CountIdle(const Completion& completion);
   std::string Nudge(const Completion& completion);
   Status Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched);
   void Give(int turn, const StoredResults& results);
@@ -71,7 +72,6 @@ class EpisodeRun {
   std::string opening_json_;
   std::vector<Snapshot::File> files_;      // of the folder, as they are stored
   std::optional<Turn> open_;               // asked, without an answer
-  std::string context_;                    // of the next turn
   int number_ = 0, turns_ = 0, idle_ = 0;  // newest turn; those of work; the last ones without a call
   CallCost spent_;
   double seconds_ = 0;

@@ -51,7 +51,8 @@ ToolCall CallOf(const std::string& block) {
   rest.erase(0, std::min(rest.size(), rest.find_first_not_of(" \t\r")));
   if (rest.starts_with("\n")) rest.erase(0, 1);
   const char* const argument = LongArgument(call.name);
-  if (argument != nullptr && arguments.is_object() && !arguments.contains(argument)) arguments[argument] = rest;
+  const bool wants = argument != nullptr && arguments.is_object() && !arguments.contains(argument);
+  if (wants && !rest.empty()) arguments[argument] = rest;
   call.arguments = Dump(arguments);
   return call;
 }
@@ -61,11 +62,9 @@ ToolCall CallOf(const std::string& block) {
 std::string TextFormRules(const std::vector<Tool>& tools) {
   std::string text =
       "You call one tool in each answer. A call is one block fenced by ```tool, which holds a JSON object with name "
-      "and "
-      "arguments. The content of write_file and the command of bash may follow the object on lines of their own, as "
-      "they "
-      "are, instead of standing in it:\n\n```tool\n{\"name\": \"bash\", \"arguments\": {\"timeout\": 60}}\nls "
-      "-l\n```\n\n"
+      "and arguments. The content of write_file and the command of bash may follow the object on lines of their own, "
+      "as they are, instead of standing in it:\n\n"
+      "```tool\n{\"name\": \"bash\", \"arguments\": {\"timeout\": 60}}\nls -l\n```\n\n"
       "You are given its result in the next message. These are the tools, each with the JSON schema of its "
       "arguments:\n";
   for (const Tool& tool : tools) text += fmt::format("\n{}: {}\n{}\n", tool.name, tool.description, tool.parameters);

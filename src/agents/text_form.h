@@ -19,7 +19,8 @@ namespace kb {
 
 // What the system prompt says of it.
 std::string TextFormRules(const std::vector<Tool>& tools);
-// Puts the answer's call into `calls`: one at most, or none where there is no block or more than one.
+// Puts the answer's call into `calls`: one at most, or none where there is no block or more than one. What is no JSON
+// with a name becomes a call without one.
 void ReadTextCalls(Completion* completion);
 std::string TextResults(const StoredResults& results);
 

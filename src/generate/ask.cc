@@ -288,10 +288,14 @@ EpisodeWork::Cost Generator::SettleCall(size_t number, const CallCost& most, con
 
 // One call of an episode.
 Result<std::optional<EpisodeWork::Answered>> Generator::AskModel(size_t number, const CompletionRequest& request,
-                                                                 const CallCost& most) {
+                                                                 const CallCost& most,
+                                                                 const std::function<Status()>& begin) {
   if (Admit(most, false) == Admission::kEnded) return std::optional<EpisodeWork::Answered>();
-  auto completion = options_.models[number].provider->Complete(
-      request, [this] { return options_.interrupted && options_.interrupted(); });
+  const Status begun = begin();
+  Result<Completion> completion = begun
+                                      ? options_.models[number].provider->Complete(
+                                            request, [this] { return options_.interrupted && options_.interrupted(); })
+                                      : tl::make_unexpected(begun.error());
   EpisodeWork::Cost cost = SettleCall(number, most, completion ? &*completion : nullptr);
   if (!completion) return tl::make_unexpected(completion.error());
   return std::optional(EpisodeWork::Answered{*std::move(completion), std::move(cost)});
@@ -304,9 +308,8 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   episode.defaults = RequestTo(work);
   const size_t model = work.line->model;
   episode.most = [this, model](int64_t bytes) { return MostOf(options_.models[model], bytes); };
-  episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most) {
-    return AskModel(model, wanted, most);
-  };
+  episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most,
+                              const std::function<Status()>& begin) { return AskModel(model, wanted, most, begin); };
   episode.admit = [this](const CallCost& most) { return Admit(most, false) == Admission::kGranted; };
   episode.settle = [this, model](const CallCost& most, const Completion* completion) {
     return SettleCall(model, most, completion);

@@ -79,8 +79,11 @@ struct EpisodeWork {
   };
   // The most that a call can take, by the bytes of its prompt.
   std::function<CallCost(int64_t prompt_bytes)> most;
-  // Asks the model, once the budget has room. Nothing: it is spent, or an interrupt.
-  std::function<Result<std::optional<Answered>>(CompletionRequest request, const CallCost& most)> ask;
+  // Asks the model, once the budget has room: right before it does, `begin` is called. Nothing: the budget is spent, or
+  // an interrupt.
+  using Ask = Result<std::optional<Answered>>(CompletionRequest request, const CallCost& most,
+                                              const std::function<Status()>& begin);
+  std::function<Ask> ask;
   // The same in parts, for who asks by other means: waits for room; false as above. Then the end of the call, null if
   // there was no answer, and what it cost.
   std::function<bool(const CallCost& most)> admit;
@@ -172,7 +175,7 @@ class Generator {
   Status Ask(const Work& work);
   Status AskUntilSettled(const Work& work, Asked* asked, int attempt);
   Result<std::optional<EpisodeWork::Answered>> AskModel(size_t model, const CompletionRequest& request,
-                                                        const CallCost& most);
+                                                        const CallCost& most, const std::function<Status()>& begin);
   CompletionRequest RequestTo(const Work& work) const;
   void Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd);
   EpisodeWork::Cost SettleCall(size_t model, const CallCost& most, const Completion* completion);
