@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 
 #include "agents/text_form.h"
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/utf8.h"
 
@@ -43,43 +41,6 @@ int64_t BytesOf(const CompletionRequest& request) {
   return static_cast<int64_t>(bytes);
 }
 
-int64_t Counted(const Usage& usage) {
-  return usage.input.value_or(0) + usage.cache_read.value_or(0) + usage.cache_write.value_or(0) +
-         usage.output.value_or(0);
-}
-
-void Sum(const std::optional<int64_t>& more, std::optional<int64_t>* sum) {
-  if (more) *sum = sum->value_or(0) + *more;
-}
-
-std::vector<Snapshot::File> FilesOf(const std::vector<TurnFile>& stored) {
-  std::vector<Snapshot::File> files;
-  for (const TurnFile& file : stored) files.push_back({file.path, file.mode, file.contents.size(), file.sha256});
-  return files;
-}
-
-std::vector<TurnFile> Stored(const Snapshot& snapshot) {
-  std::vector<TurnFile> files;
-  for (const Snapshot::File& file : snapshot.files) {
-    files.push_back({file.path, file.mode, file.sha256, snapshot.contents.at(file.sha256)});
-  }
-  return files;
-}
-
-// What is to be stored of a folder that was like that before.
-std::vector<TurnFile> Changed(const std::vector<Snapshot::File>& before, const Snapshot& now) {
-  std::map<std::string, const Snapshot::File*> known;
-  for (const Snapshot::File& file : before) known[file.path] = &file;
-  std::vector<TurnFile> changed;
-  for (const Snapshot::File& file : now.files) {
-    const auto same = known.extract(file.path);
-    if (!same.empty() && same.mapped()->sha256 == file.sha256 && same.mapped()->mode == file.mode) continue;
-    changed.push_back({file.path, file.mode, file.sha256, now.contents.at(file.sha256)});
-  }
-  for (const auto& [path, file] : known) changed.push_back({path, file->mode, "", ""});
-  return changed;
-}
-
 ToolOutcome CutCall() {
   return {
       .text =
@@ -93,15 +54,6 @@ ToolOutcome TooManyCalls() {
           .is_error = true};
 }
 
-// What is submitted is kept with its turn, as a verdict is.
-TurnVerdict AsVerdict(const AgentCandidate& submitted) {
-  return {.tool = "submit",
-          .source_sha256 = Sha256(submitted.text),
-          .language = LanguageOf(submitted),
-          .source = submitted.text,
-          .view = "{}"};
-}
-
 }  // namespace
 
 Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
@@ -112,7 +64,8 @@ Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
     KB_ASSIGN_OR_RETURN(const bool taken, TakeTurn());
     if (!taken) return std::optional<EpisodeWorkDone>();
   }
-  KB_ASSIGN_OR_RETURN(const AgentCandidate candidate, Submitted());
+  KB_ASSIGN_OR_RETURN(const AgentCandidate candidate,
+                      CountingCandidate(options_.counts, submitted_, tools_, box_.folder(), &judge_, &ending_));
   KB_RETURN_IF_ERROR(store_.EndEpisode(work_.request.id, work_.owner, ended_by_, ending_));
   return std::optional(Done(candidate));
 }
@@ -121,7 +74,7 @@ Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
 Status EpisodeRun::Load() {
   const int64_t request = work_.request.id;
   const kb::Episode wanted{.request = request, .opening = OpeningJson(options_.opening)};
-  KB_ASSIGN_OR_RETURN(const kb::Episode episode, store_.BeginEpisode(work_.owner, wanted, Stored(options_.folder)));
+  KB_ASSIGN_OR_RETURN(const kb::Episode episode, store_.BeginEpisode(work_.owner, wanted, AllFiles(options_.folder)));
   opening_json_ = episode.opening;
   KB_ASSIGN_OR_RETURN(Conversation::Opening opening, OpeningOf(episode.opening));
   conversation_ = std::make_unique<Conversation>(std::move(opening), options_.window, work_.defaults.max_tokens);
@@ -132,7 +85,7 @@ Status EpisodeRun::Load() {
   for (TurnVerdict verdict : verdicts) {
     KB_ASSIGN_OR_RETURN(verdict.source, store_.Source(verdict.source_sha256));
     if (verdict.tool == "submit") {
-      Submit({fmt::format("model_new.{}", verdict.language), verdict.source, ""});
+      Submit(CandidateOf(verdict));
     } else {
       tools_.Remember(verdict);
     }
@@ -140,8 +93,7 @@ Status EpisodeRun::Load() {
   int last_done = 0;
   for (const Turn& turn : turns) last_done = turn.state == "done" ? turn.number : last_done;
   KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> stored, store_.FolderAfter(request, last_done));
-  Snapshot folder{.files = FilesOf(stored)};
-  for (const TurnFile& file : stored) folder.contents[file.sha256] = file.contents;
+  Snapshot folder = FolderOf(stored);
   KB_RETURN_IF_ERROR(box_.folder().Restore(folder));
   files_ = std::move(folder.files);
   for (Turn& turn : turns) KB_RETURN_IF_ERROR(Replay(turn));
@@ -151,7 +103,7 @@ Status EpisodeRun::Load() {
 Status EpisodeRun::Replay(const Turn& stored) {
   Turn turn = stored;
   number_ = turn.number;
-  AddLost(turn);
+  account_.AddLost(turn);
   if (!turn.context.empty()) {
     json context = json::parse(turn.context, nullptr, false);
     if (context.is_object() && context["shrunk_before"].is_number()) conversation_->Shrink(context["shrunk_before"]);
@@ -164,13 +116,13 @@ Status EpisodeRun::Replay(const Turn& stored) {
   Account(turn, completion);
   const bool condense = turn.kind == "condense";
   if (!condense) {
-    ++turns_;
+    ++account_.turns;
     conversation_->Answered(turn.number, completion);
     CountIdle(completion);
   }
   if (turn.state == "answered") return condense ? Condense(&turn, completion) : CutOff(&turn, completion);
   KB_ASSIGN_OR_RETURN(const StoredResults results, ResultsOf(turn.results));
-  seconds_ += turn.tool_seconds;
+  account_.seconds += turn.tool_seconds;
   condense ? conversation_->Restart(results.text) : Give(turn.number, results);
   return {};
 }
@@ -181,22 +133,10 @@ void EpisodeRun::Give(int turn, const StoredResults& results) {
 }
 
 void EpisodeRun::Account(const Turn& turn, const Completion& completion) {
+  account_.Add(turn, completion);
+  // What nobody counts is what it may be at most, or the limit of tokens would limit nothing.
   const bool counted = completion.usage.input && completion.usage.output;
-  spent_.tokens += counted ? Counted(completion.usage) : conversation_->Tokens() + work_.defaults.max_tokens;
-  spent_.usd += turn.cost_usd.value_or(0);
-  seconds_ += turn.seconds;
-  Sum(turn.input, &sum_.input);
-  Sum(turn.cache_read, &sum_.cache_read);
-  Sum(turn.cache_write, &sum_.cache_write);
-  Sum(turn.output, &sum_.output);
-  Sum(turn.reasoning_tokens, &sum_.reasoning_tokens);
-  if (turn.cost_usd) sum_.cost_usd = sum_.cost_usd.value_or(0) + *turn.cost_usd;
-  sum_.price_source = turn.price_source;
-  sum_.calls += turn.calls;
-  sum_.seconds += turn.seconds;
-  sum_.response = completion.text;
-  sum_.reasoning = completion.reasoning;
-  sum_.answered_by = completion.model;
+  if (!counted) account_.spent.tokens += conversation_->Tokens() + work_.defaults.max_tokens;
 }
 
 // The engine was killed after the answer: any of its calls may have begun.
@@ -235,7 +175,7 @@ Result<bool> EpisodeRun::TakeTurn() {
     return {};
   });
   // At first it may be a key or a credit that has run out: the next command asks again.
-  if (!answered && answered.error().code == ErrorCode::kUsage && turns_ > 0 &&
+  if (!answered && answered.error().code == ErrorCode::kUsage && account_.turns > 0 &&
       turn.lost + (open ? open->lost : 0) >= 2) {
     ended_by_ = "model_error";
     ending_ = fmt::format("the model was asked three times and refuses to answer: {}", answered.error().message);
@@ -259,14 +199,7 @@ void EpisodeRun::Lost(Turn* turn, const CallCost& most) {
   turn->lost = 1;
   turn->lost_tokens = most.tokens;
   turn->lost_usd = most.usd;
-  AddLost(*turn);
-}
-
-void EpisodeRun::AddLost(const Turn& turn) {
-  spent_.tokens += turn.lost_tokens;
-  spent_.usd += turn.lost_usd;
-  if (turn.lost_tokens > 0) sum_.input = sum_.input.value_or(0) + turn.lost_tokens;
-  if (turn.lost_usd > 0) sum_.cost_usd = sum_.cost_usd.value_or(0) + turn.lost_usd;
+  account_.AddLost(*turn);
 }
 
 Status EpisodeRun::Condense(Turn* turn, const Completion& completion) {
@@ -293,7 +226,7 @@ std::string EpisodeRun::AfterCondensing(const std::string& summary) {
 
 // What the model calls, in its order.
 Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
-  ++turns_;
+  ++account_.turns;
   conversation_->Answered(turn->number, completion);
   CountIdle(completion);
   StoredResults results;
@@ -308,7 +241,7 @@ Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
     turn->tool_seconds += outcome.seconds;
     if (outcome.submitted) {
       Submit(*outcome.submitted);
-      outcome.verdict = AsVerdict(*outcome.submitted);
+      outcome.verdict = SubmissionOf(*outcome.submitted);
     }
     if (outcome.verdict) {
       outcome.verdict->turn = turn->number;
@@ -319,7 +252,7 @@ Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
                                call.name,
                                outcome.seconds});
   }
-  seconds_ += turn->tool_seconds;
+  account_.seconds += turn->tool_seconds;
   results.text = completion.calls.empty() ? Nudge(completion) : LeftText();
   return Finish(turn, results, std::move(verdicts), touched);
 }
@@ -376,7 +309,7 @@ Status EpisodeRun::Finish(Turn* turn, const StoredResults& results, std::vector<
   std::vector<TurnFile> changed;
   if (touched) {
     KB_ASSIGN_OR_RETURN(Snapshot now, box_.folder().Take());
-    changed = Changed(files_, now);
+    changed = ChangedFiles(files_, now);
     files_ = std::move(now.files);
   }
   turn->results = ResultsJson(results);
@@ -387,62 +320,32 @@ Status EpisodeRun::Finish(Turn* turn, const StoredResults& results, std::vector<
 
 void EpisodeRun::LookAtLimits() {
   if (!ended_by_.empty()) return;
-  const EpisodeLimits& limits = options_.limits;
-  const auto reached = [&](const char* limit, const std::string& amount) {
-    ended_by_ = limit;
-    ending_ = fmt::format("the limit of {} was reached", amount);
-  };
-  if (limits.turns > 0 && turns_ >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
-  if (limits.tokens > 0 && spent_.tokens >= limits.tokens)
-    return reached("tokens", fmt::format("{} tokens", limits.tokens));
-  if (limits.usd > 0 && spent_.usd >= limits.usd) return reached("usd", fmt::format("${}", limits.usd));
-  if (limits.seconds > 0 && seconds_ >= limits.seconds)
-    return reached("seconds", fmt::format("{} seconds", limits.seconds));
+  const auto reached = account_.Over(options_.limits);
+  if (!reached) return;
+  ended_by_ = reached->limit;
+  ending_ = reached->ending;
 }
 
 // The newest result says what is left; what was sent before never changes.
 std::string EpisodeRun::LeftText() const {
   const EpisodeLimits& limits = options_.limits;
-  std::string text = fmt::format("[turn {}", turns_);
+  std::string text = fmt::format("[turn {}", account_.turns);
   if (limits.turns > 0) text += fmt::format(" of {}", limits.turns);
   text += " is over";
   if (limits.tokens > 0)
-    text += fmt::format("; {} of {} tokens left", std::max<int64_t>(limits.tokens - spent_.tokens, 0), limits.tokens);
+    text += fmt::format("; {} of {} tokens left", std::max<int64_t>(limits.tokens - account_.spent.tokens, 0),
+                        limits.tokens);
   if (limits.usd > 0)
-    text += fmt::format("; ${:.2f} of ${:.2f} left", std::max(limits.usd - spent_.usd, 0.0), limits.usd);
+    text += fmt::format("; ${:.2f} of ${:.2f} left", std::max(limits.usd - account_.spent.usd, 0.0), limits.usd);
   if (limits.seconds > 0)
-    text += fmt::format("; {:.0f} of {:.0f} s left", std::max(limits.seconds - seconds_, 0.0), limits.seconds);
+    text += fmt::format("; {:.0f} of {:.0f} s left", std::max(limits.seconds - account_.seconds, 0.0), limits.seconds);
   text += tools_.LeftText();
-  if (turns_ + 1 == limits.turns) text += "; one turn is left: submit in it";
+  if (account_.turns + 1 == limits.turns) text += "; one turn is left: submit in it";
   return text + "]";
 }
 
-// What counts.
-Result<AgentCandidate> EpisodeRun::Submitted() {
-  const AgentTry* best = tools_.best();
-  const auto of_best = [&] {
-    return AgentCandidate{fmt::format("model_new.{}", best->verdict.language), best->verdict.source, ""};
-  };
-  if (options_.best_counts && best != nullptr && best->verdict.verdict == "correct") return of_best();
-  if (submitted_) return *submitted_;
-  // At a limit a file that builds is submitted by itself.
-  const auto lying = CandidateAt(box_.folder(), options_.solution);
-  if (lying && lying->rejection.empty()) {
-    KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge_.Compile(*lying));
-    if (!compiled.is_error && compiled.stored.verdict.empty()) {
-      ending_ += fmt::format("; {} was submitted by itself", options_.solution);
-      return *lying;
-    }
-  }
-  if (best != nullptr) {
-    ending_ += "; the best candidate that was evaluated was submitted by itself";
-    return of_best();
-  }
-  return AgentCandidate{.rejection = fmt::format("the agent submitted nothing: {}", ending_)};
-}
-
 EpisodeWorkDone EpisodeRun::Done(const AgentCandidate& candidate) const {
-  EpisodeWorkDone done{.answer = sum_};
+  EpisodeWorkDone done{.answer = account_.sum};
   done.answer.prompt = opening_json_;
   done.answer.prompt_bytes = static_cast<int64_t>(opening_json_.size());
   done.answer.finish = "stop";

@@ -25,8 +25,7 @@ struct EpisodeOptions {
   int64_t window = 128'000;  // tokens that the model takes
   bool text_form = false;    // the model has no tools: its calls are text (text_form.h)
   EpisodeLimits limits;
-  bool best_counts = false;               // of what was evaluated, instead of what was submitted last
-  std::string solution = "model_new.py";  // what counts where nothing was submitted
+  EpisodeCounts counts = {.best = false, .solution = "model_new.py"};
 };
 
 class EpisodeRun {
@@ -46,7 +45,6 @@ class EpisodeRun {
   Status CutOff(Turn* turn, const Completion& completion);
   Result<bool> TakeTurn();
   void Lost(Turn* turn, const CallCost& most);
-  void AddLost(const Turn& turn);
   Status Condense(Turn* turn, const Completion& completion);
   std::string AfterCondensing(const std::string& summary);
   Status Work(Turn* turn, const Completion& completion);
@@ -59,7 +57,6 @@ class EpisodeRun {
   void Account(const Turn& turn, const Completion& completion);
   void LookAtLimits();
   std::string LeftText() const;
-  Result<AgentCandidate> Submitted();
   EpisodeWorkDone Done(const AgentCandidate& candidate) const;
 
   const EpisodeOptions options_;
@@ -70,12 +67,10 @@ class EpisodeRun {
   AgentTools& tools_;
   std::unique_ptr<Conversation> conversation_;
   std::string opening_json_;
-  std::vector<Snapshot::File> files_;      // of the folder, as they are stored
-  std::optional<Turn> open_;               // asked, without an answer
-  int number_ = 0, turns_ = 0, idle_ = 0;  // newest turn; those of work; the last ones without a call
-  CallCost spent_;
-  double seconds_ = 0;
-  GenerationAnswer sum_;  // of all turns
+  std::vector<Snapshot::File> files_;  // of the folder, as they are stored
+  std::optional<Turn> open_;           // asked, without an answer
+  int number_ = 0, idle_ = 0;          // newest turn; the last ones without a call
+  EpisodeAccount account_;
   std::optional<AgentCandidate> submitted_;
   std::string ended_by_, ending_;
 };

@@ -46,7 +46,7 @@ std::optional<EpisodeAccount::Reached> EpisodeAccount::Over(const EpisodeLimits&
   const auto reached = [](const char* limit, const std::string& amount) {
     return Reached{limit, fmt::format("the limit of {} was reached", amount)};
   };
-  if (turns >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
+  if (limits.turns > 0 && turns >= limits.turns) return reached("turns", fmt::format("{} turns", limits.turns));
   if (limits.tokens > 0 && spent.tokens >= limits.tokens) {
     return reached("tokens", fmt::format("{} tokens", limits.tokens));
   }

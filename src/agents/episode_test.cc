@@ -114,7 +114,7 @@ class EpisodeTest : public testing::Test {
 
   // A process with nothing but the store.
   Result<std::optional<EpisodeWorkDone>> Run() {
-    AgentTools tools(box_, &judge_, tool_limits_, {.solution = options_.solution});
+    AgentTools tools(box_, &judge_, tool_limits_, {.solution = options_.counts.solution});
     return EpisodeRun(options_, work_, &store_, box_, &judge_, &tools).Run();
   }
   EpisodeWorkDone RunToItsEnd() {
@@ -263,7 +263,7 @@ TEST_F(EpisodeTest, ElseTheBestThatWasEvaluatedIs) {
 }
 
 TEST_F(EpisodeTest, TheBestCountsWhereItIsToldSo) {
-  options_.best_counts = true;
+  options_.counts.best = true;
   Says({WriteCall("a.py", "fast\n"), CallOf("e", "evaluate", {{"path", "a.py"}})});
   JudgeSays(SampleCorrect("a", "1/19", 3.0));
   Says({WriteCall("a.py", "slow\n"), CallOf("e", "evaluate", {{"path", "a.py"}})});

@@ -155,8 +155,7 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunLoop(const EpisodeWork& wor
     options.opening.tools.clear();
   }
   options.limits = LimitsOf(work);
-  options.best_counts = Counts().best;
-  options.solution = Counts().solution;
+  options.counts = Counts();
   return EpisodeRun(std::move(options), work, &store_, &box, &judge, &tools).Run();
 }
 
