@@ -62,6 +62,14 @@ std::optional<double> NumberOf(const json& value) {
   return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
 }
 
+// On which cores something was measured, if it was.
+void TellSeat(const json& view, Freezer* freezer) {
+  const json seat = view.is_object() ? view.value("seat", json()) : json();
+  if (!seat.is_object()) return;
+  const json cores = seat.value("cores", json());
+  freezer->Measured(cores.is_array() ? cores.get<std::vector<int>>() : std::vector<int>());
+}
+
 milliseconds PauseOf(const HttpAnswer& answer, milliseconds otherwise) {
   const auto said = server::RetryAfter(answer);
   int seconds = 0;
@@ -187,11 +195,13 @@ Result<AgentJudge::Outcome> AgentJudge::Follow(const Kind& kind, HttpAnswer answ
 }
 
 Result<AgentJudge::Outcome> AgentJudge::TryOnce(const Kind& kind, const json& request) {
-  const Freezer::Hold still(kind.measures ? options_.freezer : nullptr);
+  const Freezer::Hold still(kind.measures ? options_.freezer : nullptr, this);
   KB_ASSIGN_OR_RETURN(HttpAnswer answer,
                       Ask({"POST", fmt::format("{}?wait={}{}", kind.route, kWaitS, kind.query), request}));
   try {
-    return Follow(kind, std::move(answer));
+    Result<Outcome> outcome = Follow(kind, std::move(answer));
+    if (outcome && kind.measures && options_.freezer != nullptr) TellSeat(outcome->view, options_.freezer);
+    return outcome;
   } catch (const json::exception&) {
     return Outcome::Nonsense(options_.tries, options_.pause);
   }

@@ -19,7 +19,7 @@ namespace kb {
 struct AgentJudgeOptions {
   server::ApiAsk ask;
   nlohmann::json request;      // of an EvaluationRequest: problem, size, protocol, keys, device, baseline
-  Freezer* freezer = nullptr;  // outlives it
+  Freezer* freezer = nullptr;  // outlives it; there the judge itself is the agent
   // Asked at least every 200 ms, beside Interrupted(). What is being judged then is cancelled.
   std::function<bool()> stop;
   // A service that is overloaded, starting, or has no quota left is asked again until then.
@@ -57,7 +57,7 @@ class AgentJudge {
 
   // Each waits for the end. Errors: kInterrupted.
   Result<AgentVerdict> Compile(const AgentCandidate& candidate);
-  Result<AgentVerdict> Evaluate(const AgentCandidate& candidate);  // boxes are frozen meanwhile
+  Result<AgentVerdict> Evaluate(const AgentCandidate& candidate);  // its freezer is held meanwhile
   Result<AgentVerdict> Profile(const AgentCandidate& candidate);   // likewise
 
  private:

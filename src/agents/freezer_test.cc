@@ -79,6 +79,63 @@ TEST(FreezerTest, BoxesComeAndGoMeanwhile) {
   const Freezer::Hold nothing(nullptr);
 }
 
+// Once it is known where: the agent's own, and those that may be in the way.
+TEST(FreezerTest, BoxesElsewhereGoOn) {
+  Freezer freezer;
+  Busy own, apart, near, anywhere;
+  int agent = 0;
+  freezer.Add(own.box(), {.agent = &agent, .cores = {2, 3}});
+  freezer.Add(apart.box(), {.agent = &freezer, .cores = {2, 3}});
+  freezer.Add(near.box(), {.cores = {1, 2}});
+  freezer.Add(anywhere.box());
+  {
+    const Freezer::Hold hold(&freezer, &agent);
+    EXPECT_TRUE(apart.Rests()) << "nobody knows yet";
+  }
+  freezer.Measured({0, 1});
+  {
+    const Freezer::Hold hold(&freezer, &agent);
+    EXPECT_TRUE(own.Rests());
+    EXPECT_TRUE(near.Rests());
+    EXPECT_TRUE(anywhere.Rests());
+    apart.AwaitBeat();
+    {
+      const Freezer::Hold second(&freezer);
+      apart.AwaitBeat();
+    }
+    EXPECT_TRUE(own.Rests());
+  }
+  own.AwaitBeat();
+  freezer.Measured({});
+  {
+    const Freezer::Hold hold(&freezer, &agent);
+    EXPECT_TRUE(apart.Rests()) << "another device has no cores of its own";
+  }
+  for (Busy* busy : {&own, &apart, &near, &anywhere}) freezer.Remove(busy->box());
+}
+
+TEST(FreezerTest, TheJudgeTellsWhereItMeasured) {
+  Freezer freezer;
+  Busy apart;
+  freezer.Add(apart.box(), {.cores = {2, 3}});
+  ScriptedApi api;
+  AgentJudge judge({.ask = api.Ask(), .request = {{"problem", "1/19"}}, .freezer = &freezer});
+  auto view = ViewOf(SampleCorrect("e", "1/19", 2.0));
+  view["seat"] = {{"cores", {0, 1}}, {"nice", -20}};
+  api.Says(200, view);
+  ASSERT_TRUE(judge.Evaluate({.name = "k.cpp", .text = "x", .rejection = ""}));
+  {
+    const Freezer::Hold hold(&freezer);
+    apart.AwaitBeat();
+  }
+  view["seat"]["cores"] = nullptr;
+  api.Says(200, view);
+  ASSERT_TRUE(judge.Evaluate({.name = "k.cpp", .text = "x", .rejection = ""}));
+  const Freezer::Hold hold(&freezer);
+  EXPECT_TRUE(apart.Rests());
+  freezer.Remove(apart.box());
+}
+
 TEST(FreezerTest, BoxesRestWhileTheJudgeMeasures) {
   Freezer freezer;
   Busy busy;

@@ -5,9 +5,12 @@
 #include "agents/episode.h"
 #include "agents/harness_episode.h"
 #include "agents/text_form.h"
+#include "base/cores.h"
 #include "base/interrupt.h"
 #include "base/temp_dir.h"
 #include "cli/warm_service.h"
+#include "judge/devices/device_kind.h"
+#include "judge/seating.h"
 
 namespace kb::cli {
 namespace {
@@ -22,7 +25,9 @@ constexpr const char* kHarnessPrompt =
 // As long as measurements may freeze it.
 class Frozen {
  public:
-  Frozen(Freezer* freezer, Box* box) : freezer_(*freezer), box_(box) { freezer_.Add(box_); }
+  Frozen(Freezer* freezer, Box* box, Freezer::Place place) : freezer_(*freezer), box_(box) {
+    freezer_.Add(box_, std::move(place));
+  }
   Frozen(const Frozen&) = delete;  // one removal
   Frozen& operator=(const Frozen&) = delete;
   ~Frozen() { freezer_.Remove(box_); }
@@ -38,6 +43,16 @@ fs::path InBox(const fs::path& path) {
     if (path.string().starts_with(own)) return fs::path("/kb/python" + path.string());
   }
   return path;
+}
+
+// Those that a service leaves to others where it judges on these devices. Verdicts tell whether it does.
+Result<std::vector<int>> CoresBeside(const std::vector<std::string>& devices) {
+  Seating seating(ThreadsByCore());
+  for (const std::string& name : devices) {
+    KB_ASSIGN_OR_RETURN(const FoundDevice device, FindDevice(name));
+    if (!device.kind->on_host()) seating.Take(device.near, device.number);
+  }
+  return seating.Elsewhere().cores;
 }
 
 // What the model is told first.
@@ -71,6 +86,7 @@ Result<std::unique_ptr<AgentRuns>> AgentRuns::Start(const GeneratePlan& plan, co
     }
     KB_ASSIGN_OR_RETURN(runs->program_, FindHarnessProgram(*runs->harness_));
   }
+  KB_ASSIGN_OR_RETURN(runs->cores_, CoresBeside(plan.devices));
   const fs::path socket = fs::absolute(ServiceSocket(flags.store));
   const auto start = [store = flags.store, devices = flags.devices]() -> Status {
     KB_RETURN_IF_ERROR(StartService(store, {"--devices", devices}));
@@ -79,6 +95,13 @@ Result<std::unique_ptr<AgentRuns>> AgentRuns::Start(const GeneratePlan& plan, co
   if (!AskService(socket)) KB_RETURN_IF_ERROR(start());
   runs->asking_ = std::make_unique<server::SocketAsk>(socket, start);
   return runs;
+}
+
+void AgentRuns::Judging(bool begins) {
+  auto hold = begins ? std::make_unique<Freezer::Hold>(&freezer_) : nullptr;
+  const std::lock_guard lock(mutex_);
+  if (begins) return holds_.push_back(std::move(hold));
+  if (!holds_.empty()) holds_.pop_back();
 }
 
 // As the run's own jobs are judged.
@@ -100,6 +123,7 @@ BoxOptions AgentRuns::OptionsOfBox() const {
     const bool of_system = path.string().starts_with("/usr/");
     if (!of_system && fs::exists(path, error)) options.read_only.push_back({path, InBox(path)});
   }
+  options.seat.cores = cores_;
   options.path_first = InBox(fs::path(python_.executable).parent_path());
   return options;
 }
@@ -141,8 +165,8 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::Run(const EpisodeWork& work) {
 Result<std::optional<EpisodeWorkDone>> AgentRuns::RunLoop(const EpisodeWork& work) {
   const ModelSettings& model = plan_.models[work.model].settings;
   KB_ASSIGN_OR_RETURN(Box box, Box::Create(installation_, OptionsOfBox()));
-  const Frozen frozen(&freezer_, &box);
   AgentJudge judge(JudgeOf(work));
+  const Frozen frozen(&freezer_, &box, {&judge, cores_});
   AgentTools tools(&box, &judge, ToolLimits(), ToolOptions());
   KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, tools.HowTo()));
   EpisodeOptions options;
@@ -182,7 +206,7 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunHarness(const EpisodeWork& 
   KB_ASSIGN_OR_RETURN(const auto relay,
                       Relay::Start({.settings = model, .socket = wanted.model_socket}, &episode, &gates_));
   KB_ASSIGN_OR_RETURN(HarnessRun run, HarnessRun::Create(installation_, std::move(wanted)));
-  const Frozen frozen(&freezer_, &run.box());
+  const Frozen frozen(&freezer_, &run.box(), {&judge, cores_});
   AgentTools tools(&run.box(), &judge, ToolLimits(), ToolOptions());
   return episode.Run(&run, &tools);
 }

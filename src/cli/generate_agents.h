@@ -3,6 +3,8 @@
 #define CLI_GENERATE_AGENTS_H_
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include "agents/episode_account.h"
 #include "agents/freezer.h"
@@ -20,6 +22,8 @@ class AgentRuns {
  public:
   // Starts a service if none is warm. `plan` and `flags` outlive it. Errors: kUsage where nothing can judge here.
   static Result<std::unique_ptr<AgentRuns>> Start(const GeneratePlan& plan, const GenerateFlags& flags, Store* store);
+  // GeneratorOptions::judging.
+  void Judging(bool begins);
   // GeneratorOptions::work.
   Result<std::optional<EpisodeWorkDone>> Run(const EpisodeWork& work);
 
@@ -43,7 +47,10 @@ class AgentRuns {
   Installation installation_;
   PythonIdentity python_;
   PromptTemplate parts_;
+  std::vector<int> cores_;  // of boxes; empty: all
   Freezer freezer_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Freezer::Hold>> holds_;  // of candidates of the run that are judged
   std::unique_ptr<server::SocketAsk> asking_;
   std::optional<Harness> harness_;  // instead of our loop
   HarnessInstallation program_;     // of it

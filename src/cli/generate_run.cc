@@ -97,6 +97,7 @@ Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* 
     if (!started) return {tl::make_unexpected(started.error()), {}};
     agents = std::move(*started);
     options.work = [&](const EpisodeWork& work) { return agents->Run(work); };
+    options.judging = [&](bool begins) { agents->Judging(begins); };
   }
   std::unique_ptr<GenerationJudge> judge;
   if (flags.judged && plan.devices.empty()) options.caps.evaluations.reset();  // there are none yet

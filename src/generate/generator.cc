@@ -198,6 +198,7 @@ void Generator::Break(const Error& error) {
 }
 
 void Generator::Judged(const GeneratedCandidate& candidate, const std::optional<Fitness>& fitness, bool counts) {
+  if (options_.judging) options_.judging(false);
   const std::lock_guard lock(mutex_);
   budget_->Evaluated(counts);
   --judging_;
@@ -243,8 +244,10 @@ Status Generator::HandOn(Line* line, const Proposal& proposal, const GenerationA
     }
     ++judging_;
   }
+  if (options_.judging) options_.judging(true);
   const Status begun = options_.judge(candidate);
   if (!begun) {  // no Judged() will come: nobody is to wait for it
+    if (options_.judging) options_.judging(false);
     const std::lock_guard lock(mutex_);
     --judging_;
   }

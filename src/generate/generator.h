@@ -121,6 +121,8 @@ struct GeneratorOptions {
   std::function<Result<std::optional<Fitness>>(const GeneratedCandidate& candidate)> verdict;
   // Has a candidate judged, which ends in Judged(). Empty: nothing is judged.
   std::function<Status(const GeneratedCandidate& candidate)> judge;
+  // When a candidate begins to be judged, and when it is judged; may be empty. Called on several threads at once.
+  std::function<void(bool begins)> judging;
   std::function<void(const std::string& line)> say;  // for people
   std::function<bool()> interrupted;
 };

@@ -324,5 +324,67 @@ TEST_F(GeneratorTest, AnInterruptLeavesTheRestForTheNextCommand) {
   EXPECT_EQ(store_.Answers("r")->size(), 20u) << before << " were there";
 }
 
+// An agent, here with one call of the model.
+Result<std::optional<EpisodeWorkDone>> OneCall(const EpisodeWork& work, int* begun) {
+  CompletionRequest request = work.defaults;
+  KB_ASSIGN_OR_RETURN(const auto answered, work.ask(request, work.most(100), [&]() -> Status {
+    ++*begun;
+    return {};
+  }));
+  if (!answered) return std::optional<EpisodeWorkDone>();
+  EpisodeWorkDone done{.source = answered->completion.text, .language = "py"};
+  done.answer.input = answered->completion.usage.input;
+  done.answer.output = answered->completion.usage.output;
+  done.answer.cost_usd = answered->cost.usd;
+  return std::optional(std::move(done));
+}
+
+TEST_F(GeneratorTest, AnAgentThatFailsStopsNoOther) {
+  GeneratorOptions options = Options({.name = "agent", .samples = 1}, 1);
+  int begun = 0, judging = 0, judged = 0;
+  bool down = true;
+  options.work = [&](const EpisodeWork& work) -> Result<std::optional<EpisodeWorkDone>> {
+    if (work.problem == 0 && down) return Fail(ErrorCode::kUnavailable, "503");
+    return OneCall(work, &begun);
+  };
+  options.judging = [&](bool begins) {
+    judging += begins ? 1 : -1;
+    judged += begins ? 1 : 0;
+    EXPECT_GE(judging, 0);
+  };
+  std::string said;
+  options.say = [&](const std::string& line) { said += line; };
+  GeneratorCounts counts;
+  ASSERT_TRUE(Run(options, &counts));
+  EXPECT_EQ(counts.failed, 1);
+  EXPECT_EQ(counts.answered, 1);
+  EXPECT_THAT(said, HasSubstr("503"));
+  down = false;
+  ASSERT_TRUE(Run(options, &counts));
+  EXPECT_EQ(counts.failed, 0);
+  EXPECT_EQ(counts.answered, 2);
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(verdicts_.size(), 2u);
+  EXPECT_EQ(judging, 0);
+  EXPECT_EQ(judged, 2);
+}
+
+TEST_F(GeneratorTest, AnAgentWithoutBudgetIsNotAsked) {
+  GeneratorOptions options = Options({.name = "agent", .samples = 1}, 1);
+  options.caps.tokens = 100;
+  int begun = 0;
+  options.work = [&](const EpisodeWork& work) { return OneCall(work, &begun); };
+  GeneratorCounts counts;
+  ASSERT_TRUE(Run(options, &counts));
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(counts.answered, 1);
+  EXPECT_EQ(counts.ended_by, "--max-tokens 100");
+  options.caps.tokens = 10'000;
+  ASSERT_TRUE(Run(options, &counts));
+  EXPECT_EQ(begun, 2);
+  EXPECT_EQ(counts.answered, 2);
+  EXPECT_EQ(counts.failed, 0);
+}
+
 }  // namespace
 }  // namespace kb
