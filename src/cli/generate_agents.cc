@@ -73,6 +73,13 @@ Result<std::unique_ptr<AgentRuns>> AgentRuns::Start(const GeneratePlan& plan, co
   if (flags.no_service) {
     return Fail(ErrorCode::kUsage, "agents are judged by a service: leave out --no-service");
   }
+  for (const PlannedModel& model : plan.models) {
+    if (flags.agent.usd == 0 || model.price) continue;
+    return Fail(ErrorCode::kUsage,
+                fmt::format("--agent-usd needs the price of {}, which is not known: give it in models.toml, or limit "
+                            "tokens with --agent-tokens",
+                            model.settings.name));
+  }
   std::unique_ptr<AgentRuns> runs(new AgentRuns(plan, flags, store));
   KB_ASSIGN_OR_RETURN(runs->installation_, FindInstallation());
   KB_ASSIGN_OR_RETURN(runs->python_, FindPython(runs->installation_));
