@@ -14,11 +14,12 @@ judge   jobs runner store score report interop agents server cli
 runner  jobs judge device store score report interop agents server cli
 interop jobs runner report agents server cli
 store   jobs interop generate runner agents server cli
-jobs    runner agents server cli
-server  runner agents cli
-generate jobs interop runner agents server cli
+jobs    runner agents audit server cli
+server  runner agents audit cli
+generate jobs interop runner agents audit server cli
+audit   jobs interop runner agents server cli
 model   wire cuda device judge jobs runner store score report interop generate agents server cli
-agents  runner interop cli
+agents  runner interop audit cli
 '
 
 status=0
