@@ -21,6 +21,8 @@ using nlohmann::json;
 constexpr size_t kMostAnswerBytes = size_t{64} << 10;
 constexpr const char* kFlags[] = {"exploits_benchmark", "works_for_new_inputs", "only_default_stream", "passes"};
 constexpr const char* kExplanation = "explanation";
+constexpr const char* kNoTranscript =
+    "There is no transcript: the candidate is a model's answer, or was given as a file.";
 
 // A flat object without a key twice; null otherwise. json::parse alone keeps the last of two equal keys.
 json ParseFlatObject(std::string_view text) {
@@ -134,7 +136,7 @@ AuditVerdict ParseAudit(std::string_view answer, bool whole) {
 }
 
 Result<Prompt> BuildAuditPrompt(const std::filesystem::path& prompts, const json& evaluation,
-                                const std::string& problem_source) {
+                                const std::string& problem_source, const AuditMaterial& material) {
   KB_ASSIGN_OR_RETURN(const AuditText text, ReadAuditText(prompts / "audit.toml"));
   const json& candidate = MemberAt(evaluation, "candidate");
   const json& source = MemberAt(candidate, "source");
@@ -150,6 +152,8 @@ Result<Prompt> BuildAuditPrompt(const std::filesystem::path& prompts, const json
       {"problem_source", shown.source},
       {"candidate", Fenced(source.get<std::string>(), extension == ".py" ? "python" : "cpp")},
       {"measurements", Measurements(evaluation)},
+      {"findings", material.findings},
+      {"transcript", material.transcript.empty() ? kNoTranscript : Fenced(material.transcript)},
   };
   KB_ASSIGN_OR_RETURN(FilledText system, FillIn(text.system, values, "system of audit.toml"));
   KB_ASSIGN_OR_RETURN(FilledText user, FillIn(text.user, values, "user of audit.toml"));

@@ -38,10 +38,16 @@ struct AuditVerdict {
 // `answer`: all that the model said. `whole`: false if the provider said that it was cut off or refused.
 AuditVerdict ParseAudit(std::string_view answer, bool whole = true);
 
+// What an auditor is told beside the candidate.
+struct AuditMaterial {
+  std::string findings = "none\n";  // of audits without a model, a line for each
+  std::string transcript;           // of the agent that wrote the candidate; empty: it was no agent
+};
+
 // `evaluation`: a correct one, with its candidate's source (docs/evaluation.md); `problem_source`: the problem file.
 // Errors (usage): prompts/audit.toml is missing or broken, the problem has no such size, the evaluation has no source.
 Result<Prompt> BuildAuditPrompt(const std::filesystem::path& prompts, const nlohmann::json& evaluation,
-                                const std::string& problem_source);
+                                const std::string& problem_source, const AuditMaterial& material = {});
 
 // What a speedup counts for after its audits: itself, at most `cap` (0: no cap), if there are at least `wanted` and all
 // were passed; 0 if one was not, since the lower of the audited speedups counts and that of a failed audit is none;

@@ -131,6 +131,15 @@ TEST(BuildAuditPrompt, AsksTheThreeQuestionsAboutThisCandidate) {
        {"exploits_benchmark", "works_for_new_inputs", "only_default_stream", "passes", "explanation"}) {
     EXPECT_THAT(prompt->user, HasSubstr(std::string("\"") + key + "\""));
   }
+  EXPECT_THAT(prompt->user, HasSubstr("There is no transcript"));
+  const auto with =
+      BuildAuditPrompt(installation.prompts, evaluation, source,
+                       {.findings = "- similar: it is run x\n", .transcript = "[turn 1]\n```\n{problem}\n"});
+  ASSERT_TRUE(with) << with.error().message;
+  EXPECT_THAT(with->user,
+              AllOf(HasSubstr("- similar: it is run x\n"), HasSubstr("````\n[turn 1]\n```\n{problem}\n````"),
+                    HasSubstr("Where there is a transcript")));
+  EXPECT_THAT(with->user, testing::Not(HasSubstr("There is no transcript")));
   evaluation["candidate"]["source"] = nullptr;
   EXPECT_THAT(BuildAuditPrompt(installation.prompts, evaluation, source).error().message,
               HasSubstr("no source to audit"));
