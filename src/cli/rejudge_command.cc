@@ -5,12 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
-#include "cli/judge_flags.h"
+#include "cli/judge_again.h"
 #include "cli/number_checks.h"
-#include "cli/run_progress.h"
 #include "cli/selection_flags.h"
 #include "jobs/devices.h"
-#include "jobs/job_loop.h"
 #include "jobs/rejudge.h"
 #include "report/text.h"
 #include "score/score.h"
@@ -78,45 +76,6 @@ int Tell(const RejudgeFlags& flags, const std::vector<JudgedTwice>& pairs) {
   return verdicts == judged ? kAllCorrect : kNotAllCorrect;
 }
 
-// Nothing is added to the store.
-Status JudgeAgain(const RejudgeFlags& flags, const std::vector<std::string>& devices, ProblemFinder* finder,
-                  RunProgress* progress, std::vector<JudgedTwice>* pairs) {
-  JudgeFlags judge;
-  judge.isolation = flags.isolation;
-  judge.threads = flags.threads;
-  const auto queue = QueueInMemory();
-  JobLoopOptions options;
-  options.make_judge = EvaluatorJudges(OptionsOf(judge));
-  options.devices = devices;
-  options.compilations = flags.jobs;
-  options.queue = queue.get();
-  options.tell = [&](const JobEnd& end) -> Status {
-    if (end.evaluation) {
-      pairs->at(static_cast<size_t>(end.job.sample)).Add(*end.evaluation);
-      progress->Judged(*end.evaluation);
-    } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
-      progress->Failed();
-    }
-    return {};
-  };
-  options.span = [&](const Span& span) { progress->Add(span); };
-  std::vector<Task> tasks;
-  for (const JudgedTwice& pair : *pairs) {
-    KB_ASSIGN_OR_RETURN(Task task, TaskOf(pair.before, finder));
-    tasks.push_back(std::move(task));
-  }
-  KB_ASSIGN_OR_RETURN(const auto loop, JobLoop::Create(std::move(options)));
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    Job wanted;
-    wanted.sample = static_cast<int>(i);
-    wanted.size = pairs->at(i).before.at("size");
-    KB_ASSIGN_OR_RETURN(const Job job, queue->Add(wanted));
-    loop->Submit(job, std::move(tasks[i]));
-  }
-  loop->Drain();
-  return loop->Stop();
-}
-
 int Rejudge(const RejudgeFlags& flags) {
   const auto devices = FindDevices(flags.devices);
   if (!devices) return PrintError(devices.error());
@@ -132,9 +91,15 @@ int Rejudge(const RejudgeFlags& flags) {
   auto pairs = DrawEvaluations({flags.run, KindOf(devices->front()), flags.count, flags.seed}, *store, &finder, &note);
   if (!pairs) return PrintError(pairs.error());
   if (!note.empty() && !flags.quiet) fmt::print(stderr, "{}\n", CleanText(note));
-  RunProgress progress(flags.quiet, pairs->size(), devices->size(), false);
-  const Status judged = JudgeAgain(flags, *devices, &finder, &progress, &*pairs);
-  progress.Finish();
+  std::vector<json> before;
+  for (const JudgedTwice& pair : *pairs) before.push_back(pair.before);
+  const Status judged =
+      JudgeEachAgain({.devices = flags.devices,
+                      .isolation = flags.isolation,
+                      .threads = flags.threads,
+                      .jobs = flags.jobs,
+                      .quiet = flags.quiet},
+                     before, &finder, [&](size_t at, const json& evaluation) { pairs->at(at).Add(evaluation); });
   const int told = Tell(flags, *pairs);
   return judged ? told : PrintError(judged.error());
 }

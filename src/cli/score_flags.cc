@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "audit/mechanical_audit.h"
 #include "base/card.h"
 #include "base/file.h"
 #include "cli/commands.h"
@@ -134,12 +135,14 @@ Result<int> AuditsWanted(const Store& store, const std::string& id) {
   return std::max(1, keys == evaluation.end() ? 0 : keys->value("audits", 0));
 }
 
-// The lowest audited speedup counts. One above 1 that lacks audits, or has failed one, counts for nothing.
+// The lowest audited speedup counts. What was found without a model only marks. One above 1 that lacks audits, or has
+// failed one, counts for nothing.
 Status ApplyAudits(const Store& store, const std::vector<std::string>& runs, std::vector<ScoreRow>* rows) {
   std::map<std::string, AuditTally> audits;  // by evaluation
   for (const std::string& run : runs) {
     KB_ASSIGN_OR_RETURN(const std::vector<EvaluationReview> reviews, store.Reviews(run));
     for (const EvaluationReview& review : reviews) {
+      if (review.auditor == kMechanicalAuditor) continue;
       AuditTally& of = audits[review.evaluation_id];
       ++of.count;
       of.pass &= review.passes;
@@ -194,7 +197,7 @@ void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::
   command->add_flag(
       "--audited", flags->audited,
       "a speedup above 1 counts only if its candidate passed as many audits as the protocol wants, at least "
-      "one, and failed none (kernelbench audit); the lowest audited speedup counts");
+      "one, and failed none (kernelbench audit); the lowest audited speedup counts, and mechanical findings do not");
   command
       ->add_option("--arithmetic", flags->arithmetic,
                    "fp32: a speedup counts only if the names of its kernels tell no type below fp32")

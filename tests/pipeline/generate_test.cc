@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "fixture.h"
+#include "store/store.h"
 
 namespace kb::pipeline {
 namespace {
@@ -246,6 +247,123 @@ TEST_F(GenerateTest, AuditorsAnswerStrictlyAndTheLowerSpeedupCounts) {
   Write("chatty.jsonl", "{\"problem\": \"none\"}\n");
   EXPECT_EQ(audit("kind,chatty").code, 1);
   EXPECT_EQ(audit("kind,kind").code, 2);
+}
+
+// Long enough for likeness to mean something.
+std::string LongRelu(const std::string& name) {
+  const std::string text = R"(```cpp
+#include <kernelbench/kernel.h>
+
+#include <cstdint>
+
+static float Larger(float v, float w) { return v > w ? v : w; }
+
+struct V {
+  const float* from;
+  float* to;
+  int64_t size;
+};
+
+static void Block(const V& v, int64_t begin, int64_t count) {
+  while (count-- > 0) v.to[begin + count] = Larger(v.from[begin + count], 0.0f);
+}
+
+int kb_forward(const kb_call* call) {
+  V v{static_cast<const float*>(call->inputs[0].data), static_cast<float*>(call->outputs[0].data), 64 * 64};
+  int64_t done = 0;
+  for (; done + 16 <= v.size; done += 16) Block(v, done, 16);
+  if (done < v.size) Block(v, done, v.size - done);
+  return 0;
+}
+```)";
+  std::string renamed;
+  for (const char c : text) renamed += c == 'v' ? name : std::string(1, c);
+  return Replaced(renamed, name + "oid Block", "void Block");
+}
+
+TEST_F(GenerateTest, MechanicalAuditsNeedNoModelAndOnlyMark) {
+  const std::string problem = Write("relu.py", kReluProblem + std::string("\nSIZES = {\"small\": {\"ROWS\": 8}}\n"));
+  const auto judge = [&](const std::string& run, const std::string& answer) {
+    Answers({answer});
+    return Run({"generate", problem, "--model", "m", "--models-file", (root() / "models.toml").string(), "--run", run,
+                "--protocol", "quick", "--profile-ms", "0", "--shots", "0"});
+  };
+  ASSERT_EQ(judge("first", LongRelu("v")).code, 0);
+  ASSERT_EQ(judge("copied", LongRelu("tensors")).code, 0);
+  std::filesystem::remove(root() / "models.toml");
+  const auto audit = [&](const std::string& run, const Arguments& more = {}) {
+    Arguments arguments = {"audit", run, "--mechanical", "--above", "0", "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Run(arguments);
+  };
+  const Ended first = audit("first");
+  EXPECT_EQ(first.code, 0) << first;
+  EXPECT_EQ(first.Lines().at(0).at("mechanical").at("findings"), json::array()) << "nothing was there before";
+  const Ended copied = audit("copied", {"--held-out", "--quiet"});
+  EXPECT_EQ(copied.code, 1) << copied;
+  const json line = copied.Lines().at(0), found = line.at("mechanical").at("findings");
+  ASSERT_EQ(found.size(), 1u) << line;
+  EXPECT_EQ(found.at(0).at("audit"), "similar");
+  EXPECT_THAT(found.at(0).at("evidence").get<std::string>(), HasSubstr("run first"));
+  EXPECT_EQ(line.at("audited_speedup"), nullptr);
+  const json held_out = line.at("mechanical").at("held_out");
+  ASSERT_EQ(held_out.size(), 1u) << line;
+  EXPECT_EQ(held_out.at(0).at("size"), "small");
+  EXPECT_EQ(held_out.at(0).at("verdict"), "correct");
+  EXPECT_EQ(audit("copied").Lines().at(0).at("mechanical").at("held_out"), held_out) << "it is kept";
+  const Ended score = Run({"score", "copied", "--audited", "--json"});
+  EXPECT_THAT(score.out, HasSubstr("\"measured\":0")) << "no model has confirmed it";
+  const Ended neither = Run({"audit", "copied"}), both = Run({"audit", "copied", "--mechanical", "--auditors", "m"});
+  EXPECT_EQ(neither.code, 2);
+  EXPECT_THAT(neither.err, HasSubstr("--mechanical, which needs none"));
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("leave out --auditors"));
+}
+
+// An evaluation is an agent's by model, problem and number.
+TEST_F(GenerateTest, AnAuditReadsTheTranscriptOfTheAgentThatWroteTheCandidate) {
+  Answers({LongRelu("v")});
+  ASSERT_EQ(
+      Run({"generate", Write("relu.py", kReluProblem), "--model", "m", "--models-file",
+           (root() / "models.toml").string(), "--run", "r", "--protocol", "quick", "--profile-ms", "0", "--shots", "0"})
+          .code,
+      0);
+  {
+    Store store = Store::Open(this->store()).value();
+    json evaluation = store.Get(store.Scores({.run = "r"}).value().at(0).id).value();
+    for (const int number : {0, 1}) {
+      evaluation["id"] = "agent" + std::to_string(number);
+      evaluation["run"] = "agent";
+      evaluation["sample"] = number;
+      ASSERT_TRUE(store.Add(evaluation));
+    }
+    GenerationRequest request;
+    request.model = "m";
+    request.problem = evaluation.at("problem");
+    request.sample = request.candidate = 1;
+    request = store.ClaimRequest("agent", request, "me").value().value();
+    ASSERT_TRUE(store.BeginEpisode("me", {.request = request.id, .opening = "{}"}));
+    Turn turn{.number = 1, .kind = "work"};
+    const int64_t id = store.AskTurn(request.id, "me", turn).value();
+    const json call = {{"id", "a"}, {"name", "bash"}, {"arguments", R"({"command": "cat /root/best.cpp"})"}};
+    turn.answer = json{{"text", "I look."}, {"calls", {call}}}.dump();
+    ASSERT_TRUE(store.AnswerTurn(id, "me", turn));
+    turn.results = json{{"results", {{{"call_id", "a"}, {"name", "bash"}, {"text", "exit 1"}}}}}.dump();
+    ASSERT_TRUE(store.FinishTurn(id, "me", turn, {}, {}));
+  }
+  const Ended ended = Run({"audit", "agent", "--mechanical", "--above", "0", "--json"});
+  EXPECT_EQ(ended.code, 1) << ended;
+  const std::vector<json> lines = ended.Lines();
+  ASSERT_EQ(lines.size(), 2u) << ended;
+  for (const json& line : lines) {
+    std::vector<std::string> places;
+    for (const json& finding : line.at("mechanical").at("findings")) {
+      if (finding.at("audit") != "similar") places.push_back(finding.at("where"));
+    }
+    EXPECT_EQ(places,
+              line.at("sample") == 1 ? std::vector<std::string>{"turn 1, call 1 (bash)"} : std::vector<std::string>())
+        << line;
+  }
 }
 
 TEST_F(GenerateTest, APresetSetsWhatNoFlagSays) {
