@@ -95,7 +95,7 @@ std::vector<Tool> AgentTools::OfJudge() const {
   return tools;
 }
 
-std::string AgentTools::HowTo() const {
+std::string AgentTools::HowTo(const AgentToolLimits& limits, const AgentToolOptions& options) {
   std::string text = fmt::format(
       "Write your candidate to {} and ask the judge with these tools; some clients put a name before theirs:\n\n"
       "- `compile` checks its text and builds it, without running it.\n"
@@ -104,14 +104,13 @@ std::string AgentTools::HowTo() const {
       "- `best` says which of your evaluated candidates is the best so far, and writes it below best/.\n"
       "- `submit` hands it in and ends your work. It is judged once more, and that verdict counts.\n\n"
       "Your turns are limited, so submit in time. Nobody answers questions.",
-      options_.solution,
-      options_.profiles ? "- `profile` says where a correct candidate's time goes on the GPU.\n" : "");
-  if (limits_.evaluations > 0) {
-    text += fmt::format(" You have {} evaluations{}.", limits_.evaluations,
-                        options_.profiles ? ", profiles among them" : "");
+      options.solution, options.profiles ? "- `profile` says where a correct candidate's time goes on the GPU.\n" : "");
+  if (limits.evaluations > 0) {
+    text +=
+        fmt::format(" You have {} evaluations{}.", limits.evaluations, options.profiles ? ", profiles among them" : "");
   }
-  if (limits_.device_seconds > 0) {
-    text += fmt::format(" Evaluations may take {:g} seconds of a device in all.", limits_.device_seconds);
+  if (limits.device_seconds > 0) {
+    text += fmt::format(" Evaluations may take {:g} seconds of a device in all.", limits.device_seconds);
   }
   return text + "\n";
 }

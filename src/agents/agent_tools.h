@@ -54,7 +54,7 @@ class AgentTools {
   // Those that a program in the box has, which can do all else by itself: compile, evaluate, profile, best, submit.
   std::vector<Tool> OfJudge() const;
   // What a task says of the latter: TaskFolderRequest::how.
-  std::string HowTo() const;
+  static std::string HowTo(const AgentToolLimits& limits, const AgentToolOptions& options);
 
   // What a call gives. Whatever the model wrote ends as a text that says what to do: an unknown tool, broken JSON, an
   // argument that is missing. Texts are clean (report/text.h) and bounded. Errors: kInterrupted, and what ends the

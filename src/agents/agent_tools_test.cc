@@ -79,10 +79,12 @@ TEST_F(AgentToolsTest, WhatIsOffered) {
   EXPECT_THAT(Names(tools_->Offered()), ElementsAre("list", "read_file", "search", "write_file", "edit_file", "bash",
                                                     "compile", "evaluate", "best", "submit"));
   EXPECT_THAT(Names(tools_->OfJudge()), ElementsAre("compile", "evaluate", "best", "submit"));
-  EXPECT_THAT(tools_->HowTo(), AllOf(HasSubstr("kernel.cpp"), HasSubstr("`submit`"), Not(HasSubstr("`profile`"))));
+  EXPECT_THAT(AgentTools::HowTo({}, {.solution = "kernel.cpp"}),
+              AllOf(HasSubstr("kernel.cpp"), HasSubstr("`submit`"), Not(HasSubstr("`profile`"))));
   Make({.evaluations = 7}, {.profiles = true});
   EXPECT_THAT(Names(tools_->OfJudge()), ElementsAre("compile", "evaluate", "profile", "best", "submit"));
-  EXPECT_THAT(tools_->HowTo(), AllOf(HasSubstr("model_new.py"), HasSubstr("`profile`"), HasSubstr("7 evaluations")));
+  EXPECT_THAT(AgentTools::HowTo({.evaluations = 7}, {.profiles = true}),
+              AllOf(HasSubstr("model_new.py"), HasSubstr("`profile`"), HasSubstr("7 evaluations")));
   for (const Tool& tool : tools_->Offered()) {
     const json schema = json::parse(tool.parameters);
     EXPECT_EQ(schema.at("type"), "object") << tool.name;

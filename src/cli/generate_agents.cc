@@ -175,7 +175,7 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunLoop(const EpisodeWork& wor
   AgentJudge judge(JudgeOf(work));
   const Frozen frozen(&freezer_, &box, {&judge, cores_});
   AgentTools tools(&box, &judge, ToolLimits(), ToolOptions());
-  KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, tools.HowTo()));
+  KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, AgentTools::HowTo(ToolLimits(), ToolOptions())));
   EpisodeOptions options;
   options.folder = std::move(task.files);
   options.opening = {.system = task.prompt.system, .tools = tools.Offered(), .task = TaskText(options.folder)};
@@ -193,7 +193,8 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunLoop(const EpisodeWork& wor
 Result<std::optional<EpisodeWorkDone>> AgentRuns::RunHarness(const EpisodeWork& work) {
   const ModelSettings& model = plan_.models[work.model].settings;
   KB_ASSIGN_OR_RETURN(const TempDir sockets, TempDir::Create("kernelbench-agent"));
-  KB_ASSIGN_OR_RETURN(TaskFolderContents task, TaskOf(work, HowToJudge(*harness_)));
+  KB_ASSIGN_OR_RETURN(TaskFolderContents task,
+                      TaskOf(work, HowToJudge(*harness_) + "\n" + AgentTools::HowTo(ToolLimits(), ToolOptions())));
   AgentJudge judge(JudgeOf(work));
   HarnessEpisodeOptions options{.harness = harness_->name, .limits = LimitsOf(work), .counts = Counts()};
   options.folder = std::move(task.files);
