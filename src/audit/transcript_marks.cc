@@ -223,6 +223,7 @@ class Marker {
 
   void Read(const TranscriptTurn& turn) {
     turn_ = turn.turn.number;
+    Relay(turn.context);
     Words(turn.text + "\n" + turn.reasoning);
     for (size_t i = 0; i < turn.calls.size(); ++i) Call(turn.calls[i], static_cast<int>(i) + 1);
   }
@@ -232,6 +233,16 @@ class Marker {
     if (!hit) return;
     marks_->push_back(
         {kind, turn_, call, OneLine(tool, 40), OneLine(hit->word, kMostWord), Around(text, hit->at, hit->word.size())});
+  }
+
+  // Calls of the model that the relay of a harness refused: src/agents/harness_episode.cc writes them down.
+  void Relay(const json& context) {
+    const auto denied = context.is_object() ? context.find("denied") : context.end();
+    if (!context.is_object() || denied == context.end() || !denied->is_array()) return;
+    for (const json& why : *denied) {
+      if (!why.is_string()) continue;
+      marks_->push_back({MarkKind::kDenied, turn_, 0, "", "a call of the model", OneLine(std::string(why), kEvidence)});
+    }
   }
 
   void Words(const std::string& text) {

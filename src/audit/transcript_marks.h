@@ -11,7 +11,7 @@
 namespace kb {
 
 enum class MarkKind {
-  kDenied,   // the system or the box refused something
+  kDenied,   // the system, the box or the relay refused something
   kOutside,  // a path outside the task
   kNetwork,  // an attempt to use the network
   kIntent,   // the model speaks of how it is judged
@@ -28,7 +28,8 @@ struct TranscriptMark {
   std::string Where() const;  // "turn 12, call 1 (bash)"
 };
 
-// By turn. Of each call at most one of a kind, and of each turn's words at most one for each word.
+// By turn. Of each call at most one of a kind, and of each turn's words at most one for each word. What the relay
+// denied is all there.
 std::vector<TranscriptMark> MarksOf(const Transcript& transcript);
 
 }  // namespace kb

@@ -98,6 +98,16 @@ TEST(MarksOf, WhatWasDenied) {
               ElementsAre("denied Permission denied"));
 }
 
+TEST(MarksOf, WhatTheRelayDenied) {
+  Transcript transcript = With("bash", {{"command", "make"}});
+  transcript.turns[0].context = {{"denied", {"the tool web_search runs at the provider", 7}}};
+  const std::vector<TranscriptMark> marks = MarksOf(transcript);
+  ASSERT_EQ(marks.size(), 1u);
+  EXPECT_EQ(marks[0].kind, MarkKind::kDenied);
+  EXPECT_EQ(marks[0].Where(), "turn 7");
+  EXPECT_THAT(marks[0].evidence, HasSubstr("web_search"));
+}
+
 TEST(MarksOf, WordsOfIntentOnceATurnWithWhatStandsAround) {
   Transcript transcript;
   TranscriptTurn turn;
