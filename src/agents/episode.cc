@@ -16,6 +16,8 @@ using nlohmann::json;
 
 constexpr int kIdleTurns = 3;      // answers in a row without a call after which an episode ends
 constexpr size_t kMostCalls = 32;  // of one answer
+constexpr int kMostRefused = 3;    // commands that a model refuses an answer, until its episode ends
+constexpr const char *kRefused = "refused", *kSettled = "settled";  // of an asked turn's context
 constexpr const char* kNotes = "NOTES.md";
 constexpr size_t kNotesBytes = 8000, kBestBytes = 24'000;
 
@@ -54,6 +56,12 @@ ToolOutcome TooManyCalls() {
           .is_error = true};
 }
 
+int ContextNumber(const Turn& turn, const char* key) {
+  const json context = json::parse(turn.context, nullptr, false);
+  const auto found = context.is_object() ? context.find(key) : context.end();
+  return found != context.end() && found->is_number_integer() ? found->get<int>() : 0;
+}
+
 }  // namespace
 
 Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
@@ -78,8 +86,12 @@ Status EpisodeRun::Load() {
   opening_json_ = episode.opening;
   KB_ASSIGN_OR_RETURN(Conversation::Opening opening, OpeningOf(episode.opening));
   conversation_ = std::make_unique<Conversation>(std::move(opening), options_.window, work_.defaults.max_tokens);
+  if (work_.answered) {  // and the end of it was not stored: nothing is asked any more
+    ended_by_ = episode.ended_by;
+    ending_ = episode.ending;
+  }
   // Its turns say anew whether it has ended: a limit may be higher now.
-  if (!episode.ended_by.empty()) KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
+  if (!episode.ended_by.empty() && !work_.answered) KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
   KB_ASSIGN_OR_RETURN(std::vector<Turn> turns, store_.Turns(request));
   KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store_.TurnVerdicts(request));
   for (TurnVerdict verdict : verdicts) {
@@ -104,10 +116,7 @@ Status EpisodeRun::Replay(const Turn& stored) {
   Turn turn = stored;
   number_ = turn.number;
   account_.AddLost(turn);
-  if (!turn.context.empty()) {
-    json context = json::parse(turn.context, nullptr, false);
-    if (context.is_object() && context["shrunk_before"].is_number()) conversation_->Shrink(context["shrunk_before"]);
-  }
+  conversation_->Shrink(ContextNumber(turn, "shrunk_before"));
   if (turn.state == "asked") {
     open_ = std::move(turn);
     return {};
@@ -149,39 +158,39 @@ Status EpisodeRun::CutOff(Turn* turn, const Completion& completion) {
   return Finish(turn, results, {}, false);
 }
 
-// False: the run's budget is spent.
-Result<bool> EpisodeRun::TakeTurn() {
-  Turn turn;
-  std::optional<Turn> open = std::exchange(open_, std::nullopt);
+// The next turn, or the one that a killed process asked, with what is done to the history before it.
+Turn EpisodeRun::NextTurn(const std::optional<Turn>& open) {
   const Conversation::Step step = conversation_->Next();
+  Turn turn;
   turn.number = open ? open->number : number_ + 1;
   turn.kind = step == Conversation::Step::kCondense ? "condense" : "work";
+  json context = open ? json::parse(open->context, nullptr, false) : json();
+  if (!context.is_object()) context = json::object();
+  context.erase(kSettled);
   if (step == Conversation::Step::kShrink) {
-    const int before = conversation_->ShrinkBefore();
-    conversation_->Shrink(before);
-    turn.context = Dump(json{{"shrunk_before", before}});
-  } else if (open) {
-    turn.context = open->context;  // was done to the history already
+    context["shrunk_before"] = conversation_->ShrinkBefore();
+    conversation_->Shrink(context["shrunk_before"]);
   }
+  if (!context.empty()) turn.context = Dump(context);
+  return turn;
+}
+
+// False: the run's budget is spent.
+Result<bool> EpisodeRun::TakeTurn() {
+  const std::optional<Turn> open = std::exchange(open_, std::nullopt);
+  Turn turn = NextTurn(open);
   const bool condense = turn.kind == "condense";
   CompletionRequest request =
       condense ? conversation_->ToCondense(work_.defaults) : conversation_->ToAsk(work_.defaults);
   request.turn = turn.number - 1;
   const CallCost most = work_.most(BytesOf(request));
   auto answered = work_.ask(std::move(request), most, [&]() -> Status {
-    if (open) Lost(&turn, most);
+    if (open && ContextNumber(*open, kSettled) == 0) Lost(&turn, most);
     KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
     number_ = turn.number;
     return {};
   });
-  // At first it may be a key or a credit that has run out: the next command asks again.
-  if (!answered && answered.error().code == ErrorCode::kUsage && account_.turns > 0 &&
-      turn.lost + (open ? open->lost : 0) >= 2) {
-    ended_by_ = "model_error";
-    ending_ = fmt::format("the model was asked three times and refuses to answer: {}", answered.error().message);
-    return true;
-  }
-  if (!answered) return tl::make_unexpected(answered.error());
+  if (!answered) return Refused(turn, answered.error());
   if (!*answered) return false;
   EpisodeWork::Answered& got = **answered;
   if (options_.text_form) ReadTextCalls(&got.completion);
@@ -192,6 +201,26 @@ Result<bool> EpisodeRun::TakeTurn() {
   Account(turn, got.completion);
   KB_RETURN_IF_ERROR(condense ? Condense(&turn, got.completion) : Work(&turn, got.completion));
   return true;
+}
+
+// The model gave no answer. A key or a credit may have run out: the next command asks again, until the third.
+Result<bool> EpisodeRun::Refused(Turn turn, const Error& error) {
+  if (error.code != ErrorCode::kUsage || turn.id == 0) return tl::make_unexpected(error);
+  const int refused = ContextNumber(turn, kRefused) + 1;
+  if (refused >= kMostRefused && account_.turns > 0) {
+    ended_by_ = "model_error";
+    ending_ = fmt::format("the model was asked {} times and refuses to answer: {}", refused, error.message);
+    return true;
+  }
+  json context = json::parse(turn.context, nullptr, false);
+  if (!context.is_object()) context = json::object();
+  context.update({{kRefused, refused}, {kSettled, 1}});  // no call of it is under way, which could cost anything
+  turn.context = Dump(context);
+  turn.lost = 0;
+  turn.lost_tokens = 0;
+  turn.lost_usd = 0;
+  KB_RETURN_IF_ERROR(store_.AskTurn(work_.request.id, work_.owner, turn));
+  return tl::make_unexpected(error);
 }
 
 // A call whose answer never came is counted with the most that it can have taken.

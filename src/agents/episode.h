@@ -43,7 +43,9 @@ class EpisodeRun {
   Status Load();
   Status Replay(const Turn& turn);
   Status CutOff(Turn* turn, const Completion& completion);
+  Turn NextTurn(const std::optional<Turn>& open);
   Result<bool> TakeTurn();
+  Result<bool> Refused(Turn turn, const Error& error);
   void Lost(Turn* turn, const CallCost& most);
   Status Condense(Turn* turn, const Completion& completion);
   std::string AfterCondensing(const std::string& summary);

@@ -148,8 +148,12 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
 }
 
 nlohmann::json AgentFlags::ToJson() const {
-  return {{"tokens", tokens},           {"usd", usd},      {"seconds", seconds}, {"device_seconds", device_seconds},
-          {"evaluations", evaluations}, {"counts", counts}};
+  nlohmann::json decides = {{"tokens", tokens},           {"usd", usd},
+                            {"seconds", seconds},         {"device_seconds", device_seconds},
+                            {"evaluations", evaluations}, {"counts", counts}};
+  if (!harness.empty()) decides["harness"] = harness;
+  if (!harness_command.empty()) decides["harness_command"] = harness_command;
+  return decides;
 }
 
 void SetAgentTurns(const CLI::App& command, GenerateFlags* flags) {

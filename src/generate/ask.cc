@@ -316,7 +316,7 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   };
   episode.may_evaluate = [this] {
     const std::lock_guard lock(mutex_);
-    return budget_->ReserveEvaluation();
+    return budget_->ReserveEvaluation(false);  // what the agent has may still be submitted
   };
   episode.evaluated = [this](bool made) {
     const std::lock_guard lock(mutex_);
@@ -331,14 +331,17 @@ Status Generator::RunEpisode(const Work& work) {
                       store_->ClaimRequest(options_.run, RequestOf(*work.line, work.proposal), owner_));
   if (!claimed) return {};  // another process has it
   Asked asked{.request = *claimed};
-  auto done = options_.work(EpisodeWorkOf(work, *claimed));
+  // There is one where a process was killed before it had settled it.
+  KB_ASSIGN_OR_RETURN(std::vector<GenerationAnswer> answers, store_->AnswersTo(claimed->id));
+  EpisodeWork episode = EpisodeWorkOf(work, *claimed);
+  episode.answered = !answers.empty();
+  auto done = options_.work(episode);
   if (!done && done.error().code == ErrorCode::kStore) return tl::make_unexpected(done.error());
   if (!done || !*done) {
     Failed(work, asked, done ? Error{ErrorCode::kInterrupted, "not asked"} : done.error());
     return {};
   }
-  KB_ASSIGN_OR_RETURN(std::vector<GenerationAnswer> answers, store_->AnswersTo(claimed->id));
-  if (answers.empty()) {  // else a process was killed after it had stored it
+  if (answers.empty()) {
     KB_RETURN_IF_ERROR(store_->AddAnswer(claimed->id, owner_, (*done)->answer));
     KB_ASSIGN_OR_RETURN(answers, store_->AnswersTo(claimed->id));
   }

@@ -50,9 +50,9 @@ void Budget::Settle(const CallCost& most, std::optional<int64_t> tokens, std::op
   spent_.usd += usd.value_or(most.usd);
 }
 
-bool Budget::ReserveEvaluation() {
+bool Budget::ReserveEvaluation(bool ends) {
   if (caps_.evaluations && evaluations_ + evaluations_reserved_ >= *caps_.evaluations) {
-    ended_by_ = fmt::format("--max-evaluations {}", *caps_.evaluations);
+    if (ends) ended_by_ = fmt::format("--max-evaluations {}", *caps_.evaluations);
     return false;
   }
   ++evaluations_reserved_;

@@ -39,8 +39,8 @@ class Budget {
   Admission Reserve(const CallCost& most, bool evaluation, int64_t now_ns);
   // The call is over. A cost that nobody knows counts as the most it could be.
   void Settle(const CallCost& most, std::optional<int64_t> tokens, std::optional<double> usd);
-  // The evaluation of a candidate that is there already. False: its cap is reached.
-  bool ReserveEvaluation();
+  // The evaluation of a candidate that is there already. False: its cap is reached, which ends the run if `ends`.
+  bool ReserveEvaluation(bool ends = true);
   // `made`: the evaluation was made; else its place is free again.
   void Evaluated(bool made);
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 #include <thread>
 
 #include "base/clock.h"
@@ -73,9 +72,7 @@ Status Generator::Load() {
     requests_[KeyOf(request.model, request.problem, request.candidate)] = request.id;
   }
   CallCost spent;
-  std::set<int64_t> with_answer;
   for (GenerationAnswer& answer : answers) {
-    with_answer.insert(answer.request);
     const auto request = by_id.find(answer.request);
     if (request == by_id.end()) continue;  // another process began it just now
     const GenerationRequest& of = *request->second;
@@ -85,16 +82,9 @@ Status Generator::Load() {
     if (of.state != "answered" || !answer.settled) continue;
     known_[KeyOf(of.model, of.problem, of.candidate)] = std::move(answer);  // the last one counts
   }
-  for (const GenerationRequest& request : requests) {  // agents at work, whose answers are to come
-    if (!options_.work || with_answer.contains(request.id)) continue;
-    KB_ASSIGN_OR_RETURN(const std::vector<Turn> turns, store_->Turns(request.id));
-    for (const Turn& turn : turns) {
-      const int64_t counted =
-          turn.input.value_or(0) + turn.cache_read.value_or(0) + turn.cache_write.value_or(0) + turn.output.value_or(0);
-      spent.tokens += counted + turn.lost_tokens;
-      spent.usd += turn.cost_usd.value_or(0) + turn.lost_usd;
-    }
-  }
+  KB_ASSIGN_OR_RETURN(const TurnsSpent at_work, store_->SpentOnTurns(options_.run));
+  spent.tokens += at_work.tokens;
+  spent.usd += at_work.usd;
   KB_ASSIGN_OR_RETURN(const GenerationSpent in_store, store_->Spent(options_.run));
   budget_ = std::make_unique<Budget>(options_.caps, spent, in_store.evaluations, NowNs());
   return {};

@@ -69,6 +69,7 @@ struct EpisodeWork {
   GenerationRequest request;  // asked by `owner`
   std::string owner;
   CompletionRequest defaults;  // what every request has
+  bool answered = false;       // its answer is stored, but not what became of it
   struct Cost {
     std::optional<double> usd;  // nothing: it is not known
     std::string source;         // where the price is from

@@ -55,6 +55,12 @@ struct GenerationSpent {
   double usd = 0;                               // of the answers whose cost is known
 };
 
+// What agents have spent that are at work: their turns, as long as they have no answer.
+struct TurnsSpent {
+  int64_t tokens = 0;
+  double usd = 0;
+};
+
 // One auditor's answer about one evaluation.
 struct EvaluationReview {
   std::string evaluation_id, auditor, created;

@@ -217,6 +217,7 @@ class Store {
   // is said.
   Status FinishTurn(int64_t id, const std::string& owner, const Turn& turn, std::span<const TurnFile> files,
                     std::span<const TurnVerdict> verdicts);
+  Result<TurnsSpent> SpentOnTurns(const std::string& run) const;
   // In their order, whole.
   Result<std::vector<Turn>> Turns(int64_t request) const;
   // The folder after that turn (0: before the first), with contents; by path.

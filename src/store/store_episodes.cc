@@ -305,6 +305,21 @@ Status Store::FinishTurn(int64_t id, const std::string& owner, const Turn& turn,
   });
 }
 
+Result<TurnsSpent> Store::SpentOnTurns(const std::string& run) const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<TurnsSpent> {
+    SQLite::Statement query(
+        impl_->database,
+        "SELECT coalesce(sum(coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0) + "
+        "coalesce(output, 0) + lost_tokens), 0), coalesce(sum(coalesce(cost_usd, 0.0) + lost_usd), 0.0) FROM turns t "
+        "WHERE request_id IN (SELECT id FROM requests WHERE run_id = (SELECT id FROM runs WHERE name = ?)) "
+        "AND NOT EXISTS (SELECT 1 FROM answers a WHERE a.request_id = t.request_id)");
+    query.bind(1, run);
+    KB_CHECK(query.executeStep());
+    return TurnsSpent{query.getColumn(0).getInt64(), query.getColumn(1).getDouble()};
+  });
+}
+
 Result<std::vector<Turn>> Store::Turns(int64_t request) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<Turn>> {

@@ -345,7 +345,7 @@ TEST_F(EpisodesTest, SpentCountsTurnsUntilTheirAnswerIsThere) {
   EXPECT_EQ(after.without_usage, 0);
   EXPECT_EQ(after.without_cost, 0);
   EXPECT_DOUBLE_EQ(after.usd, 4 + 0.5);
-  EXPECT_EQ(after.evaluations, 3) << "the job and those of the turns";
+  EXPECT_EQ(after.evaluations, 4) << "the job and those of the turns, profiles too";
 }
 
 class EpisodeArchiveTest : public EpisodesTest {

@@ -126,7 +126,7 @@ SELECT count(*), coalesce(sum(read), 0), coalesce(sum(written), 0), coalesce(sum
   coalesce(sum(no_cost), 0), coalesce(sum(usd), 0.0),
   (SELECT count(*) FROM jobs WHERE run_id = (SELECT id FROM runs WHERE name = ?1) AND state = 'done'
     AND (?2 = '' OR model = ?2))
-  + (SELECT count(*) FROM turn_verdicts WHERE tool = 'evaluate' AND request_id IN mine)
+  + (SELECT count(*) FROM turn_verdicts WHERE tool IN ('evaluate', 'profile') AND request_id IN mine)
 FROM (
   SELECT coalesce(input, 0) + coalesce(cache_read, 0) + coalesce(cache_write, 0) AS read, output AS written,
     input IS NULL OR output IS NULL AS no_usage, cost_usd IS NULL AS no_cost, cost_usd AS usd
