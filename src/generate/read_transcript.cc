@@ -1,3 +1,4 @@
+#include "generate/relayed.h"
 #include "generate/transcript.h"
 #include "store/store.h"
 
@@ -15,6 +16,7 @@ Result<std::optional<Transcript>> ReadTranscript(const Store& store, const std::
     places[turn.number] = transcript.turns.size();
     transcript.turns.push_back(ParseTurn(turn));
   }
+  ReadRelayed(&transcript);
   KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store.TurnVerdicts(request.id));
   for (const TurnVerdict& verdict : verdicts) {
     const auto place = places.find(verdict.turn);

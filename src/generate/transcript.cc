@@ -16,8 +16,8 @@ json ArrayOf(const json& object, const char* key) {
 }
 
 TranscriptResult ResultOf(const json& object) {
-  TranscriptResult result{StoredText(object, "call_id"), StoredText(object, "name"), StoredText(object, "text"), false,
-                          0};
+  TranscriptResult result{
+      StoredText(object, "call_id"), StoredText(object, "name"), StoredText(object, "text"), false, {}};
   if (!object.is_object()) return result;
   if (const auto at = object.find("is_error"); at != object.end() && at->is_boolean())
     result.is_error = at->get<bool>();
@@ -59,7 +59,7 @@ json OrNull(const std::optional<Value>& value) {
 json OrNull(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
 
 json ResultJson(const TranscriptResult& result) {
-  return {{"text", result.text}, {"is_error", result.is_error}, {"seconds", result.seconds}};
+  return {{"text", result.text}, {"is_error", result.is_error}, {"seconds", OrNull(result.seconds)}};
 }
 
 json CallJson(const TranscriptCall& call) {
@@ -73,6 +73,26 @@ json FileJson(const FileChange& file) {
   return {{"path", file.path},           {"change", file.change},
           {"mode", file.mode},           {"sha256", OrNull(file.sha256)},
           {"added", OrNull(file.added)}, {"removed", OrNull(file.removed)}};
+}
+
+json RelayedJson(const RelayedRequest& request) {
+  json tools = json::array();
+  for (const json& tool : request.tools) tools.push_back(tool.at("name"));
+  return {{"conversation", request.conversation},
+          {"begins", OrNull(request.begins)},
+          {"aside", request.aside},
+          {"repeated", request.repeated},
+          {"system_bytes", request.system.size()},
+          {"tools", std::move(tools)},
+          {"model", OrNull(request.model)},
+          {"dropped", request.dropped},
+          {"denied", request.denied}};
+}
+
+json ToldJson(const std::vector<std::pair<std::string, std::string>>& told) {
+  json messages = json::array();
+  for (const auto& [role, text] : told) messages.push_back({{"role", role}, {"text", text}});
+  return messages;
 }
 
 json VerdictJson(const TurnVerdict& verdict) {
@@ -217,8 +237,6 @@ const TurnVerdict* BestVerdict(const Transcript& transcript) {
 }
 
 json EpisodeJson(const Transcript& transcript) {
-  json messages = json::array();
-  for (const auto& [role, text] : transcript.messages) messages.push_back({{"role", role}, {"text", text}});
   const GenerationRequest& request = transcript.request;
   return {{"schema", 1},
           {"type", "episode"},
@@ -231,7 +249,7 @@ json EpisodeJson(const Transcript& transcript) {
           {"created", transcript.episode.created},
           {"system", transcript.system},
           {"tools", transcript.tools},
-          {"messages", std::move(messages)}};
+          {"messages", ToldJson(transcript.messages)}};
 }
 
 json TurnJson(const TranscriptTurn& each, bool raw) {
@@ -252,6 +270,8 @@ json TurnJson(const TranscriptTurn& each, bool raw) {
                {"state", turn.state},
                {"created", turn.created},
                {"context", each.context},
+               {"request", each.relayed ? RelayedJson(*each.relayed) : json(nullptr)},
+               {"told", each.relayed ? ToldJson(each.relayed->told) : json::array()},
                {"lost", turn.lost},
                {"lost_tokens", turn.lost_tokens},
                {"lost_usd", turn.lost_usd},
@@ -275,7 +295,12 @@ json TurnJson(const TranscriptTurn& each, bool raw) {
                {"model_calls", turn.calls},
                {"model_seconds", turn.seconds},
                {"tool_seconds", turn.tool_seconds}};
+  // They are the judge's calls, and not the model's.
+  if (each.relayed) {
+    for (json& verdict : line.at("verdicts")) verdict["call"] = nullptr;
+  }
   if (raw) line["raw"] = StoredText(ParseStored(turn.answer), "raw");
+  if (raw && each.relayed) line["raw_request"] = each.relayed->raw;
   return line;
 }
 
@@ -293,6 +318,7 @@ json EndJson(const Transcript& transcript) {
   if (const TurnVerdict* verdict = BestVerdict(transcript)) {
     best = VerdictJson(*verdict);
     best.erase("view");
+    if (!transcript.episode.harness.empty()) best["call"] = nullptr;
     best["turn"] = verdict->turn;
   }
   return {{"schema", 1},

@@ -32,7 +32,7 @@ struct FileChange {
 struct TranscriptResult {
   std::string call_id, name, text;
   bool is_error = false;
-  double seconds = 0;
+  std::optional<double> seconds;  // absent where it is not known
 };
 
 struct TranscriptCall {
@@ -42,9 +42,29 @@ struct TranscriptCall {
   std::optional<TranscriptResult> result;  // absent as long as the turn is not done
 };
 
+// What a program asked the model in a turn, where it drives the model by itself.
+struct RelayedRequest {
+  int conversation = 1;  // in the order in which they began
+  // Why this one begins it: "first", of those with tools; "restart", the program was started again; "aside", without
+  // tools, such as for a title or a summary; "changed", with a history that was changed; "other", with another system
+  // prompt, such as for a part of the work. Empty: it goes on.
+  std::string begins;
+  bool aside = false;                              // it has no tools, and others have
+  bool another = false;                            // the turn before is of another conversation
+  int repeated = 0;                                // parts of it that were said in another conversation
+  std::string system;                              // where it begins
+  nlohmann::json tools = nlohmann::json::array();  // where they differ from those of the conversation's last request
+  size_t tools_bytes = 0;                          // as they were sent
+  std::vector<std::pair<std::string, std::string>> told;  // role and text: what was said by none but the program
+  std::string model;                                      // that it asked for
+  std::vector<std::string> dropped, denied;  // members that were not passed on; why calls before this one were refused
+  nlohmann::json raw;                        // as it is stored
+};
+
 struct TranscriptTurn {
   Turn turn;
   nlohmann::json context;  // null: nothing was done to the history
+  std::optional<RelayedRequest> relayed;
   std::string text, reasoning, finish, finish_word, model;
   std::vector<TranscriptCall> calls;
   std::vector<TranscriptResult> other_results;  // of no call of that turn

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "generate/relayed.h"
 #include "generate/transcript.h"
 #include "store/store.h"
 
@@ -57,6 +58,7 @@ struct SampleEpisode {
     transcript.request.candidate = 2;
     ParseOpening(&transcript);
     for (const Turn& turn : turns) transcript.turns.push_back(ParseTurn(turn));
+    ReadRelayed(&transcript);
     for (const TurnVerdict& verdict : verdicts) transcript.turns.at(verdict.turn - 1).verdicts.push_back(verdict);
     AddFileChanges(
         files,

@@ -111,8 +111,48 @@ std::string VerdictText(const TurnVerdict& verdict, bool of_call) {
 
 std::string ResultText(const TranscriptResult& result, const TranscriptTextOptions& options) {
   const std::string heading = fmt::format("{}{}", result.is_error ? "error" : "gave",
-                                          result.seconds >= 0.05 ? " after " + Seconds(result.seconds) : "");
+                                          result.seconds >= 0.05 ? " after " + Seconds(*result.seconds) : "");
   return Line(heading + (result.text.empty() ? " nothing" : ":"), options) + Block(result.text, options, 12, 12);
+}
+
+// What begins with the request, and how long what is not shown is.
+std::string BeginsText(const RelayedRequest& request) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& begins, const char* text) {
+    if (request.begins == begins) parts.push_back(fmt::format("{}conversation {} begins", text, request.conversation));
+  };
+  add("first", "");
+  add("restart", "the program was started again: ");
+  add("aside", "an aside without tools: ");
+  add("changed", "the program changed its history: ");
+  add("other", "another system prompt: ");
+  if (request.begins.empty() && request.another) {
+    parts.push_back(fmt::format("back in conversation {}", request.conversation));
+  }
+  if (!request.system.empty())
+    parts.push_back(fmt::format("system prompt of {} bytes", CountText(request.system.size())));
+  if (!request.tools.empty()) {
+    parts.push_back(fmt::format("{} {} ({} bytes)", request.tools.size(), request.tools.size() == 1 ? "tool" : "tools",
+                                CountText(request.tools_bytes)));
+  }
+  if (request.repeated > 0)
+    parts.push_back(fmt::format("with {} of what was said before", CountText(request.repeated)));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string RelayedText(const RelayedRequest& request, const TranscriptTextOptions& options) {
+  constexpr size_t kMost = 5;
+  std::string text;
+  const size_t shown = options.full ? request.denied.size() : std::min(request.denied.size(), kMost);
+  for (size_t i = 0; i < shown; ++i) {
+    text += Line("a call before this one was refused: " + OneLine(request.denied[i], 300), options);
+  }
+  if (shown < request.denied.size()) text += Line(fmt::format("… {} more", request.denied.size() - shown), options);
+  if (const std::string begins = BeginsText(request); !begins.empty()) text += Line(begins, options);
+  for (const auto& [role, told] : request.told) {
+    text += Line(role == "user" ? "told:" : fmt::format("told as {}:", role), options) + Block(told, options, 12, 4);
+  }
+  return text;
 }
 
 std::string FilesText(const TranscriptTurn& turn, const TranscriptTextOptions& options) {
@@ -180,8 +220,10 @@ std::string TotalsText(const Transcript& transcript, const TranscriptTextOptions
       options);
   text += Line("cost: " + (totals.usd ? Dollars(*totals.usd) : "unknown"), options);
   if (totals.lost > 0) text += Line("and " + LostText(totals.lost, totals.lost_tokens, totals.lost_usd), options);
-  text += Line(fmt::format("time: model {}, tools {}, of that {} of the device", Clock(totals.model_seconds),
-                           Clock(totals.tool_seconds), Clock(totals.device_seconds)),
+  const bool timed = transcript.episode.harness.empty();  // a program's tools are not
+  text += Line(fmt::format("time: model {}, {} {} of the device", Clock(totals.model_seconds),
+                           timed ? fmt::format("tools {}, of that", Clock(totals.tool_seconds)) : "and",
+                           Clock(totals.device_seconds)),
                options);
   return text;
 }
@@ -218,6 +260,7 @@ std::string TurnText(const TranscriptTurn& each, const std::string& begun, const
                   turn.tool_seconds >= 0.05 ? "tools " + Seconds(turn.tool_seconds) : ""},
                  options.columns, 0);
   if (!each.context.is_null()) text += Line("context: " + ContextText(each.context), options);
+  if (each.relayed) text += RelayedText(*each.relayed, options);
   if (condense) text += Line("the model shortens its history", options);
   if (turn.lost > 0) text += Line(LostText(turn.lost, turn.lost_tokens, turn.lost_usd), options);
   if (!answered) return text + Line("no answer yet", options);
@@ -229,7 +272,8 @@ std::string TurnText(const TranscriptTurn& each, const std::string& begun, const
   for (size_t i = 0; i < each.calls.size(); ++i) {
     text += CallText(each.calls[i], options);
     for (const TurnVerdict& verdict : each.verdicts) {
-      if (verdict.call == static_cast<int>(i)) text += Block(VerdictText(verdict, true), options, 0, 0);
+      if (!each.relayed && verdict.call == static_cast<int>(i))
+        text += Block(VerdictText(verdict, true), options, 0, 0);
     }
     if (each.calls[i].result) {
       text += ResultText(*each.calls[i].result, options);
@@ -238,7 +282,7 @@ std::string TurnText(const TranscriptTurn& each, const std::string& begun, const
     }
   }
   for (const TurnVerdict& verdict : each.verdicts) {
-    const bool of_call = verdict.call >= 0 && verdict.call < static_cast<int>(each.calls.size());
+    const bool of_call = !each.relayed && verdict.call >= 0 && verdict.call < static_cast<int>(each.calls.size());
     if (!of_call) text += Line(VerdictText(verdict, false), options);
   }
   for (const TranscriptResult& result : each.other_results) {

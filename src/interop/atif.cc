@@ -102,6 +102,10 @@ class AtifWriter {
       AddCondense(each);
       return;
     }
+    if (each.relayed && !AddRelayed(*each.relayed, turn)) {
+      AddAside(each);
+      return;
+    }
     if (!each.context.is_null()) {
       AddStep("system", turn.created, "The history was shortened: " + Dump(each.context))["extra"] = {
           {"turn", turn.number}, {"kind", "context"}, {"context", each.context}};
@@ -119,6 +123,30 @@ class AtifWriter {
     step["extra"] = {
         {"turn", turn.number}, {"kind", "condense"}, {"context", each.context}, {"metrics", Metrics(turn)}};
     if (!each.follows.empty()) AddStep("user", "", each.follows);
+  }
+
+  // What the program told the model. False: in an aside.
+  bool AddRelayed(const RelayedRequest& request, const Turn& turn) {
+    if (request.aside) return false;
+    if (!request.system.empty() && systems_.insert(request.system).second) {
+      AddStep("system", turn.created, request.system)["extra"] = {{"turn", turn.number}, {"kind", "system"}};
+    }
+    for (const auto& [role, text] : request.told) {
+      AddStep(role == "user" ? "user" : "system", turn.created, text)["extra"] = {
+          {"turn", turn.number}, {"kind", "told"}, {"role", role}};
+    }
+    return true;
+  }
+
+  // A title or a summary that the program wants is no work on the task, so a step of the system.
+  void AddAside(const TranscriptTurn& each) {
+    if (each.turn.state == "asked") return;
+    ordered_json& step = AddStep("system", each.turn.created, each.text);
+    step["llm_call_count"] = 1;
+    const json line = TurnJson(each, false);
+    step["extra"] = {{"turn", each.turn.number}, {"kind", "aside"}, {"metrics", Metrics(each.turn)}};
+    for (const char* key : {"request", "told", "reasoning", "calls", "verdicts", "files"})
+      step["extra"][key] = line.at(key);
   }
 
   void AddAnswer(const TranscriptTurn& each) {
@@ -146,13 +174,18 @@ class AtifWriter {
                             "model_seconds", "tool_seconds", "files", "verdicts"}) {
       step["extra"][key] = line.at(key);
     }
+    if (each.relayed) {
+      step["extra"]["request"] = line.at("request");
+      step["extra"].erase("tool_seconds");
+    }
   }
 
   static ordered_json Result(const TranscriptResult& result, const std::string& id) {
     ordered_json entry = ordered_json::object();
     if (!id.empty()) entry["source_call_id"] = id;
     entry["content"] = result.text;
-    entry["extra"] = {{"is_error", result.is_error}, {"seconds", result.seconds}};
+    entry["extra"] = {{"is_error", result.is_error}};
+    AddIf("seconds", result.seconds, &entry["extra"]);
     return entry;
   }
 
@@ -162,9 +195,17 @@ class AtifWriter {
                           {"version", own ? version_ : "unknown"},
                           {"model_name", transcript_.request.model}};
     ordered_json tools = ordered_json::array();
-    for (const json& tool : transcript_.tools) tools.push_back(ToolDefinition(tool));
+    for (const json& tool : Tools()) tools.push_back(ToolDefinition(tool));
     if (!tools.empty()) agent["tool_definitions"] = std::move(tools);
     return agent;
+  }
+
+  // Of a program those that it offered first; the opening has what the judge offers the program.
+  const json& Tools() const {
+    for (const TranscriptTurn& turn : transcript_.turns) {
+      if (turn.relayed && !turn.relayed->tools.empty()) return turn.relayed->tools;
+    }
+    return transcript_.tools;
   }
 
   ordered_json FinalMetrics() const {
@@ -184,6 +225,9 @@ class AtifWriter {
     if (std::any_of(turns.begin(), turns.end(), [](const auto& turn) { return turn.turn.kind == "condense"; })) {
       notes = "The totals include answers in which the model shortened its history, which are steps of the system.";
     }
+    if (std::any_of(turns.begin(), turns.end(), [](const auto& turn) { return turn.relayed && turn.relayed->aside; })) {
+      notes = "The totals include asides of the program, such as titles, which are steps of the system.";
+    }
     if (!turns.empty() && turns.back().turn.state == "asked") {
       notes += std::string(notes.empty() ? "" : " ") + "The last turn has no answer yet.";
     }
@@ -200,6 +244,7 @@ class AtifWriter {
 
   const Transcript& transcript_;
   const std::string& version_;
+  std::set<std::string> systems_;  // prompts of a program that are steps already
   ordered_json steps_ = ordered_json::array();
 };
 

@@ -238,6 +238,43 @@ TEST(AtifTest, WhatIsNotKnownIsLeftOut) {
   EXPECT_THAT(Errors(Atif(SampleEpisode())), IsEmpty()) << "an episode that has only begun";
 }
 
+// Of a program: a title, and work whose result comes with the next request.
+TEST(AtifTest, AProgramsRequestsAreSteps) {
+  SampleEpisode sample;
+  sample.episode.harness = "program";
+  sample.episode.opening = R"({"messages": [{"role": "user", "text": "Go."}]})";
+  const auto context = [](int conversation, bool continues, const json& messages) {
+    return json{{"conversation", conversation}, {"continues", continues}, {"messages", messages.dump()}};
+  };
+  const auto message = [](const char* role, const char* text) { return json{{"role", role}, {"content", text}}; };
+  const json offered = json::array({{{"name", "sh"}, {"input_schema", {{"type", "object"}}}}});
+  sample.Add({{"text", "A title"}}, {}).context =
+      context(1, false, json::array({message("system", "Titles."), message("user", "Title?")})).dump();
+  json work = context(2, false, json::array({message("system", "Be good."), message("user", "Go.")}));
+  work["tools"] = offered.dump();
+  sample.Add({{"calls", {{{"id", "a"}, {"name", "sh"}, {"arguments", "{}"}}}}}, {}).context = work.dump();
+  const json gave = {{"role", "tool"}, {"tool_call_id", "a"}, {"content", "ok"}};
+  sample.Add({{"text", "Done."}}, {}).context =
+      context(2, true, json::array({message("assistant", ""), gave, message("user", "More.")})).dump();
+  const json trajectory = Atif(sample);
+  EXPECT_THAT(Errors(trajectory), IsEmpty()) << trajectory.dump(1);
+  const json& steps = trajectory.at("steps");
+  std::vector<std::string> shown;
+  for (const json& step : steps) {
+    shown.push_back(step.at("source").get<std::string>() + ": " + step.at("message").get<std::string>());
+  }
+  EXPECT_THAT(shown, testing::ElementsAre("user: Go.", "system: A title", "system: Be good.", "agent: ", "user: More.",
+                                          "agent: Done."));
+  EXPECT_EQ(steps.at(1).at("extra").at("kind"), "aside");
+  EXPECT_EQ(steps.at(1).at("extra").at("metrics").at("completion_tokens"), 50);
+  EXPECT_EQ(steps.at(3).at("extra").at("request").at("conversation"), 2);
+  const json& result = steps.at(3).at("observation").at("results").at(0);
+  EXPECT_EQ(result.at("content"), "ok");
+  EXPECT_FALSE(result.at("extra").contains("seconds")) << "not known";
+  EXPECT_EQ(trajectory.at("agent").at("tool_definitions").at(0).at("function").at("name"), "sh");
+  EXPECT_THAT(trajectory.at("notes").get<std::string>(), HasSubstr("asides"));
+}
+
 TEST(AtifTest, FileNamesHoldNothingThatLeadsElsewhere) {
   GenerationRequest request;
   request.problem = "1/36";
