@@ -34,7 +34,7 @@ struct ProgramEpisode : SampleEpisode {
   ProgramEpisode() {
     episode.created = "2026-11-30T10:00:00Z";
     episode.harness = "program";
-    episode.opening = json{{"system", ""}, {"messages", {{{"role", "user"}, {"text", kTask}}}}}.dump();
+    episode.opening = json{{"system", "of no program"}, {"messages", {{{"role", "user"}, {"text", kTask}}}}}.dump();
   }
   Turn& Ask(int conversation, bool continues, const json& messages, const json& answer, json more = json::object()) {
     Turn& turn = Add(answer, {{"results", json::array()}, {"text", ""}});
@@ -182,6 +182,7 @@ TEST(RelayedTest, ShowsNothingTwiceAndNoSystemPrompt) {
                                 "    Done.\n"))
         << wire.name;
     EXPECT_THAT(text, Not(HasSubstr("tools 0:00"))) << "how long they took is not known";
+    EXPECT_THAT(text, Not(HasSubstr("of no program")));
   }
 }
 
@@ -260,6 +261,8 @@ TEST(RelayedTest, JsonHasWhatWasDeniedAndLeavesLongTextsToFull) {
   EXPECT_TRUE(line.at("verdicts").at(0).at("call").is_null());
   EXPECT_THAT(line.dump(), Not(HasSubstr("Be good.")));
   EXPECT_THAT(TurnJson(transcript.turns[0], true).at("raw_request").at("messages"), HasSubstr("Be good."));
+  EXPECT_TRUE(line.at("tool_seconds").is_null());
+  EXPECT_TRUE(EndJson(transcript).at("totals").at("tool_seconds").is_null());
   EXPECT_TRUE(EndJson(transcript).at("best").at("call").is_null());
   EXPECT_THAT(Shown(transcript), AllOf(HasSubstr("a call before this one was refused: web_search is not passed on\n"),
                                        HasSubstr("judge, asked to evaluate: correct")));

@@ -163,7 +163,8 @@ TranscriptTurn ParseTurn(const Turn& turn) {
 
 void ParseOpening(Transcript* transcript) {
   const json opening = ParseStored(transcript->episode.opening);
-  transcript->system = StoredText(opening, "system");
+  // A program has a system prompt of its own, which comes with its first request.
+  if (transcript->episode.harness.empty()) transcript->system = StoredText(opening, "system");
   transcript->tools = ArrayOf(opening, "tools");
   transcript->messages.clear();
   for (const json& message : ArrayOf(opening, "messages")) {
@@ -298,6 +299,7 @@ json TurnJson(const TranscriptTurn& each, bool raw) {
   // They are the judge's calls, and not the model's.
   if (each.relayed) {
     for (json& verdict : line.at("verdicts")) verdict["call"] = nullptr;
+    line["tool_seconds"] = nullptr;
   }
   if (raw) line["raw"] = StoredText(ParseStored(turn.answer), "raw");
   if (raw && each.relayed) line["raw_request"] = each.relayed->raw;
@@ -321,13 +323,15 @@ json EndJson(const Transcript& transcript) {
     if (!transcript.episode.harness.empty()) best["call"] = nullptr;
     best["turn"] = verdict->turn;
   }
+  json totals = TotalsJson(TotalsOf(transcript));
+  if (!transcript.episode.harness.empty()) totals["tool_seconds"] = nullptr;
   return {{"schema", 1},
           {"type", "end"},
           {"ended_by", OrNull(transcript.episode.ended_by)},
           {"ending", OrNull(transcript.episode.ending)},
           {"submitted", std::move(submitted)},
           {"best", std::move(best)},
-          {"totals", TotalsJson(TotalsOf(transcript))}};
+          {"totals", std::move(totals)}};
 }
 
 }  // namespace kb

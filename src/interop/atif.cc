@@ -102,10 +102,11 @@ class AtifWriter {
       AddCondense(each);
       return;
     }
-    if (each.relayed && !AddRelayed(*each.relayed, turn)) {
+    if (each.relayed && each.relayed->aside) {
       AddAside(each);
       return;
     }
+    if (each.relayed) AddRelayed(*each.relayed, turn);
     if (!each.context.is_null()) {
       AddStep("system", turn.created, "The history was shortened: " + Dump(each.context))["extra"] = {
           {"turn", turn.number}, {"kind", "context"}, {"context", each.context}};
@@ -125,9 +126,8 @@ class AtifWriter {
     if (!each.follows.empty()) AddStep("user", "", each.follows);
   }
 
-  // What the program told the model. False: in an aside.
-  bool AddRelayed(const RelayedRequest& request, const Turn& turn) {
-    if (request.aside) return false;
+  // What the program told the model.
+  void AddRelayed(const RelayedRequest& request, const Turn& turn) {
     if (!request.system.empty() && systems_.insert(request.system).second) {
       AddStep("system", turn.created, request.system)["extra"] = {{"turn", turn.number}, {"kind", "system"}};
     }
@@ -135,7 +135,6 @@ class AtifWriter {
       AddStep(role == "user" ? "user" : "system", turn.created, text)["extra"] = {
           {"turn", turn.number}, {"kind", "told"}, {"role", role}};
     }
-    return true;
   }
 
   // A title or a summary that the program wants is no work on the task, so a step of the system.
@@ -200,7 +199,7 @@ class AtifWriter {
     return agent;
   }
 
-  // Of a program those that it offered first; the opening has what the judge offers the program.
+  // Of a program those that it offered first.
   const json& Tools() const {
     for (const TranscriptTurn& turn : transcript_.turns) {
       if (turn.relayed && !turn.relayed->tools.empty()) return turn.relayed->tools;
