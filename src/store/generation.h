@@ -50,7 +50,7 @@ struct GenerationAnswer {
 // their tokens as input.
 struct GenerationSpent {
   int64_t answers = 0, input = 0, output = 0;   // input: cached tokens too
-  int64_t evaluations = 0;                      // done jobs, and what agents had evaluated on their way
+  int64_t evaluations = 0;                      // done jobs, and what agents had evaluated or profiled on their way
   int64_t without_usage = 0, without_cost = 0;  // answers
   double usd = 0;                               // of the answers whose cost is known
 };

@@ -322,7 +322,7 @@ TEST_F(EpisodesTest, SpentCountsTurnsUntilTheirAnswerIsThere) {
   EXPECT_EQ(before.without_usage, 1);
   EXPECT_EQ(before.without_cost, 1);
   EXPECT_DOUBLE_EQ(before.usd, (0.25 + 0.5) + 0.5);
-  EXPECT_EQ(before.evaluations, 2);
+  EXPECT_EQ(before.evaluations, 3);
   EXPECT_EQ(store_.Spent("r", "m")->input, before.input);
   EXPECT_EQ(store_.Spent("r", "another")->answers, 0);
   EXPECT_EQ(store_.Spent("r", "another")->evaluations, 0);
