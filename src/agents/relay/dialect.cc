@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/json_shape.h"
+#include "base/utf8.h"
 
 namespace kb {
 namespace {
@@ -15,6 +16,8 @@ constexpr const char* kMaxTokens[] = {"max_tokens", "max_completion_tokens", "ma
 // Of a request: conversations hold the arguments of calls and schemas of tools as they are.
 constexpr size_t kDepth = 128;
 constexpr int kSmallestThinkingBudget = 1024;
+constexpr size_t kLongestName = 64, kMostDropped = 32;  // of what owners keep
+constexpr size_t kLongestModel = 256;
 
 // What the settings say about every call, as it is sent, without the conversation.
 Result<WireJson> Pins(const Dialect& dialect, const ModelSettings& settings) {
@@ -132,8 +135,8 @@ void Pass(const std::vector<std::string_view>& members, const ModelSettings& set
                           OneOf(member, {"model", "stream", "stream_options", "n", "candidateCount"});
     if (known && !omitted) {
       (*into)[member] = std::move(value);
-    } else if (!set_here && !value.is_null()) {
-      relayed->dropped.push_back(member);
+    } else if (!set_here && !value.is_null() && relayed->dropped.size() < kMostDropped) {
+      relayed->dropped.emplace_back(Quoted(member));
     }
   }
 }
@@ -174,7 +177,7 @@ Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& setting
   KB_ASSIGN_OR_RETURN(WireJson pins, Pins(dialect, settings));
 
   Relayed relayed;
-  relayed.program_model = path.model.empty() ? TextOf(request, "model") : path.model;
+  relayed.program_model = CutUtf8(path.model.empty() ? TextOf(request, "model") : path.model, kLongestModel);
   relayed.stream = path.stream.value_or(MemberOf(request, "stream") == true);
   if (!path.stream && relayed.stream && MemberOf(pins, "stream") != true) {
     return Fail(ErrorCode::kUsage, "this model answers without a stream: leave out \"stream\"");
@@ -205,8 +208,10 @@ Denial CheckInline(const WireJson& url) {
 }
 
 Denial NotPassedOn(std::string_view what, const std::string& type) {
-  return fmt::format("{} of type \"{}\" is not passed on to the model", what, type);
+  return fmt::format("{} of type \"{}\" is not passed on to the model", what, Quoted(type));
 }
+
+std::string_view Quoted(std::string_view name) { return CutUtf8(name, kLongestName); }
 
 bool OneOf(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::find(words.begin(), words.end(), word) != words.end();

@@ -17,7 +17,7 @@
 
 namespace kb {
 
-// Why a request, or a part of it, is not passed on: a sentence for whoever wrote it. Nothing: it is.
+// Why a request, or a part of it, is not passed on: a short sentence for whoever wrote it. Nothing: it is.
 using Denial = std::optional<std::string>;
 
 struct Dialect {
@@ -55,10 +55,11 @@ std::optional<RelayPath> ReadPath(const Dialect& dialect, const std::string& pat
 // What goes on to the provider.
 struct Relayed {
   WireJson body;
-  std::string program_model;  // the name that the program gave the model
+  std::string program_model;  // the name that the program gave the model, shortened
   bool stream = false;
-  int max_tokens = 0;                // of the answer
-  std::vector<std::string> dropped;  // members that stayed behind, but for those that are always set here
+  int max_tokens = 0;  // of the answer
+  // The first members that stayed behind, their names shortened, but for those that are always set here.
+  std::vector<std::string> dropped;
 };
 
 // The request in `body` as the settings would have it: their model and at most their tokens; their sampling and effort
@@ -75,6 +76,8 @@ Denial CheckParts(const WireJson& content, Denial (*check)(const WireJson& part)
 // That the bytes are there themselves, and not an address that the provider would fetch them from.
 Denial CheckInline(const WireJson& url);
 Denial NotPassedOn(std::string_view what, const std::string& type);
+// Of a name that the program chose, so much as a sentence may quote.
+std::string_view Quoted(std::string_view name);
 bool OneOf(std::string_view word, std::initializer_list<std::string_view> words);
 // OpenAI's shape of an error.
 std::string OpenAiError(int status, std::string_view message);

@@ -164,6 +164,31 @@ TEST(DialectTest, WhatPassesAndWhatDoesNot) {
   }
 }
 
+TEST(DialectTest, WhatOwnersKeepIsShort) {
+  const std::string long_name(100'000, 'x');
+  for (const auto& [wire, request] : {
+           std::pair(Wire::kChat, R"({"tools":[{"type":"NAME"}]})"),
+           std::pair(Wire::kChat, R"({"messages":[{"role":"user","content":[{"type":"NAME"}]}]})"),
+           std::pair(Wire::kMessages, R"({"system":[{"type":"document","source":{"type":"NAME"}}]})"),
+           std::pair(Wire::kResponses, R"({"input":[{"type":"NAME"}]})"),
+           std::pair(Wire::kGemini, R"({"tools":[{"NAME":{}}]})"),
+       }) {
+    std::string more = request;
+    more.replace(more.find("NAME"), 4, long_name);
+    const auto read = Read(Settings(wire), more.c_str());
+    ASSERT_FALSE(read);
+    EXPECT_LE(read.error().message.size(), 300U) << request;
+    EXPECT_THAT(read.error().message, HasSubstr("xxx"));
+  }
+  WireJson many = {{"model", long_name}};
+  for (int i = 0; i < 100; ++i) many[std::to_string(i) + long_name] = 1;
+  const auto read = Read(Settings(Wire::kChat), many.dump().c_str());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->dropped.size(), 32U);
+  for (const std::string& name : read->dropped) EXPECT_EQ(name.size(), 64U);
+  EXPECT_EQ(read->program_model.size(), 256U);
+}
+
 TEST(DialectTest, WhatCannotBeRead) {
   for (const std::string& body : {std::string(), std::string("hello"), std::string("[]"), std::string("\xff"),
                                   "{\"messages\":" + std::string(100'000, '[')}) {

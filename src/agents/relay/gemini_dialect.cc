@@ -11,7 +11,7 @@ namespace {
 Denial CheckMembers(std::string_view what, const WireJson& object, std::initializer_list<std::string_view> known) {
   if (!object.is_object()) return fmt::format("{} is no JSON object", what);
   for (const auto& [member, value] : object.items()) {
-    if (!OneOf(member, known)) return fmt::format("{} with \"{}\" is not passed on to the model", what, member);
+    if (!OneOf(member, known)) return fmt::format("{} with \"{}\" is not passed on to the model", what, Quoted(member));
   }
   return std::nullopt;
 }

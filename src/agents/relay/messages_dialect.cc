@@ -13,7 +13,8 @@ Denial CheckSource(const WireJson& source) {
   const std::string type = TextOf(source, "type");
   if (type == "content") return CheckParts(MemberOf(source, "content"), CheckBlock);
   if (OneOf(type, {"base64", "text"})) return std::nullopt;
-  return fmt::format("a source of type \"{}\" is not passed on: the model's provider fetches nothing from here", type);
+  return fmt::format("a source of type \"{}\" is not passed on: the model's provider fetches nothing from here",
+                     Quoted(type));
 }
 
 Denial CheckBlock(const WireJson& block) {

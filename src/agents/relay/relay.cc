@@ -9,6 +9,7 @@
 #include "agents/relay/dialect.h"
 #include "agents/relay/upstream.h"
 #include "base/json.h"
+#include "base/utf8.h"
 #include "model/open_model.h"
 #include "server/http_server.h"
 #include "server/workers.h"
@@ -21,6 +22,7 @@ using Responder = std::shared_ptr<server::HttpResponder>;
 
 constexpr size_t kMostBody = size_t{32} << 20;
 constexpr size_t kMostWaiting = 64;               // requests
+constexpr size_t kLongestDenial = 300;
 constexpr size_t kMostUnsent = size_t{64} << 20;  // of one answer
 constexpr int kConnections = 128;
 // A box is frozen while something is measured, and then takes and sends nothing.
@@ -143,9 +145,9 @@ void Relay::Impl::Handle(server::HttpRequest request, Responder responder) {
 void Relay::Impl::Deny(RelayCall call, const std::string& why, const Responder& responder) {
   call.denied = true;
   call.status = 400;
-  call.why = why;
-  owner_->Told(std::move(call));
-  responder->Send(Refusal(400, why));
+  call.why = CutUtf8(why, kLongestDenial);
+  owner_->Told(call);
+  responder->Send(Refusal(400, call.why));
 }
 
 void Relay::Impl::Serve(server::HttpRequest request, const Responder& responder, const Gone& gone) {

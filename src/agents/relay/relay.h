@@ -26,16 +26,16 @@ namespace kb {
 struct RelayCall {
   // Known before the provider is asked.
   int64_t number = 0;         // from 1, in the order in which they came
-  std::string program_model;  // what the program called the model
+  std::string program_model;  // what the program called the model, in 256 bytes
   bool streamed = false;      // it asked for a stream
   size_t prompt_bytes = 0;    // of the request to the provider
   int max_tokens = 0;         // of its answer
   Addition added;
-  std::vector<std::string> dropped;  // members of its request that stayed behind
+  std::vector<std::string> dropped;  // members of its request that stayed behind: the first 32, in 64 bytes each
 
   // What became of it.
   int status = 0;       // HTTP, as the program was told
-  std::string why;      // of a call without a whole answer: what happened, without the key
+  std::string why;      // of a call without a whole answer: what happened, without the key; of one denied in 300 bytes
   bool denied = false;  // the provider was not asked: `added` is empty
   bool whole = false;   // the answer has its end
   // The answer, with its attempts and seconds. Without a whole one: what came of it, and its usage lacks the output.
