@@ -11,7 +11,8 @@ Denial CheckChatPart(const WireJson& part) {
     const WireJson& image = MemberOf(part, "image_url");
     return CheckInline(image.is_object() ? MemberOf(image, "url") : image);
   }
-  if (OneOf(type, {"text", "refusal", "input_audio", "thinking", "reasoning"})) return std::nullopt;
+  if (type == "input_audio") return CheckAudio(part);
+  if (OneOf(type, {"text", "refusal", "thinking", "reasoning"})) return std::nullopt;
   return NotPassedOn("a part", type);
 }
 

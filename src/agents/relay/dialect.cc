@@ -207,6 +207,13 @@ Denial CheckInline(const WireJson& url) {
   return "the model's provider fetches nothing from here: give images as data: addresses";
 }
 
+Denial CheckAudio(const WireJson& part) {
+  const WireJson& data = MemberOf(MemberOf(part, "input_audio"), "data");
+  const bool address = data.is_string() && data.get_ref<const std::string&>().find(':') != std::string::npos;
+  if (data.is_string() && !address) return std::nullopt;
+  return "the model's provider fetches nothing from here: give the data of \"input_audio\" as base64";
+}
+
 Denial NotPassedOn(std::string_view what, const std::string& type) {
   return fmt::format("{} of type \"{}\" is not passed on to the model", what, Quoted(type));
 }

@@ -75,6 +75,8 @@ Status CheckRelayed(const ModelSettings& settings);
 Denial CheckParts(const WireJson& content, Denial (*check)(const WireJson& part));
 // That the bytes are there themselves, and not an address that the provider would fetch them from.
 Denial CheckInline(const WireJson& url);
+// The same of a part with "input_audio", whose data some providers take as an address.
+Denial CheckAudio(const WireJson& part);
 Denial NotPassedOn(std::string_view what, const std::string& type);
 // Of a name that the program chose, so much as a sentence may quote.
 std::string_view Quoted(std::string_view name);

@@ -9,7 +9,8 @@ namespace {
 Denial CheckResponsesPart(const WireJson& part) {
   const std::string type = TextOf(part, "type");
   if (type == "input_image") return CheckInline(MemberOf(part, "image_url"));
-  if (OneOf(type, {"input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text", "input_audio"})) {
+  if (type == "input_audio") return CheckAudio(part);
+  if (OneOf(type, {"input_text", "output_text", "text", "refusal", "summary_text", "reasoning_text"})) {
     return std::nullopt;
   }
   return NotPassedOn("a part", type);
