@@ -141,6 +141,26 @@ void Pass(const std::vector<std::string_view>& members, const ModelSettings& set
   }
 }
 
+// Of a message, a part or a tool, or a list of such. What else they hold is data, such as a call's input.
+void EraseTtl(WireJson* value) {
+  if (value->is_array()) {
+    for (WireJson& each : *value) EraseTtl(&each);
+  } else if (value->is_object()) {
+    for (const auto& [name, member] : value->items()) {
+      if (name == "cache_control" && member.is_object()) member.erase("ttl");
+      if (OneOf(name, {"content", "source"})) EraseTtl(&member);
+    }
+  }
+}
+
+// A cache that is kept for an hour costs more to write than one of five minutes, and prices have one `cache_write`.
+void ShortenCaches(const Dialect& dialect, WireJson* body) {
+  EraseTtl(body);
+  for (const char* member : {dialect.messages, dialect.system, "tools"}) {
+    if (body->contains(member)) EraseTtl(&(*body)[member]);
+  }
+}
+
 // What the settings say in place of what was asked for.
 void Pin(const Dialect& dialect, const ModelSettings& settings, WireJson pins, Relayed* relayed) {
   const bool nested = *dialect.options != '\0';
@@ -192,6 +212,7 @@ Result<Relayed> ReadRequest(const Dialect& dialect, const ModelSettings& setting
     WireJson& into = relayed.body[dialect.options] = WireJson::object();
     if (options.is_object()) Pass(dialect.option_members, settings, pins[dialect.options], &options, &relayed, &into);
   }
+  ShortenCaches(dialect, &relayed.body);
   Pin(dialect, settings, std::move(pins), &relayed);
   return relayed;
 }

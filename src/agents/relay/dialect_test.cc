@@ -10,6 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 ModelSettings Settings(Wire wire) {
   ModelSettings settings;
@@ -200,6 +201,28 @@ TEST(DialectTest, WhatOwnersKeepIsShort) {
   EXPECT_EQ(read->dropped.size(), 32U);
   for (const std::string& name : read->dropped) EXPECT_EQ(name.size(), 64U);
   EXPECT_EQ(read->program_model.size(), 256U);
+}
+
+TEST(DialectTest, CachesAreKeptForAsShortAsTheyCan) {
+  const auto read = Read(Settings(Wire::kMessages), R"({
+      "cache_control":{"type":"ephemeral","ttl":"1h"},
+      "system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}],
+      "tools":[{"name":"f","input_schema":{"properties":{"cache_control":{"ttl":1}}},"cache_control":{"ttl":"1h"}}],
+      "messages":[{"role":"assistant","content":[
+          {"type":"tool_use","id":"c","name":"f","input":{"cache_control":{"ttl":2}},"cache_control":{"ttl":"1h"}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":[
+          {"type":"text","text":"t","cache_control":{"ttl":"1h"}},
+          {"type":"document","source":{"type":"content","content":[{"type":"text","cache_control":{"ttl":"1h"}}]}}]}]}]})");
+  ASSERT_TRUE(read) << read.error().message;
+  const std::string sent = Dump(read->body);
+  EXPECT_THAT(sent, Not(HasSubstr(R"("1h")")));
+  EXPECT_THAT(sent, HasSubstr(R"("cache_control":{"ttl":1})")) << "a schema";
+  EXPECT_THAT(sent, HasSubstr(R"("cache_control":{"ttl":2})")) << "a call's input";
+  EXPECT_EQ(Dump(read->body["cache_control"]), R"({"type":"ephemeral"})");
+  const auto chat = Read(Settings(Wire::kChat), R"({"messages":[{"role":"user","content":[
+      {"type":"text","text":"t","cache_control":{"type":"ephemeral","ttl":"1h"}}]}]})");
+  ASSERT_TRUE(chat);
+  EXPECT_THAT(Dump(chat->body), Not(HasSubstr("ttl")));
 }
 
 TEST(DialectTest, WhatCannotBeRead) {
