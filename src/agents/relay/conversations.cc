@@ -1,5 +1,7 @@
 #include "agents/relay/conversations.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/hash.h"
@@ -7,6 +9,9 @@
 
 namespace kb {
 namespace {
+
+// Of JSON that an addition holds.
+constexpr size_t kMostMessages = size_t{768} << 10, kMostSystem = size_t{128} << 10, kMostTools = size_t{128} << 10;
 
 constexpr char kMark[] = "cache_control";
 
@@ -28,12 +33,42 @@ WireJson WithoutMarks(const WireJson& message) {
 
 std::string HashOf(const WireJson& value) { return value.is_null() ? "" : Sha256(Dump(value)); }
 
+// `value` with texts of at most `longest` bytes and what says how much each lacks.
+WireJson Shortened(const WireJson& value, size_t longest) {
+  if (value.is_string()) {
+    const std::string& text = value.get_ref<const std::string&>();
+    if (text.size() <= longest) return value;
+    const size_t half = longest / 2;
+    return fmt::format("{}[... {} bytes left out ...]{}", std::string_view(text).substr(0, half),
+                       text.size() - 2 * half, std::string_view(text).substr(text.size() - half));
+  }
+  if (!value.is_structured()) return value;
+  WireJson shorter = value.is_array() ? WireJson::array() : WireJson::object();
+  for (const auto& [name, member] : value.items()) {
+    value.is_array() ? shorter.push_back(Shortened(member, longest)) : void(shorter[name] = Shortened(member, longest));
+  }
+  return shorter;
+}
+
+// As JSON of the same shape in at most `most` bytes. Where many small values are more than that, a text takes the place
+// of them all.
+std::string Within(size_t most, const WireJson& value) {
+  std::string whole = Dump(value);
+  if (whole.size() <= most) return whole;
+  for (size_t longest = most / 8; longest >= 128; longest /= 4) {
+    std::string shorter = Dump(Shortened(value, longest));
+    if (shorter.size() <= most) return shorter;
+  }
+  const WireJson said = fmt::format("[{} bytes left out]", whole.size());
+  return Dump(value.is_array() ? WireJson::array({said}) : said);
+}
+
 // The member as JSON, if it differs from what has that hash.
 std::optional<std::string> IfNew(const WireJson& value, std::string* hash) {
   std::string now = HashOf(value);
   if (now == *hash) return std::nullopt;
   *hash = std::move(now);
-  return Dump(value);
+  return Within(kMostTools, value);
 }
 
 }  // namespace
@@ -58,11 +93,12 @@ Addition Conversations::Add(const Dialect& dialect, const WireJson& request) {
   if (found == nullptr) {
     found = &known_.emplace_back();
     found->system = system_hash;
-    if (!system.is_null()) addition.system = Dump(system);
+    if (!system.is_null()) addition.system = Within(kMostSystem, system);
   }
   addition.conversation = static_cast<int>(found - known_.data()) + 1;
   addition.known = found->messages.size();
-  addition.messages = Dump(WireJson(messages.begin() + static_cast<ptrdiff_t>(addition.known), messages.end()));
+  addition.messages =
+      Within(kMostMessages, WireJson(messages.begin() + static_cast<ptrdiff_t>(addition.known), messages.end()));
   addition.tools = IfNew(MemberOf(request, "tools"), &found->tools);
   found->messages = std::move(hashes);
   return addition;

@@ -11,7 +11,7 @@
 
 namespace kb {
 
-// What a request adds.
+// What a request adds, in at most 1 MiB: its long texts are shortened where it is more.
 struct Addition {
   int conversation = 0;    // from 1, in the order of their first requests
   bool continues = false;  // else this request begins it: it goes on with none that was seen, and is here as a whole

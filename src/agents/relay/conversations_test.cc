@@ -5,7 +5,11 @@
 namespace kb {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::Optional;
+using ::testing::StartsWith;
 
 WireJson Chat(const std::vector<std::string>& texts, const char* tools = "[1]") {
   WireJson request = {{"messages", WireJson::array()}, {"tools", WireJson::parse(tools)}};
@@ -66,6 +70,32 @@ TEST(ConversationsTest, MarksForTheCacheAreNoDifference) {
   added = add(R"({"system":"other","messages":[{"role":"user","content":"task"}]})");
   EXPECT_EQ(added.conversation, 2);
   EXPECT_THAT(added.system, Optional(std::string("\"other\"")));
+}
+
+TEST(ConversationsTest, AnAdditionIsBounded) {
+  Conversations conversations;
+  const std::string text = "head" + std::string(4 << 20, 'x') + "tail";
+  WireJson request = Chat({"short", text, text});
+  request["tools"] = WireJson::array({{{"name", "f"}, {"description", text}}});
+  Addition added = conversations.Add(ChatDialect(), request);
+  EXPECT_LE(added.messages.size() + added.tools->size(), size_t{1} << 20);
+  const WireJson messages = WireJson::parse(added.messages);
+  ASSERT_EQ(messages.size(), 3U);
+  EXPECT_EQ(messages[0]["content"], "short");
+  EXPECT_EQ(messages[1]["role"], "user");
+  EXPECT_THAT(messages[1]["content"].get<std::string>(),
+              AllOf(StartsWith("headxx"), HasSubstr("bytes left out"), EndsWith("xxtail")));
+  EXPECT_GE(added.messages.size(), 100'000U) << "no more is cut than needed";
+  EXPECT_EQ(WireJson::parse(*added.tools)[0]["name"], "f");
+
+  request["messages"].push_back({{"role", "user"}, {"content", "more"}});
+  added = conversations.Add(ChatDialect(), request);
+  EXPECT_TRUE(added.continues) << "what is compared is not shortened";
+  EXPECT_EQ(added.messages, R"([{"role":"user","content":"more"}])");
+
+  added = conversations.Add(ChatDialect(), Chat(std::vector<std::string>(50'000, "many")));
+  EXPECT_THAT(added.messages, AllOf(StartsWith("[\""), HasSubstr("bytes left out")));
+  EXPECT_EQ(WireJson::parse(added.messages).size(), 1U);
 }
 
 TEST(ConversationsTest, AnInputMayBeOneText) {

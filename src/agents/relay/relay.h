@@ -30,6 +30,8 @@ struct RelayCall {
   bool streamed = false;      // it asked for a stream
   size_t prompt_bytes = 0;    // of the request to the provider
   int max_tokens = 0;         // of its answer
+  // At most 1 MiB. Where a request adds more, its long texts are shortened here: head, how much is left out, tail. The
+  // provider is sent all of them.
   Addition added;
   std::vector<std::string> dropped;  // members of its request that stayed behind: the first 32, in 64 bytes each
 
