@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "agents/relay/dialect.h"
+#include "agents/relay/request_queue.h"
 #include "agents/relay/upstream.h"
 #include "base/json.h"
 #include "base/utf8.h"
@@ -19,9 +20,10 @@ namespace {
 
 using server::HttpAnswer;
 using Responder = std::shared_ptr<server::HttpResponder>;
+using Flag = std::shared_ptr<std::atomic<bool>>;
 
 constexpr size_t kMostBody = size_t{32} << 20;
-constexpr size_t kMostWaiting = 64;               // requests
+constexpr size_t kMostWaiting = 64;  // requests
 constexpr size_t kLongestDenial = 300;
 constexpr size_t kMostUnsent = size_t{64} << 20;  // of one answer
 constexpr int kConnections = 128;
@@ -74,10 +76,14 @@ class Relay::Impl : public server::HttpServer::Handler {
         dialect_(DialectOf(options_.settings.wire)),
         owner_(owner),
         upstream_(options_.settings, std::move(key), std::move(http), std::move(gate)),
-        workers_(options_.calls_at_once, kMostWaiting) {}
+        queue_(kMostWaiting, options_.most_waiting_bytes),
+        workers_(options_.calls_at_once, static_cast<size_t>(options_.calls_at_once)) {
+    for (int i = 0; i < options_.calls_at_once; ++i) workers_.Do([this] { ServeAll(); });
+  }
   ~Impl() override {
-    stopping_ = true;
+    *stopping_ = true;
     if (server_) server_->StopAccepting();
+    queue_.Stop();
     workers_.Stop();
     server_.reset();
   }
@@ -91,24 +97,24 @@ class Relay::Impl : public server::HttpServer::Handler {
   void Handle(server::HttpRequest request, Responder responder) override;
 
  private:
-  using Gone = std::shared_ptr<std::atomic<bool>>;
-
   HttpAnswer Refusal(int status, const std::string& message) const {
     return {status, "application/json", dialect_.error_body(status, message), {}};
   }
-  void Serve(server::HttpRequest request, const Responder& responder, const Gone& gone);
+  void ServeAll();
+  void Serve(server::HttpRequest request, const Responder& responder, const Flag& gone);
   void Deny(RelayCall call, const std::string& why, const Responder& responder);
-  void Ask(const std::string& body, const std::vector<std::string>& headers, RelayCall call, const Responder& responder,
-           const Gone& gone);
+  void Ask(const std::string& body, const std::vector<std::string>& headers, RelayCall call,
+           const Responder& responder);
 
   const RelayOptions options_;
   const Dialect& dialect_;
   RelayOwner* const owner_;
   Upstream upstream_;
-  std::atomic<bool> stopping_ = false;
-  std::atomic<int64_t> calls_ = 0;
+  const Flag stopping_ = std::make_shared<std::atomic<bool>>(false);
+  std::atomic<int64_t> calls_ = 0, requests_ = 0;
   std::mutex mutex_;
   Conversations conversations_;
+  RequestQueue queue_;
   server::Workers workers_;
   std::unique_ptr<server::HttpServer> server_;
 };
@@ -134,11 +140,24 @@ std::variant<size_t, HttpAnswer> Relay::Impl::Accept(const server::HttpHead& hea
 }
 
 void Relay::Impl::Handle(server::HttpRequest request, Responder responder) {
-  const Gone gone = std::make_shared<std::atomic<bool>>(false);
-  responder->WhenGone([gone] { *gone = true; });
-  const auto shared = std::make_shared<server::HttpRequest>(std::move(request));
-  if (!workers_.Do([=, this] { Serve(std::move(*shared), responder, gone); })) {
+  const Flag gone = std::make_shared<std::atomic<bool>>(false);
+  const int64_t id = ++requests_;
+  responder->WhenGone([this, gone, id] {
+    *gone = true;
+    queue_.Drop(id);
+  });
+  if (!queue_.Add({id, std::move(request), responder, gone})) {
     responder->Send(Refusal(429, "too many requests wait here already: try again later"));
+  }
+}
+
+void Relay::Impl::ServeAll() {
+  while (auto next = queue_.Take()) {
+    try {
+      Serve(std::move(next->request), next->responder, next->gone);
+    } catch (const std::exception& error) {
+      fmt::print(stderr, "kernelbench: a request to the relay failed: {}\n", error.what());
+    }
   }
 }
 
@@ -150,9 +169,10 @@ void Relay::Impl::Deny(RelayCall call, const std::string& why, const Responder& 
   responder->Send(Refusal(400, call.why));
 }
 
-void Relay::Impl::Serve(server::HttpRequest request, const Responder& responder, const Gone& gone) {
-  if (*gone || stopping_) return;
+void Relay::Impl::Serve(server::HttpRequest request, const Responder& responder, const Flag& gone) {
+  if (*gone || *stopping_) return;
   RelayCall call;
+  call.stop = [gone, stopping = stopping_] { return *gone || *stopping; };
   call.number = ++calls_;
   auto read = ReadRequest(dialect_, options_.settings, request.body, *ReadPath(dialect_, request.head.path));
   request.body = {};
@@ -169,18 +189,17 @@ void Relay::Impl::Serve(server::HttpRequest request, const Responder& responder,
   }
   read->body = {};
   if (const auto over = owner_->Admit(call)) return responder->Send(Refusal(402, *over));
-  Ask(body, HeadersOf(options_.settings.wire, request.head), std::move(call), responder, gone);
+  Ask(body, HeadersOf(options_.settings.wire, request.head), std::move(call), responder);
 }
 
 void Relay::Impl::Ask(const std::string& body, const std::vector<std::string>& headers, RelayCall call,
-                      const Responder& responder, const Gone& gone) {
+                      const Responder& responder) {
   bool begun = false;
   const auto events = [&](std::string_view event) {
     if (!std::exchange(begun, true)) responder->BeginEvents(kMostUnsent);
     return responder->SendEvents(event);
   };
-  const auto stop = [&] { return *gone || stopping_; };
-  Relaying relaying = upstream_.Ask(body, headers, call.streamed, events, stop);
+  Relaying relaying = upstream_.Ask(body, headers, call.streamed, events, call.stop);
   call.whole = relaying.whole;
   call.lost = relaying.lost;
   call.why = std::move(relaying.why);

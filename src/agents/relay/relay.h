@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,6 +35,9 @@ struct RelayCall {
   // provider is sent all of them.
   Addition added;
   std::vector<std::string> dropped;  // members of its request that stayed behind: the first 32, in 64 bytes each
+  // Whether its answer is of no use any more, as the program has gone or the relay ends. Admit() must not wait longer.
+  // From any thread, at any time.
+  std::function<bool()> stop;
 
   // What became of it.
   int status = 0;       // HTTP, as the program was told
@@ -52,7 +56,8 @@ struct RelayCall {
 class RelayOwner {
  public:
   virtual ~RelayOwner() = default;
-  // Before the provider is asked. A sentence: the run is over, and the program gets it with HTTP 402.
+  // Before the provider is asked. A sentence: the run is over, and the program gets it with HTTP 402. It may wait until
+  // `call.stop`: the relay's destructor waits for it.
   virtual std::optional<std::string> Admit(const RelayCall& call) = 0;
   // At the end of each admitted call, and of each that was denied, before the program is told that it has all of the
   // answer. A program may have as many denied as it likes.
@@ -61,8 +66,9 @@ class RelayOwner {
 
 struct RelayOptions {
   ModelSettings settings;
-  std::filesystem::path socket;  // to be made, with mode 0600; its folder, too
-  int calls_at_once = 8;         // more of them wait
+  std::filesystem::path socket;                   // to be made, with mode 0600; its folder, too
+  int calls_at_once = 8;                          // more of them wait
+  size_t most_waiting_bytes = size_t{128} << 20;  // of requests that wait: beyond it HTTP 429
 };
 
 class Relay {

@@ -413,6 +413,59 @@ TEST_F(RelayedTest, TheEndOfARelayEndsItsCallsAndTellsOfThem) {
   EXPECT_FALSE(std::filesystem::exists(socket()));
 }
 
+TEST_F(RelayedTest, WhatWaitsIsBoundedAndLetGoWithItsClient) {
+  std::atomic<bool> answers = false;
+  const auto running = Start(
+      Wire::kChat,
+      [&](const ServedRequest&, int, ServedConnection* connection) {
+        EXPECT_TRUE(Soon([&] { return answers.load(); }));
+        connection->Send(Json("200 OK", WholeOf(Wire::kChat, "text")));
+      },
+      [](RelayOptions* options) {
+        options->calls_at_once = 1;
+        options->most_waiting_bytes = 1000;
+      });
+  WireJson request = Hello(Wire::kChat, false);
+  RawClient served(socket());
+  served.Write(RawPost(Wire::kChat, request));
+  ASSERT_TRUE(Soon([&] { return provider_->requests().size() == 1; }));
+  request["messages"][0]["content"] = std::string(800, 'x');
+  // The server has one thread, which takes in what came before.
+  const auto take_in = [&] {
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(server::HttpClient::ConnectUnix(socket())->Send({.target = "/v1/models"}));
+  };
+  RawClient waits(socket());
+  waits.Write(RawPost(Wire::kChat, request));
+  take_in();
+  EXPECT_THAT(Post(Wire::kChat, request).body, HasSubstr("too many requests wait"));
+  waits.Close();
+  take_in();
+  RawClient next(socket());
+  next.Write(RawPost(Wire::kChat, request));
+  take_in();
+  answers = true;
+  EXPECT_THAT(served.ReadAnswer(), HasSubstr("200 OK"));
+  EXPECT_THAT(next.ReadAnswer(), HasSubstr("200 OK"));
+  EXPECT_THAT(owner_->admitted(), SizeIs(2));
+}
+
+TEST_F(RelayedTest, AnOwnerThatWaitsIsToldWhenItIsOfNoUse) {
+  for (const bool relay_ends : {true, false}) {
+    const auto running = Start(Wire::kChat, NobodyAsks);
+    std::atomic<int> asked = 0;
+    owner_->Wait([&](const RelayCall& call) {
+      ++asked;
+      EXPECT_TRUE(Soon(call.stop));
+    });
+    RawClient client(socket());
+    client.Write(RawPost(Wire::kChat, Hello(Wire::kChat, true)));
+    ASSERT_TRUE(Soon([&] { return asked == 1; }));
+    relay_ends ? relay_.reset() : client.Close();
+    EXPECT_FALSE(Only().whole);
+    EXPECT_EQ(Only().lost, 0);
+  }
+}
+
 TEST_F(RelayedTest, ConversationsAreTold) {
   const auto running = Start(Wire::kChat, [](const ServedRequest&, int, ServedConnection* connection) {
     connection->Send(Json("200 OK", WholeOf(Wire::kChat, "text")));

@@ -23,6 +23,7 @@ inline constexpr char kRelayKey[] = "sk-test-0123456789abcdef";
 class TestOwner : public RelayOwner {
  public:
   std::optional<std::string> Admit(const RelayCall& call) override {
+    if (wait_) wait_(call);
     const std::lock_guard lock(mutex_);
     admitted_.push_back(call);
     return over_;
@@ -39,12 +40,15 @@ class TestOwner : public RelayOwner {
     const std::lock_guard lock(mutex_);
     return told_;
   }
+  // What Admit() does first; before there are calls.
+  void Wait(std::function<void(const RelayCall&)> wait) { wait_ = std::move(wait); }
   void End(std::string why) {
     const std::lock_guard lock(mutex_);
     over_ = std::move(why);
   }
 
  private:
+  std::function<void(const RelayCall&)> wait_;
   mutable std::mutex mutex_;
   std::vector<RelayCall> admitted_, told_;
   std::optional<std::string> over_;

@@ -163,7 +163,7 @@ Relaying Upstream::Ask(const std::string& body, const std::vector<std::string>& 
   call.headers.emplace_back(stream ? "Accept: text/event-stream" : "Accept: application/json");
   call.timeouts = settings_.timeouts;
   call.max_bytes = settings_.max_answer_bytes * kStreamOverhead + kErrorBytes;
-  if (!gate_->Enter(stop)) {
+  if (stop() || !gate_->Enter(stop)) {
     Relaying none;
     none.status = 503;
     none.why = "nobody waited for its turn";
