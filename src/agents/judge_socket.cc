@@ -29,6 +29,7 @@ using nlohmann::json;
 constexpr size_t kLongestLine = size_t{1} << 20;
 constexpr size_t kMostConnections = 32;
 constexpr size_t kMostWaiting = 16;  // calls
+constexpr const char* kTooMany = "error\ntoo many connections: end some of them, and ask again\n";
 constexpr const char* kInstructions =
     "The judge of your task. compile says whether a candidate can be built, evaluate whether it is correct and how "
     "fast, "
@@ -55,6 +56,12 @@ ToolCall CallInWords(const std::string& line, const std::vector<Tool>& offered) 
     if (!properties.empty()) call.arguments = Dump(json{{properties.begin().key(), argument}});
   }
   return call;
+}
+
+// A client that has closed its sending side only waits for an answer.
+bool HasGone(int fd) {
+  pollfd hung_up{fd, 0, 0};
+  return ::poll(&hung_up, 1, 0) > 0;
 }
 
 }  // namespace
@@ -85,7 +92,7 @@ struct JudgeSocket::State {
 
   void Accept();
   void Serve(Fd fd);
-  void ServeWords(const std::string& line, server::McpOutput* output);
+  void ServeWords(const std::string& line, int fd, server::McpOutput* output);
   void MakeCalls();
   void Make(const Waiting& one);
   void Add(std::shared_ptr<Waiting> one);
@@ -101,7 +108,11 @@ void JudgeSocket::State::Accept() {
       if (each.ended) each.thread.join();
       return each.ended.load();
     });
-    if (!fd.valid() || connections.size() >= kMostConnections) continue;
+    if (!fd.valid()) continue;
+    if (connections.size() >= kMostConnections) {
+      (void)::send(fd.get(), kTooMany, std::strlen(kTooMany), MSG_NOSIGNAL | MSG_DONTWAIT);
+      continue;
+    }
     Connection& one = connections.emplace_back();
     one.thread = std::thread([this, &one, held = std::move(fd)]() mutable {
       Serve(std::move(held));
@@ -123,7 +134,7 @@ void JudgeSocket::State::Serve(Fd fd) {
   const auto output = std::make_shared<Output>(std::move(fd));
   server::Mcp mcp(KB_VERSION, offer);
   for (bool first = true; auto line = input.Next(); first = false) {
-    if (first && !line->starts_with('{')) return ServeWords(*line, &output->lines);
+    if (first && !line->starts_with('{')) return ServeWords(*line, output->fd.get(), &output->lines);
     if (line->find_first_not_of(" \t\r") == line->npos) continue;
     const auto answer = [output, stop](const server::McpAnswer& told) {
       if (!told.message.is_null()) (void)output->lines.Write(Dump(told.message) + "\n", stop);
@@ -133,7 +144,7 @@ void JudgeSocket::State::Serve(Fd fd) {
   mcp.ForgetAll();
 }
 
-void JudgeSocket::State::ServeWords(const std::string& line, server::McpOutput* output) {
+void JudgeSocket::State::ServeWords(const std::string& line, int fd, server::McpOutput* output) {
   const auto one = std::make_shared<Waiting>();
   one->call = CallInWords(line, tools.offered);
   const auto said = std::make_shared<std::optional<ToolOutcome>>();
@@ -144,7 +155,8 @@ void JudgeSocket::State::ServeWords(const std::string& line, server::McpOutput* 
   };
   Add(one);
   std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return said->has_value() || closing; });
+  const auto over = [&] { return said->has_value() || closing; };
+  while (!one->forgotten && !changed.wait_for(lock, kInterruptSlice, over)) one->forgotten = HasGone(fd);
   if (!said->has_value()) return;
   const ToolOutcome outcome = **said;
   lock.unlock();
@@ -155,6 +167,7 @@ void JudgeSocket::State::ServeWords(const std::string& line, server::McpOutput* 
 void JudgeSocket::State::Add(std::shared_ptr<Waiting> one) {
   {
     const std::lock_guard lock(mutex);
+    std::erase_if(waiting, [](const auto& each) { return each->forgotten.load(); });
     if (!closing && waiting.size() < kMostWaiting) {
       waiting.push_back(std::move(one));
       changed.notify_all();

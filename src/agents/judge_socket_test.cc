@@ -6,8 +6,10 @@
 #include <sys/un.h>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -23,6 +25,8 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr const char* kPath = R"({"type":"object","properties":{"path":{"type":"string"}}})";
 
@@ -41,6 +45,7 @@ class Client {
   void Call(int id, const std::string& tool, const std::string& path = "model_new.py") {
     Ask(id, "tools/call", {{"name", tool}, {"arguments", {{"path", path}}}});
   }
+  void EndsSaying() { ::shutdown(fd_.get(), SHUT_WR); }
   // The next message; null at the end.
   json Next() {
     std::string line;
@@ -205,6 +210,51 @@ TEST_F(JudgeSocketTest, AFloodIsRefused) {
   EXPECT_THAT(refused["result"]["content"][0]["text"].get<std::string>(), HasSubstr("too many calls wait"));
   Hold(false);
   for (int id = 0; id <= 16; ++id) EXPECT_EQ(client.Next()["id"], id);
+}
+
+TEST_F(JudgeSocketTest, ACallInWordsWhoseClientHasGoneIsNotMade) {
+  Open();
+  Client one(path_), patient(path_);
+  std::optional<Client> goes(std::in_place, path_);
+  Hold(true);
+  one.Call(0, "evaluate", "held");
+  AwaitBegun(1);
+  for (int id = 1; id <= 14; ++id) one.Call(id, "evaluate");
+  int id = 100;
+  const auto is_full = [&] {  // asks for a call, and takes it back
+    one.Call(++id, "evaluate", "taken back");
+    one.Say(json{{"jsonrpc", "2.0"}, {"method", "notifications/cancelled"}, {"params", {{"requestId", id}}}}.dump() +
+            "\n");
+    one.Ask(1000, "ping");
+    const bool refused = one.Next()["id"] == id;
+    if (refused) (void)one.Next();
+    return refused;
+  };
+  patient.Say("evaluate patient.py\n");
+  patient.EndsSaying();
+  goes->Say("evaluate nobody.py\n");
+  const auto becomes = [&](bool full) {
+    int tries = 3000;
+    while (is_full() != full && --tries > 0) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return tries > 0;
+  };
+  EXPECT_TRUE(becomes(true));
+  goes.reset();
+  EXPECT_TRUE(becomes(false)) << "a call that nobody waits for keeps its place";
+  Hold(false);
+  EXPECT_EQ(patient.Rest(), "ok\njudged {\"path\":\"patient.py\"}\n") << "who only says no more has not gone";
+  for (int answered = 0; answered <= 14; ++answered) EXPECT_EQ(one.Next()["id"], answered);
+  for (const std::string& told : Told()) EXPECT_THAT(told, Not(HasSubstr("nobody")));
+}
+
+TEST_F(JudgeSocketTest, OneConnectionTooManyIsTold) {
+  Open();
+  std::list<Client> clients;
+  for (int i = 0; i < 32; ++i) clients.emplace_back(path_).Ask(1, "ping");
+  for (Client& each : clients) EXPECT_EQ(each.Next()["id"], 1);
+  Client refused(path_);
+  refused.Say("best\n");
+  EXPECT_THAT(refused.Rest(), StartsWith("error\ntoo many connections"));
 }
 
 TEST_F(JudgeSocketTest, ALineWithoutEndEndsItsConnection) {
