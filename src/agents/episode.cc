@@ -197,6 +197,9 @@ Result<bool> EpisodeRun::TakeTurn() {
   PutAnswer(got.completion, &turn);
   turn.cost_usd = got.cost.usd;
   turn.price_source = got.cost.source;
+  turn.lost = 0;  // stored already
+  turn.lost_tokens = 0;
+  turn.lost_usd = 0;
   KB_RETURN_IF_ERROR(store_.AnswerTurn(turn.id, work_.owner, turn));
   Account(turn, got.completion);
   KB_RETURN_IF_ERROR(condense ? Condense(&turn, got.completion) : Work(&turn, got.completion));

@@ -157,7 +157,13 @@ inline GenerationRequest PutEpisode(Store* store, const std::string& run, int sa
   episode.request = request.id;
   check(store->BeginEpisode(owner, episode, files_of(0)));
   for (const Turn& turn : given.turns) {
-    const auto id = store->AskTurn(request.id, owner, turn);
+    Turn asked = turn;
+    if (turn.state != "asked") {  // the answer brings what was lost
+      asked.lost = 0;
+      asked.lost_tokens = 0;
+      asked.lost_usd = 0;
+    }
+    const auto id = store->AskTurn(request.id, owner, asked);
     check(id);
     if (turn.state == "asked") continue;
     check(store->AnswerTurn(*id, owner, turn));

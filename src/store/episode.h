@@ -40,7 +40,7 @@ struct Turn {
   std::optional<int64_t> input, cache_read, cache_write, output, reasoning_tokens;
   std::optional<double> cost_usd;  // absent where it is not known
   std::string price_source;
-  int calls = 0;       // made until one succeeded
+  int calls = 0;       // made until one succeeded; 0: none did, and `answer` is what came of it
   double seconds = 0;  // of that one
   std::string
       results;  // JSON: {"results": [{"call_id", "name", "text", "is_error", "seconds"}], "text": what follows them}
@@ -58,7 +58,7 @@ struct TurnFile {
 // What the judge said to an agent in a turn, about a candidate whose text is stored under its hash.
 struct TurnVerdict {
   int turn = 0;      // number
-  int call = 0;      // among the turn's calls, from 0
+  int call = 0;      // among the turn's calls, from 0; -1: nobody knows of which
   std::string tool;  // "compile", "evaluate", "profile"
   std::string source_sha256, language;
   std::string source;                        // to be stored under that hash

@@ -211,12 +211,14 @@ class Store {
   // asked again: `lost`, `lost_tokens` and `lost_usd` are added to its own, and it has the new kind and context. Turns
   // before it may be open still. kStore after the episode's end.
   Result<int64_t> AskTurn(int64_t request, const std::string& owner, const Turn& turn);
-  // The answer of an asked one, with its usage and cost.
+  // The answer of an asked one, with its usage and cost. `lost`, `lost_tokens` and `lost_usd` are added as above.
   Status AnswerTurn(int64_t id, const std::string& owner, const Turn& turn);
   // What the tools of an answered one gave, changed and were told by the judge. kEngine if a text has another hash than
   // is said.
   Status FinishTurn(int64_t id, const std::string& owner, const Turn& turn, std::span<const TurnFile> files,
                     std::span<const TurnVerdict> verdicts);
+  // What the judge told after a turn was done already.
+  Status AddTurnVerdicts(int64_t request, const std::string& owner, int turn, std::span<const TurnVerdict> verdicts);
   Result<TurnsSpent> SpentOnTurns(const std::string& run) const;
   // In their order, whole.
   Result<std::vector<Turn>> Turns(int64_t request) const;

@@ -269,10 +269,12 @@ Status Store::AnswerTurn(int64_t id, const std::string& owner, const Turn& turn)
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return ChangeTurn(database, id, owner, "asked", [&](const TurnPlace&) -> Status {
-    SQLite::Statement update(database,
-                             "UPDATE turns SET state = 'answered', answer = ?2, input = ?3, cache_read = ?4, "
-                             "cache_write = ?5, output = ?6, reasoning_tokens = ?7, cost_usd = ?8, price_source = ?9, "
-                             "calls = ?10, seconds = ?11 WHERE id = ?1");
+    SQLite::Statement update(
+        database,
+        "UPDATE turns SET state = 'answered', answer = ?2, input = ?3, cache_read = ?4, "
+        "cache_write = ?5, output = ?6, reasoning_tokens = ?7, cost_usd = ?8, price_source = ?9, "
+        "calls = ?10, seconds = ?11, lost = lost + ?12, lost_tokens = lost_tokens + ?13, lost_usd = lost_usd + ?14 "
+        "WHERE id = ?1");
     update.bind(1, id);
     BindFrame(update, 2, turn.answer);
     BindMaybe(update, 3, turn.input);
@@ -284,6 +286,9 @@ Status Store::AnswerTurn(int64_t id, const std::string& owner, const Turn& turn)
     update.bind(9, ToUtf8(turn.price_source));
     update.bind(10, turn.calls);
     update.bind(11, turn.seconds);
+    update.bind(12, turn.lost);
+    update.bind(13, turn.lost_tokens);
+    update.bind(14, turn.lost_usd);
     update.exec();
     return {};
   });
@@ -302,6 +307,17 @@ Status Store::FinishTurn(int64_t id, const std::string& owner, const Turn& turn,
     update.exec();
     KB_RETURN_IF_ERROR(AddFiles(database, place.request, place.number, files));
     return AddVerdicts(database, place, verdicts);
+  });
+}
+
+Status Store::AddTurnVerdicts(int64_t request, const std::string& owner, int turn,
+                              std::span<const TurnVerdict> verdicts) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return ChangeEpisode(database, request, owner, [&]() -> Status {
+    const std::optional<TurnPlace> place = FindTurn(database, "request_id = ? AND number = ?", request, turn);
+    if (place && place->state == "done") return AddVerdicts(database, *place, verdicts);
+    return Fail(ErrorCode::kStore, fmt::format("turn {} of request {} is not done", turn, request));
   });
 }
 

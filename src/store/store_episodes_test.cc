@@ -205,6 +205,34 @@ TEST_F(EpisodesTest, AskedAgainItAddsWhatWasLost) {
   EXPECT_EQ(turns[0].context, last.context) << "what the model is asked now";
 }
 
+TEST_F(EpisodesTest, AnAnswerAddsWhatWasLostBeforeIt) {
+  const int64_t request = Begin();
+  const int64_t id = store_.AskTurn(request, kMe, Asked(1, 1)).value();
+  Turn answer = Answered();
+  answer.lost = 2;
+  answer.lost_tokens = 500;
+  answer.lost_usd = 0.25;
+  ASSERT_TRUE(store_.AnswerTurn(id, kMe, answer));
+  const std::vector<Turn> turns = store_.Turns(request).value();
+  EXPECT_EQ(turns.at(0).lost, 3);
+  EXPECT_EQ(turns[0].lost_tokens, 1500);
+  EXPECT_DOUBLE_EQ(turns[0].lost_usd, 0.75);
+}
+
+TEST_F(EpisodesTest, VerdictsMayFollowATurnThatIsDone) {
+  const int64_t request = Begin();
+  const std::vector<TurnVerdict> late = {Verdict("b", -1)};
+  ExpectStoreError(store_.AddTurnVerdicts(request, kMe, 1, late), "turn 1 of request 1 is not done");
+  Work(request, 1, {}, {Verdict("a")});
+  ExpectStoreError(store_.AddTurnVerdicts(request, "another", 1, late), "was taken over");
+  ASSERT_TRUE(store_.AddTurnVerdicts(request, kMe, 1, late));
+  const std::vector<TurnVerdict> verdicts = store_.TurnVerdicts(request).value();
+  ASSERT_EQ(verdicts.size(), 2u);
+  EXPECT_EQ(verdicts[1].turn, 1);
+  EXPECT_EQ(verdicts[1].call, -1);
+  EXPECT_EQ(verdicts[1].source_sha256, Sha256("b"));
+}
+
 TEST_F(EpisodesTest, NobodyElseChangesIt) {
   const int64_t request = Begin();
   const int64_t id = store_.AskTurn(request, kMe, Asked(1)).value();
