@@ -274,12 +274,14 @@ Result<AgentVerdict> AgentJudge::Have(const Kind& kind, const AgentCandidate& ca
     }
     const bool again = outcome.later ? Clock::now() + outcome.pause < deadline : tries < outcome.tries;
     if (!again) {
-      if (!outcome.view.is_object()) return AgentVerdict{.text = outcome.text, .is_error = true};
+      if (!outcome.view.is_object()) {
+        return AgentVerdict{.text = outcome.text, .is_error = true, .later = outcome.later || outcome.tries > 1};
+      }
       try {
         return AgentVerdict{.text = TextOf(kind.tool, outcome.view),
                             .stored = StoredOf(kind.tool, candidate, outcome.view, device_seconds)};
       } catch (const json::exception&) {
-        return AgentVerdict{.text = Outcome::Nonsense(1, {}).text, .is_error = true};
+        return AgentVerdict{.text = Outcome::Nonsense(1, {}).text, .is_error = true, .later = true};
       }
     }
     tries += outcome.later ? 0 : 1;

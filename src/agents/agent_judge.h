@@ -42,6 +42,7 @@ std::string LanguageOf(const AgentCandidate& candidate);
 struct AgentVerdict {
   std::string text;       // for the model: the verdict, what is wrong and where, or what could not be done and why
   bool is_error = false;  // it is no verdict: the service is gone, busy, or the candidate is no candidate
+  bool later = false;     // of such: a later call may have one
   // Without `turn` and `call`; its tool is empty where there is nothing to store, its verdict where it compiles.
   TurnVerdict stored;
 };

@@ -135,6 +135,7 @@ TEST_F(AgentJudgeTest, ARefusalThatStands) {
   api_.Says(400, {{"detail", "/name: its ending says no language"}, {"fault", "caller"}, {"retryable", false}});
   const AgentVerdict verdict = Evaluated();
   EXPECT_TRUE(verdict.is_error);
+  EXPECT_FALSE(verdict.later);
   EXPECT_EQ(verdict.text, "The judge refuses it: name: its ending says no language.");
   EXPECT_EQ(verdict.stored.tool, "");
   api_.Says(200, Failed("the problem is broken", "caller"));
@@ -155,6 +156,7 @@ TEST_F(AgentJudgeTest, WhatIsUsedUpOrOverloadedIsWaitedFor) {
   api_.Says(503, {{"detail", "cannot connect"}, {"fault", "machine"}, {"retryable", true}}, {{"Retry-After", "60"}});
   const AgentVerdict late = Evaluated();
   EXPECT_TRUE(late.is_error);
+  EXPECT_TRUE(late.later);
   EXPECT_EQ(late.text,
             "The judge cannot judge it now: cannot connect. The candidate is not the cause. Call again in 60 s.");
 }

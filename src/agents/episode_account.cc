@@ -102,6 +102,10 @@ Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std:
   const auto lying = CandidateAt(folder, counts.solution);
   if (lying && lying->rejection.empty()) {
     KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge->Compile(*lying));
+    if (compiled.later) {
+      return Fail(ErrorCode::kUnavailable,
+                  fmt::format("whether {} counts is not known: {}", counts.solution, compiled.text));
+    }
     if (!compiled.is_error && compiled.stored.verdict.empty()) {
       *ending += fmt::format("; {} was submitted by itself", counts.solution);
       return *lying;

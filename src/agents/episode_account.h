@@ -55,6 +55,7 @@ struct EpisodeCounts {
   std::string solution;  // lies in the folder, and counts where nothing was submitted and it builds
 };
 // What counts of an episode that has ended. `ending` says how it came to that, where it was not submitted.
+// kUnavailable: the judge cannot say now whether what lies there builds.
 Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std::optional<AgentCandidate>& submitted,
                                          const AgentTools& tools, const Folder& folder, AgentJudge* judge,
                                          std::string* ending);
