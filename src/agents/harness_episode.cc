@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/json.h"
@@ -11,21 +12,40 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostDenied = 100;  // that a turn keeps
+constexpr size_t kMostDenied = 100;     // that a turn keeps
+constexpr size_t kMostVerdicts = 1000;  // likewise
 
 // What a call adds to the history, as texts: messages nest as deeply as a program likes.
 std::string ContextOf(const RelayCall& call, std::vector<std::string> denied) {
-  json context = {{"conversation", call.added.conversation},
-                  {"continues", call.added.continues},
-                  {"known", call.added.known},
-                  {"messages", call.added.messages},
-                  {"model", call.program_model}};
+  json context = {
+      {"conversation", call.added.conversation}, {"continues", call.added.continues}, {"known", call.added.known},
+      {"messages", call.added.messages},         {"prompt_bytes", call.prompt_bytes}, {"model", call.program_model}};
   if (call.added.system) context["system"] = *call.added.system;
   if (call.added.tools) context["tools"] = *call.added.tools;
   if (!call.dropped.empty()) context["dropped"] = call.dropped;
   if (!denied.empty()) context["denied"] = std::move(denied);
   return Dump(context);
 }
+
+// Of a turn that is stored.
+int64_t PromptBytesOf(const Turn& turn) {
+  const json context = json::parse(turn.context, nullptr, false);
+  const auto bytes = context.is_object() ? context.find("prompt_bytes") : context.end();
+  const bool known = bytes != context.end() && bytes->is_number_integer();
+  return known ? bytes->get<int64_t>() : static_cast<int64_t>(turn.context.size());
+}
+
+// What is known of it is part of what is lost.
+Completion WithoutAnswer(Completion answer) {
+  answer.usage = {};
+  answer.usage.input = answer.usage.output = 0;
+  answer.attempts = 0;
+  return answer;
+}
+
+std::string NoAnswerJson(const std::string& why) { return ResultsJson({.text = "There is no whole answer: " + why}); }
+
+ToolOutcome Refusal(const std::string& why) { return {.text = why, .is_error = true}; }
 
 }  // namespace
 
@@ -38,21 +58,21 @@ Status HarnessEpisode::Load() {
   KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store_.TurnVerdicts(request));
   for (TurnVerdict verdict : verdicts) {
     KB_ASSIGN_OR_RETURN(verdict.source, store_.Source(verdict.source_sha256));
-    verdict.tool == "submit" ? void(submitted_ = CandidateOf(verdict)) : tools_->Remember(verdict);
+    if (verdict.tool != "submit") tools_->Remember(verdict);
+    if (verdict.tool == "submit" && !submitted_) submitted_ = CandidateOf(verdict);
   }
   int last_done = 0;
   for (const Turn& turn : turns) {
     number_ = turn.number;
-    account_.AddLost(turn);
+    const CallCost most = work_.most(PromptBytesOf(turn));
     if (turn.state == "asked") {
-      open_.push_back(turn);
+      KB_RETURN_IF_ERROR(GiveUp(turn, most));
       continue;
     }
     KB_ASSIGN_OR_RETURN(const Completion completion, AnswerOf(turn));
-    account_.Add(turn, completion);
-    ++account_.turns;
+    Count(turn, completion, most);
     account_.seconds += turn.tool_seconds;
-    if (turn.state == "answered") answered_.push_back(turn);
+    if (turn.state == "answered") answered_[turn.number] = turn;
     if (turn.state == "done") last_done = turn.number;
   }
   KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> stored, store_.FolderAfter(request, last_done));
@@ -62,20 +82,39 @@ Status HarnessEpisode::Load() {
   return {};
 }
 
-Result<std::optional<EpisodeWorkDone>> HarnessEpisode::Run(HarnessRun* run, AgentTools* tools) {
+// A killed process asked it: the answer is lost, and the program will ask anew.
+Status HarnessEpisode::GiveUp(Turn turn, const CallCost& most) {
+  account_.AddLost(turn);
+  PutAnswer(WithoutAnswer({}), &turn);
+  turn.cost_usd = 0;
+  turn.results = NoAnswerJson("the engine ended before it came");
+  turn.lost = 1;
+  turn.lost_tokens = most.tokens;
+  turn.lost_usd = most.usd;
+  KB_RETURN_IF_ERROR(store_.AnswerTurn(turn.id, work_.owner, turn));
+  account_.AddLost(turn);
+  answered_[turn.number] = std::move(turn);
+  return {};
+}
+
+Result<std::optional<EpisodeWorkDone>> HarnessEpisode::Run(HarnessRun* run, AgentTools* tools,
+                                                           const std::function<void()>& stop_relay) {
   run_ = run;
   tools_ = tools;
-  KB_RETURN_IF_ERROR(Load());
-  KB_ASSIGN_OR_RETURN(const HarnessEnd end, RunProgram());
-  const std::lock_guard lock(mutex_);
-  if (status_) status_ = FinishAnswered();
-  KB_RETURN_IF_ERROR(status_);
-  if (budget_spent_ && !submitted_) return std::optional<EpisodeWorkDone>();
-  if (!submitted_ && account_.turns == 0) {
-    return kb::Fail(ErrorCode::kUnavailable, fmt::format("{} called no model: {}", options_.harness, end.ending));
+  const Status loaded = Load();
+  const Result<HarnessEnd> end = loaded ? RunProgram() : tl::make_unexpected(loaded.error());
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(running_, false) && open_calls_ == 0) CountToolTime();
+    changed_.notify_all();
   }
-  KB_ASSIGN_OR_RETURN(EpisodeWorkDone done, Done(end));
-  return std::optional(std::move(done));
+  stop_relay();
+  KB_RETURN_IF_ERROR(loaded);
+  const std::lock_guard lock(mutex_);
+  if (status_) status_ = FinishAnswered(true);
+  if (!end) return tl::make_unexpected(end.error());
+  KB_RETURN_IF_ERROR(status_);
+  return Settle(*end);
 }
 
 Result<HarnessEnd> HarnessEpisode::RunProgram() {
@@ -85,7 +124,33 @@ Result<HarnessEnd> HarnessEpisode::RunProgram() {
   }
   JudgeTools judge{.offered = tools_->OfJudge()};
   judge.call = [this](const ToolCall& call) { return Call(call); };
-  return run_->Run(std::move(judge));
+  std::optional<std::chrono::milliseconds> left;
+  if (options_.limits.seconds > 0) {
+    left = std::chrono::milliseconds(static_cast<int64_t>((options_.limits.seconds - account_.seconds) * 1000) + 1);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    running_ = true;
+    idle_since_ = Clock::now();
+  }
+  return run_->Run(std::move(judge), left);
+}
+
+// What the end means. What is not the agent's doing leaves its work open.
+Result<std::optional<EpisodeWorkDone>> HarnessEpisode::Settle(const HarnessEnd& end) {
+  if (!submitted_) {
+    if (budget_spent_) return std::optional<EpisodeWorkDone>();
+    if (end.ended_by == "model") return kb::Fail(ErrorCode::kUnavailable, end.ending);
+    if (number_ == 0) {
+      return kb::Fail(ErrorCode::kUnavailable, fmt::format("{} called no model: {}", options_.harness, end.ending));
+    }
+    if (account_.turns == 0 && !account_.Over(options_.limits)) {
+      return kb::Fail(ErrorCode::kUnavailable,
+                      fmt::format("{} had no whole answer of the model: {}", options_.harness, end.ending));
+    }
+  }
+  KB_ASSIGN_OR_RETURN(EpisodeWorkDone done, Done(end));
+  return std::optional(std::move(done));
 }
 
 Result<EpisodeWorkDone> HarnessEpisode::Done(const HarnessEnd& end) {
@@ -122,92 +187,158 @@ void HarnessEpisode::Fail(const Error& error) {
   if (status_) status_ = tl::make_unexpected(error);
 }
 
-// What programs do between two calls of the model belongs to the first of them.
-Status HarnessEpisode::FinishAnswered() {
-  if (answered_.empty()) return {};
-  KB_ASSIGN_OR_RETURN(Snapshot now, run_->box().folder().Take());
-  std::vector<TurnFile> changed = ChangedFiles(files_, now);
-  for (Turn& turn : answered_) {
-    const bool last = &turn == &answered_.back();
-    turn.results = ResultsJson({});
-    std::vector<TurnVerdict> verdicts;
-    if (last) verdicts = std::exchange(verdicts_, {});
-    for (TurnVerdict& verdict : verdicts) verdict.turn = turn.number;
-    KB_RETURN_IF_ERROR(
-        store_.FinishTurn(turn.id, work_.owner, turn, last ? changed : std::vector<TurnFile>(), verdicts));
+// What programs do between two calls of the model belongs to the newest that is answered. Turns end in their order: not
+// before those that are asked still, unless `all` do.
+Status HarnessEpisode::FinishAnswered(bool all) {
+  auto end = answered_.end();
+  for (const auto& [call, asked] : asked_) {
+    if (!all && (end == answered_.end() || asked.turn.number < end->first)) {
+      end = answered_.lower_bound(asked.turn.number);
+    }
   }
-  files_ = std::move(now.files);
-  answered_.clear();
-  return {};
+  if (end != answered_.begin()) {
+    KB_ASSIGN_OR_RETURN(Snapshot now, run_->box().folder().Take());
+    const std::vector<TurnFile> changed = ChangedFiles(files_, now);
+    const int newest = std::prev(end)->first;
+    for (auto each = answered_.begin(); each != end; ++each) {
+      Turn& turn = each->second;
+      const bool last = turn.number == newest;
+      if (turn.results.empty()) turn.results = ResultsJson({});
+      if (last) turn.tool_seconds = std::exchange(tool_seconds_, 0);
+      KB_RETURN_IF_ERROR(store_.FinishTurn(turn.id, work_.owner, turn, last ? changed : std::vector<TurnFile>(),
+                                           last ? verdicts_ : std::vector<TurnVerdict>()));
+    }
+    files_ = std::move(now.files);
+    verdicts_.clear();
+    answered_.erase(answered_.begin(), end);
+  }
+  if (!all || verdicts_.empty() || number_ == 0) return {};
+  return store_.AddTurnVerdicts(work_.request.id, work_.owner, number_, std::exchange(verdicts_, {}));
 }
 
-// The store's turn of a call. One that a killed process left is taken first, and counted as lost.
-Result<Turn> HarnessEpisode::Begin(const RelayCall& call, const CallCost& most) {
-  KB_RETURN_IF_ERROR(FinishAnswered());
-  Turn turn{.number = number_ + 1, .kind = "work", .context = ContextOf(call, std::exchange(denied_, {}))};
-  if (!open_.empty()) {
-    turn.number = open_.front().number;
-    open_.erase(open_.begin());
-    turn.lost = 1;
-    turn.lost_tokens = most.tokens;
-    turn.lost_usd = most.usd;
-    account_.AddLost(turn);
-  }
-  KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
-  number_ = std::max(number_, turn.number);
-  return turn;
+std::optional<std::string> HarnessEpisode::Closed() const {
+  if (!status_) return "the run has failed";
+  if (!running_) return "the run is over";
+  return std::nullopt;
 }
 
-std::optional<std::string> HarnessEpisode::Admit(const RelayCall& call) {
-  const CallCost most = work_.most(static_cast<int64_t>(call.prompt_bytes));
-  {
-    const std::lock_guard lock(mutex_);
-    if (!status_) return "the run has failed";
+// Calls that are open may reach a limit: it is seen when they have ended.
+std::optional<std::string> HarnessEpisode::AwaitRoom(std::unique_lock<std::mutex>* lock) {
+  for (;; changed_.wait(*lock)) {
+    if (auto closed = Closed()) return closed;
     if (const auto reached = account_.Over(options_.limits)) {
       limit_ = HarnessLimit{reached->limit, reached->ending};
       return reached->ending;
     }
+    EpisodeAccount at_most;
+    at_most.turns = account_.turns + open_calls_;
+    at_most.spent = {account_.spent.tokens + open_most_.tokens, account_.spent.usd + open_most_.usd};
+    if (open_calls_ == 0 || !at_most.Over(options_.limits)) return std::nullopt;
   }
-  if (!work_.admit(most)) {
-    const std::lock_guard lock(mutex_);
+}
+
+Status HarnessEpisode::Begin(const RelayCall& call, const CallCost& most) {
+  KB_RETURN_IF_ERROR(FinishAnswered(false));
+  Turn turn{.number = number_ + 1, .kind = "work", .context = ContextOf(call, std::exchange(denied_, {}))};
+  KB_ASSIGN_OR_RETURN(turn.id, store_.AskTurn(work_.request.id, work_.owner, turn));
+  number_ = turn.number;
+  asked_[call.number] = {std::move(turn), most};
+  return {};
+}
+
+std::optional<std::string> HarnessEpisode::Admit(const RelayCall& call) {
+  const CallCost most = work_.most(static_cast<int64_t>(call.prompt_bytes));
+  std::unique_lock lock(mutex_);
+  if (auto refused = AwaitRoom(&lock)) return refused;
+  if (open_calls_++ == 0) CountToolTime();
+  open_most_.tokens += most.tokens;
+  open_most_.usd += most.usd;
+  lock.unlock();
+  const bool room = work_.admit(most);
+  lock.lock();
+  std::optional<std::string> refused = Closed();
+  if (!refused && !room) {
     budget_spent_ = true;
-    return "the run's budget is spent";
+    refused = "the run's budget is spent";
   }
-  const std::lock_guard lock(mutex_);
-  auto turn = Begin(call, most);
-  if (!turn) {
-    Fail(turn.error());
-    work_.settle(most, nullptr);
-    return "the run has failed";
+  if (!refused) {
+    const Status begun = Begin(call, most);
+    if (begun) return std::nullopt;
+    Fail(begun.error());
+    refused = Closed();
   }
-  asked_[call.number] = {*std::move(turn), most};
-  return std::nullopt;
+  if (room) work_.settle(most, nullptr, {});
+  CloseCall(most);
+  return refused;
+}
+
+void HarnessEpisode::CloseCall(const CallCost& most) {
+  open_most_.tokens -= most.tokens;
+  open_most_.usd -= most.usd;
+  if (--open_calls_ == 0) {
+    open_most_ = {};  // no remainder of rounding
+    idle_since_ = Clock::now();
+  }
+  changed_.notify_all();
+}
+
+void HarnessEpisode::CountToolTime() {
+  const double seconds = std::chrono::duration<double>(Clock::now() - idle_since_).count();
+  account_.seconds += seconds;
+  tool_seconds_ += seconds;
+}
+
+// What nobody counts is what it may be at most, or the limit of tokens would limit nothing.
+void HarnessEpisode::Count(const Turn& turn, const Completion& completion, const CallCost& most) {
+  account_.AddLost(turn);
+  if (turn.calls == 0) {
+    account_.seconds += turn.seconds;
+    return;
+  }
+  account_.Add(turn, completion);
+  ++account_.turns;
+  if (!turn.input || !turn.output) account_.spent.tokens += most.tokens;
 }
 
 void HarnessEpisode::Told(RelayCall call) {
   const std::lock_guard lock(mutex_);
-  const auto asked = asked_.extract(call.number);
-  if (asked.empty()) {
+  const auto found = asked_.extract(call.number);
+  if (found.empty()) {
     if (denied_.size() < kMostDenied) denied_.push_back(call.why);
     return;
   }
-  auto [turn, most] = asked.mapped();
-  model_error_ = call.whole ? "" : call.why;
-  const EpisodeWork::Cost cost = work_.settle(most, &call.answer);
+  auto& [turn, most] = found.mapped();
+  CloseCall(most);
+  turn.lost = call.lost;
+  turn.lost_tokens = call.lost * most.tokens;
+  turn.lost_usd = call.lost * most.usd;
+  const CallCost lost{turn.lost_tokens, turn.lost_usd};
+  EpisodeWork::Cost cost{0, ""};
+  if (call.whole) {
+    model_error_.clear();
+    cost = work_.settle(most, &call.answer, lost);
+  } else {
+    if (!call.left) model_error_ = call.why;
+    work_.settle(most, nullptr, lost);
+    call.answer = WithoutAnswer(std::move(call.answer));
+    turn.results = NoAnswerJson(call.why);
+  }
   PutAnswer(call.answer, &turn);
   turn.cost_usd = cost.usd;
   turn.price_source = cost.source;
   if (const Status answered = store_.AnswerTurn(turn.id, work_.owner, turn); !answered) return Fail(answered.error());
-  account_.Add(turn, call.answer);
-  ++account_.turns;
-  answered_.push_back(std::move(turn));
+  Count(turn, call.answer, most);
+  answered_[turn.number] = std::move(turn);
 }
 
 Result<ToolOutcome> HarnessEpisode::Call(const ToolCall& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (submitted_) return Refusal("A candidate is submitted, and your work has ended with it. Stop here.");
+  }
   const bool evaluates = call.name == "evaluate" || call.name == "profile";
   if (evaluates && !work_.may_evaluate()) {
-    return ToolOutcome{.text = "The run may make no more evaluations. Submit the best candidate that you have.",
-                       .is_error = true};
+    return Refusal("The run may make no more evaluations. Submit the best candidate that you have.");
   }
   auto outcome = tools_->Call(call);
   if (evaluates) work_.evaluated(outcome && outcome->verdict);
@@ -215,11 +346,20 @@ Result<ToolOutcome> HarnessEpisode::Call(const ToolCall& call) {
   const std::lock_guard lock(mutex_);
   if (outcome->submitted && outcome->submitted->rejection.empty()) {
     submitted_ = outcome->submitted;
-    verdicts_.push_back(SubmissionOf(*submitted_));
+    Keep(SubmissionOf(*submitted_));
   }
-  if (outcome->verdict) verdicts_.push_back(*outcome->verdict);
-  for (size_t i = 0; i < verdicts_.size(); ++i) verdicts_[i].call = static_cast<int>(i);
+  if (outcome->verdict) Keep(*outcome->verdict);
   return outcome;
+}
+
+// Until a turn takes it. Where there are too many the oldest go, those of no evaluation first.
+void HarnessEpisode::Keep(TurnVerdict verdict) {
+  verdict.call = -1;
+  verdicts_.push_back(std::move(verdict));
+  if (verdicts_.size() <= kMostVerdicts) return;
+  const auto least = std::find_if(verdicts_.begin(), verdicts_.end() - 1,
+                                  [](const TurnVerdict& each) { return each.tool != "evaluate"; });
+  verdicts_.erase(least == verdicts_.end() - 1 ? verdicts_.begin() : least);
 }
 
 }  // namespace kb

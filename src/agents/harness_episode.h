@@ -4,10 +4,12 @@
 #ifndef AGENTS_HARNESS_EPISODE_H_
 #define AGENTS_HARNESS_EPISODE_H_
 
+#include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -33,8 +35,11 @@ class HarnessEpisode : public RelayOwner {
   HarnessEpisode(HarnessEpisodeOptions options, const EpisodeWork& work, Store* store, AgentJudge* judge)
       : options_(std::move(options)), work_(work), store_(*store), judge_(*judge) {}
 
-  // The program, from its start to its end. Nothing: the run's budget is spent, and the next command goes on.
-  Result<std::optional<EpisodeWorkDone>> Run(HarnessRun* run, AgentTools* tools);
+  // The program, from its start to its end, then that of the relay, which `stop_relay` waits for. Nothing: the run's
+  // budget is spent, and the next command goes on. So it does after errors: kInterrupted, the store's, kUnavailable
+  // where the model or the judge failed.
+  Result<std::optional<EpisodeWorkDone>> Run(HarnessRun* run, AgentTools* tools,
+                                             const std::function<void()>& stop_relay);
   // HarnessRunOptions' functions of these names.
   std::optional<HarnessLimit> Over();
   std::string ModelError();
@@ -43,12 +48,26 @@ class HarnessEpisode : public RelayOwner {
   void Told(RelayCall call) override;
 
  private:
+  using Clock = std::chrono::steady_clock;
+  struct Asked {
+    Turn turn;
+    CallCost most;
+  };
+
   Status Load();
+  Status GiveUp(Turn turn, const CallCost& most);
   Result<HarnessEnd> RunProgram();
+  Result<std::optional<EpisodeWorkDone>> Settle(const HarnessEnd& end);
   Result<EpisodeWorkDone> Done(const HarnessEnd& end);
   Result<ToolOutcome> Call(const ToolCall& call);
-  Result<Turn> Begin(const RelayCall& call, const CallCost& most);
-  Status FinishAnswered();
+  void Keep(TurnVerdict verdict);
+  std::optional<std::string> AwaitRoom(std::unique_lock<std::mutex>* lock);
+  std::optional<std::string> Closed() const;
+  Status Begin(const RelayCall& call, const CallCost& most);
+  void CloseCall(const CallCost& most);
+  void CountToolTime();
+  void Count(const Turn& turn, const Completion& completion, const CallCost& most);
+  Status FinishAnswered(bool all);
   void Fail(const Error& error);
 
   const HarnessEpisodeOptions options_;
@@ -58,16 +77,21 @@ class HarnessEpisode : public RelayOwner {
   HarnessRun* run_ = nullptr;
   AgentTools* tools_ = nullptr;
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;                 // of what follows
+  std::condition_variable changed_;  // a call has ended, or the program has
+  bool running_ = false;             // the program is, and may call the model
   EpisodeAccount account_;
-  int number_ = 0;                                      // newest turn
-  std::vector<Turn> open_;                              // asked by a process that was killed
-  std::map<int64_t, std::pair<Turn, CallCost>> asked_;  // by the relay's number
-  std::vector<Turn> answered_;                          // what follows on them is not known yet
-  std::vector<TurnVerdict> verdicts_;                   // since the last turn that is done
-  std::vector<Snapshot::File> files_;                   // of the folder, as they are stored
+  int number_ = 0;                     // newest turn
+  int open_calls_ = 0;                 // that are asked, or wait for the budget
+  CallCost open_most_;                 // of them
+  std::map<int64_t, Asked> asked_;     // by the relay's number
+  std::map<int, Turn> answered_;       // by number; what follows on them is not known yet
+  Clock::time_point idle_since_;       // no call is open
+  double tool_seconds_ = 0;            // since the last turn that is done
+  std::vector<TurnVerdict> verdicts_;  // likewise
+  std::vector<Snapshot::File> files_;  // of the folder, as they are stored
   std::optional<AgentCandidate> submitted_;
-  std::string model_error_;
+  std::string model_error_;            // of the last answer
   std::vector<std::string> denied_;    // calls since the last turn was asked: why
   std::optional<HarnessLimit> limit_;  // a call was refused for it
   bool budget_spent_ = false;

@@ -199,12 +199,14 @@ HarnessRun::~HarnessRun() = default;
 
 Box& HarnessRun::box() { return *state_->box; }
 
-Result<HarnessEnd> HarnessRun::Run(JudgeTools tools) {
+Result<HarnessEnd> HarnessRun::Run(JudgeTools tools, std::optional<std::chrono::milliseconds> left) {
   State& state = *state_;
+  if (left) state.options.wall = *left;
   tools.told = [&state, told = std::move(tools.told)](const ToolCall& call, const ToolOutcome& outcome) {
     if (told) told(call, outcome);
     if (!outcome.submitted) return;
     const std::lock_guard lock(state.mutex);
+    if (state.submitted) return;  // its time to end runs already
     state.submitted = outcome.submitted;
     state.submitted_at = std::chrono::steady_clock::now();
   };
@@ -222,10 +224,9 @@ Result<HarnessEnd> HarnessRun::Run(JudgeTools tools) {
   state.ReadEnd(*result, &end);
   state.TakeCandidate(&end);
   if (!state.options.harness.transcript.empty()) {
-    KB_ASSIGN_OR_RETURN(const CommandResult printed,
-                        state.box->Run("cd && " + state.options.harness.transcript + " 2>/dev/null",
-                                       {.timeout = kTranscriptTime, .output_bytes = kMostTranscript}));
-    end.transcript = printed.output;
+    const auto printed = state.box->Run("cd && " + state.options.harness.transcript + " 2>/dev/null",
+                                        {.timeout = kTranscriptTime, .output_bytes = kMostTranscript});
+    if (printed) end.transcript = printed->output;
   }
   return end;
 }

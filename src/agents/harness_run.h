@@ -29,8 +29,8 @@ struct HarnessRunOptions {
   BoxOptions box;                      // beside what a harness needs
   std::filesystem::path model_socket;  // where the relay listens
   std::string candidate;               // the file or folder of the task that counts where nothing was submitted
-  std::chrono::milliseconds wall{4 * 3'600'000};  // while it is not frozen
-  std::chrono::milliseconds grace{30'000};        // after it has submitted
+  std::chrono::milliseconds wall{7 * 24 * 3'600'000};  // while it is not frozen
+  std::chrono::milliseconds grace{30'000};             // after it has submitted
   // Asked every 200 ms, on a thread of the run's: the limit that has been reached. May be empty.
   std::function<std::optional<HarnessLimit>()> over;
   // Asked at the end: what was wrong with the model's last answer, as a sentence; "" for a good one. May be empty.
@@ -58,9 +58,9 @@ class HarnessRun {
 
   // Stays where it is as long as the run lives: a Freezer may have it.
   Box& box();
-  // Once. Waits for the end. `tools` are called meanwhile, on another thread. Errors: kInterrupted; kUnavailable if it
-  // cannot be started; the error of a tool.
-  Result<HarnessEnd> Run(JudgeTools tools);
+  // Once. Waits for the end. `tools` are called meanwhile, on another thread. `left`: of the options' wall, where the
+  // program has had some of it before. Errors: kInterrupted; kUnavailable if it cannot be started; the error of a tool.
+  Result<HarnessEnd> Run(JudgeTools tools, std::optional<std::chrono::milliseconds> left = std::nullopt);
 
  private:
   struct State;

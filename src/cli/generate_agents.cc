@@ -208,15 +208,14 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunHarness(const EpisodeWork& 
                    .turns = LimitsOf(work).turns,
                    .context_tokens = model.window,
                    .output_tokens = work.defaults.max_tokens};
-  if (flags_.agent.seconds > 0) wanted.wall = Seconds(flags_.agent.seconds);
+  wanted.harness.transcript.clear();  // the relay's is stored
   wanted.over = [&] { return episode.Over(); };
   wanted.model_error = [&] { return episode.ModelError(); };
-  KB_ASSIGN_OR_RETURN(const auto relay,
-                      Relay::Start({.settings = model, .socket = wanted.model_socket}, &episode, &gates_));
+  KB_ASSIGN_OR_RETURN(auto relay, Relay::Start({.settings = model, .socket = wanted.model_socket}, &episode, &gates_));
   KB_ASSIGN_OR_RETURN(HarnessRun run, HarnessRun::Create(installation_, std::move(wanted)));
   const Frozen frozen(&freezer_, &run.box(), {&judge, cores_});
   AgentTools tools(&run.box(), &judge, ToolLimits(), ToolOptions());
-  return episode.Run(&run, &tools);
+  return episode.Run(&run, &tools, [&] { relay.reset(); });
 }
 
 }  // namespace kb::cli

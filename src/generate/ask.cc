@@ -224,9 +224,11 @@ CompletionRequest Generator::RequestTo(const Work& work) const {
 }
 
 // A call that was answered.
-void Generator::Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd) {
+void Generator::Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd,
+                      const CallCost& lost) {
   const std::lock_guard lock(mutex_);
-  budget_->Settle(most, CountedTokens(usage), cost_usd);
+  budget_->Settle(most, CountedTokens(usage).value_or(most.tokens) + lost.tokens,
+                  cost_usd.value_or(most.usd) + lost.usd);
   ++counts_.asked_now;
   ++answers_of_[model];
   counts_.without_cost += cost_usd ? 0 : 1;
@@ -272,17 +274,19 @@ void Generator::Failed(const Work& work, const Asked& asked, const Error& error)
   }
 }
 
-EpisodeWork::Cost Generator::SettleCall(size_t number, const CallCost& most, const Completion* completion) {
+EpisodeWork::Cost Generator::SettleCall(size_t number, const CallCost& most, const Completion* completion,
+                                        const CallCost& lost) {
   if (completion == nullptr) {
     const std::lock_guard lock(mutex_);
-    budget_->Settle(most, 0, 0.0);
+    budget_->Settle(most, lost.tokens, lost.usd);
+    changed_.notify_all();
     return {};
   }
   const GeneratorModel& model = options_.models[number];
   EpisodeWork::Cost cost;
   if (model.cost) cost.usd = model.cost(*completion);
   cost.source = PriceSourceOf(*completion, cost.usd, model);
-  Count(number, most, completion->usage, cost.usd);
+  Count(number, most, completion->usage, cost.usd, lost);
   return cost;
 }
 
@@ -311,8 +315,8 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most,
                               const std::function<Status()>& begin) { return AskModel(model, wanted, most, begin); };
   episode.admit = [this](const CallCost& most) { return Admit(most, false) == Admission::kGranted; };
-  episode.settle = [this, model](const CallCost& most, const Completion* completion) {
-    return SettleCall(model, most, completion);
+  episode.settle = [this, model](const CallCost& most, const Completion* completion, const CallCost& lost) {
+    return SettleCall(model, most, completion, lost);
   };
   episode.may_evaluate = [this] {
     const std::lock_guard lock(mutex_);

@@ -86,9 +86,9 @@ struct EpisodeWork {
                                               const std::function<Status()>& begin);
   std::function<Ask> ask;
   // The same in parts, for who asks by other means: waits for room; false as above. Then the end of the call, null if
-  // there was no answer, and what it cost.
+  // there was no answer, and what it cost; `lost` is what attempts without a counted answer can have taken at most.
   std::function<bool(const CallCost& most)> admit;
-  std::function<Cost(const CallCost& most, const Completion* completion)> settle;
+  std::function<Cost(const CallCost& most, const Completion* completion, const CallCost& lost)> settle;
   // Whether the budget has room for an evaluation; each that it has is told of once: was it made?
   std::function<bool()> may_evaluate;
   std::function<void(bool made)> evaluated;
@@ -180,8 +180,10 @@ class Generator {
   Result<std::optional<EpisodeWork::Answered>> AskModel(size_t model, const CompletionRequest& request,
                                                         const CallCost& most, const std::function<Status()>& begin);
   CompletionRequest RequestTo(const Work& work) const;
-  void Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd);
-  EpisodeWork::Cost SettleCall(size_t model, const CallCost& most, const Completion* completion);
+  void Count(size_t model, const CallCost& most, const Usage& usage, std::optional<double> cost_usd,
+             const CallCost& lost = {});
+  EpisodeWork::Cost SettleCall(size_t model, const CallCost& most, const Completion* completion,
+                               const CallCost& lost = {});
   EpisodeWork EpisodeWorkOf(const Work& work, const GenerationRequest& request);
   Status RunEpisode(const Work& work);
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
