@@ -347,6 +347,7 @@ Result<ToolOutcome> HarnessEpisode::Call(const ToolCall& call) {
   if (outcome->submitted && outcome->submitted->rejection.empty()) {
     submitted_ = outcome->submitted;
     Keep(SubmissionOf(*submitted_));
+    if (const Status kept = FinishAnswered(false); !kept) Fail(kept.error());  // before anything can end
   }
   if (outcome->verdict) Keep(*outcome->verdict);
   return outcome;
