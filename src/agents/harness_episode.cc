@@ -53,7 +53,11 @@ Status HarnessEpisode::Load() {
   const int64_t request = work_.request.id;
   Episode wanted{.request = request, .harness = options_.harness, .opening = OpeningJson(options_.opening)};
   KB_ASSIGN_OR_RETURN(const Episode episode, store_.BeginEpisode(work_.owner, wanted, AllFiles(options_.folder)));
-  if (!episode.ended_by.empty()) KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
+  if (!episode.ended_by.empty() && work_.answered) {  // nothing is asked any more
+    ended_ = HarnessEnd{.ended_by = episode.ended_by, .ending = episode.ending};
+  } else if (!episode.ended_by.empty()) {
+    KB_RETURN_IF_ERROR(store_.EndEpisode(request, work_.owner, "", ""));
+  }
   KB_ASSIGN_OR_RETURN(const std::vector<Turn> turns, store_.Turns(request));
   KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store_.TurnVerdicts(request));
   for (TurnVerdict verdict : verdicts) {
@@ -118,6 +122,7 @@ Result<std::optional<EpisodeWorkDone>> HarnessEpisode::Run(HarnessRun* run, Agen
 }
 
 Result<HarnessEnd> HarnessEpisode::RunProgram() {
+  if (ended_) return *ended_;
   if (submitted_) return HarnessEnd{.ended_by = "submit", .ending = "it has submitted"};  // before it was killed
   if (const auto over = account_.Over(options_.limits)) {
     return HarnessEnd{.ended_by = over->limit, .ending = over->ending};

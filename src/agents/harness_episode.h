@@ -76,6 +76,7 @@ class HarnessEpisode : public RelayOwner {
   AgentJudge& judge_;
   HarnessRun* run_ = nullptr;
   AgentTools* tools_ = nullptr;
+  std::optional<HarnessEnd> ended_;  // by an earlier process, which stored its answer
 
   std::mutex mutex_;                 // of what follows
   std::condition_variable changed_;  // a call has ended, or the program has

@@ -365,6 +365,16 @@ TEST_F(HarnessEpisodeTest, WhatAKilledProcessAskedIsLost) {
   EXPECT_EQ(done.answer.input, 60 + 2030);
 }
 
+TEST_F(HarnessEpisodeTest, WhatIsAnsweredHasEnded) {
+  options_.limits.turns = 1;
+  RunToItsEnd("ask one");
+  options_.limits.turns = 5;
+  work_.answered = true;
+  EXPECT_THAT(RunToItsEnd("ask more").complaint, HasSubstr("submitted nothing"));
+  EXPECT_EQ(requests_, 0u);
+  EXPECT_EQ(Stored().ended_by, "exit");
+}
+
 TEST_F(HarnessEpisodeTest, AJudgeThatIsBusyLeavesTheWorkOpen) {
   api_.Says(503, {{"error", {{"message", "it starts"}}}});
   const Error error = Failure("ask one; echo a >model_new.py");
