@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
 #include "base/json.h"
 
 namespace kb {
@@ -12,6 +13,7 @@ namespace {
 
 using nlohmann::json;
 
+constexpr const char* kNobodyWaits = "nobody waits for its answer";
 constexpr size_t kMostDenied = 100;     // that a turn keeps
 constexpr size_t kMostVerdicts = 1000;  // likewise
 
@@ -228,9 +230,10 @@ std::optional<std::string> HarnessEpisode::Closed() const {
 }
 
 // Calls that are open may reach a limit: it is seen when they have ended.
-std::optional<std::string> HarnessEpisode::AwaitRoom(std::unique_lock<std::mutex>* lock) {
-  for (;; changed_.wait(*lock)) {
+std::optional<std::string> HarnessEpisode::AwaitRoom(const RelayCall& call, std::unique_lock<std::mutex>* lock) {
+  for (;; changed_.wait_for(*lock, kInterruptSlice)) {
     if (auto closed = Closed()) return closed;
+    if (call.stop()) return kNobodyWaits;
     if (const auto reached = account_.Over(options_.limits)) {
       limit_ = HarnessLimit{reached->limit, reached->ending};
       return reached->ending;
@@ -254,14 +257,15 @@ Status HarnessEpisode::Begin(const RelayCall& call, const CallCost& most) {
 std::optional<std::string> HarnessEpisode::Admit(const RelayCall& call) {
   const CallCost most = work_.most(static_cast<int64_t>(call.prompt_bytes));
   std::unique_lock lock(mutex_);
-  if (auto refused = AwaitRoom(&lock)) return refused;
+  if (auto refused = AwaitRoom(call, &lock)) return refused;
   if (open_calls_++ == 0) CountToolTime();
   open_most_.tokens += most.tokens;
   open_most_.usd += most.usd;
   lock.unlock();
-  const bool room = work_.admit(most);
+  const bool room = work_.admit(most, call.stop);
   lock.lock();
   std::optional<std::string> refused = Closed();
+  if (!refused && call.stop()) refused = kNobodyWaits;
   if (!refused && !room) {
     budget_spent_ = true;
     refused = "the run's budget is spent";

@@ -61,7 +61,7 @@ class HarnessEpisode : public RelayOwner {
   Result<EpisodeWorkDone> Done(const HarnessEnd& end);
   Result<ToolOutcome> Call(const ToolCall& call);
   void Keep(TurnVerdict verdict);
-  std::optional<std::string> AwaitRoom(std::unique_lock<std::mutex>* lock);
+  std::optional<std::string> AwaitRoom(const RelayCall& call, std::unique_lock<std::mutex>* lock);
   std::optional<std::string> Closed() const;
   Status Begin(const RelayCall& call, const CallCost& most);
   void CloseCall(const CallCost& most);

@@ -55,7 +55,7 @@ class HarnessEpisodeTest : public testing::Test {
     work_.request = store_.ClaimRequest("r", request, kMe).value().value();
     work_.owner = kMe;
     work_.most = [](int64_t bytes) { return CallCost{.tokens = bytes + 1000, .usd = 0.5}; };
-    work_.admit = [](const CallCost&) { return true; };
+    work_.admit = [](const CallCost&, const std::function<bool()>&) { return true; };
     work_.settle = [this](const CallCost&, const Completion* completion, const CallCost& lost) {
       settled_.push_back({completion != nullptr, lost});
       return completion != nullptr ? EpisodeWork::Cost{0.01, "a table"} : EpisodeWork::Cost();
@@ -323,16 +323,11 @@ TEST_F(HarnessEpisodeTest, SoIsOneWithoutACallBeforeIt) {
 
 TEST_F(HarnessEpisodeTest, NoCallBeginsAfterTheProgramsEnd) {
   int admitted = 0;
-  std::atomic<bool> go_on = false;
-  work_.admit = [&](const CallCost&) {
+  work_.admit = [&](const CallCost&, const std::function<bool()>& stop) {
     if (++admitted == 1) return true;
     waits_ = true;
-    go_on.wait(false);
-    return true;
-  };
-  at_end_ = [&] {
-    go_on = true;
-    go_on.notify_all();
+    while (!stop()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return true;  // there was room just then
   };
   RunToItsEnd(R"(
     ask one; echo a >a.py; judge submit a.py; ask two &

@@ -108,10 +108,11 @@ CallCost Generator::MostOf(const GeneratorModel& model, int64_t prompt_bytes) {
 }
 
 // Waits for room in the budget.
-Admission Generator::Admit(const CallCost& most, bool evaluation) {
+Admission Generator::Admit(const CallCost& most, bool evaluation, const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (stopping_ || asking_ended_ || (options_.interrupted && options_.interrupted())) return Admission::kEnded;
+    if (stop && stop()) return Admission::kEnded;
     const Admission admission = budget_->Reserve(most, evaluation, NowNs());
     if (admission == Admission::kGranted) return admission;
     if (admission == Admission::kEnded) {
@@ -314,7 +315,9 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   episode.most = [this, model](int64_t bytes) { return MostOf(options_.models[model], bytes); };
   episode.ask = [this, model](const CompletionRequest& wanted, const CallCost& most,
                               const std::function<Status()>& begin) { return AskModel(model, wanted, most, begin); };
-  episode.admit = [this](const CallCost& most) { return Admit(most, false) == Admission::kGranted; };
+  episode.admit = [this](const CallCost& most, const std::function<bool()>& stop) {
+    return Admit(most, false, stop) == Admission::kGranted;
+  };
   episode.settle = [this, model](const CallCost& most, const Completion* completion, const CallCost& lost) {
     return SettleCall(model, most, completion, lost);
   };

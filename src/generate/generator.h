@@ -85,9 +85,10 @@ struct EpisodeWork {
   using Ask = Result<std::optional<Answered>>(CompletionRequest request, const CallCost& most,
                                               const std::function<Status()>& begin);
   std::function<Ask> ask;
-  // The same in parts, for who asks by other means: waits for room; false as above. Then the end of the call, null if
-  // there was no answer, and what it cost; `lost` is what attempts without a counted answer can have taken at most.
-  std::function<bool(const CallCost& most)> admit;
+  // The same in parts, for who asks by other means: waits for room, or until `stop`; false as above. Then the end of
+  // the call, null if there was no answer, and what it cost; `lost` is what attempts without a counted answer can have
+  // taken at most.
+  std::function<bool(const CallCost& most, const std::function<bool()>& stop)> admit;
   std::function<Cost(const CallCost& most, const Completion* completion, const CallCost& lost)> settle;
   // Whether the budget has room for an evaluation; each that it has is told of once: was it made?
   std::function<bool()> may_evaluate;
@@ -188,7 +189,7 @@ class Generator {
   Status RunEpisode(const Work& work);
   Result<bool> Settle(const Work& work, Asked* asked, int64_t answer, int attempt, const Completion& completion);
   Result<std::vector<GeneratorParent>> Parents(const Line& line, const Proposal& proposal);
-  Admission Admit(const CallCost& most, bool evaluation);
+  Admission Admit(const CallCost& most, bool evaluation, const std::function<bool()>& stop = nullptr);
   static CallCost MostOf(const GeneratorModel& model, int64_t prompt_bytes);
   CallCost SpentOn(const GenerationAnswer& answer, const std::string& name);
   Status HandOn(Line* line, const Proposal& proposal, const GenerationAnswer& answer, bool evaluation_held);
