@@ -40,6 +40,8 @@ bool Sleep(milliseconds time, const std::function<bool()>& stop) {
   return true;
 }
 
+bool IsRetryAfter(const std::string& value) { return ParseRetryAfter(value, std::time(nullptr)).has_value(); }
+
 std::optional<milliseconds> WaitAfter(const CallFailure& failure, int next, const RetryPolicy& policy,
                                       Clock::time_point start) {
   if (next > policy.attempts) return std::nullopt;

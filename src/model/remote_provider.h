@@ -25,6 +25,8 @@ struct CallFailure {
 // Of a call that ended with anything but a finished answer; `body` is what came instead, or before.
 CallFailure FailureOf(const HttpResult& result, const std::string& body, const ModelSettings& settings);
 
+// Whether the value of a Retry-After header is one.
+bool IsRetryAfter(const std::string& value);
 // How long to wait after that before call `next` of one that began at `start`; nothing if that is more than the policy
 // allows.
 std::optional<std::chrono::milliseconds> WaitAfter(const CallFailure& failure, int next, const RetryPolicy& policy,

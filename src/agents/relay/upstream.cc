@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <utility>
 
 #include "agents/relay/event_cutter.h"
@@ -102,7 +101,7 @@ void Upstream::Attempt::Refuse(const HttpResult& result, const CallFailure& fail
   if (status >= 400 && WireJson::accept(body_)) {
     relaying->body = RedactedJson(body_, upstream_.key_, settings_.key_env);
   }
-  if (ParseRetryAfter(result.head.retry_after, std::time(nullptr))) relaying->retry_after = result.head.retry_after;
+  if (IsRetryAfter(result.head.retry_after)) relaying->retry_after = result.head.retry_after;
   relaying->why = Shown(failure.message, upstream_.key_, settings_.key_env);
 }
 
