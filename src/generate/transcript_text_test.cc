@@ -112,7 +112,8 @@ TEST(TranscriptTextTest, FitsIntoSixtyColumns) {
   sample.File(1, std::string(200, 'p'), "x");
   Transcript transcript = sample.Read();
   transcript.request.model = "openai:a-model-with-a-name-that-no-terminal-shows-in-one-line@http://127.0.0.1:8000/v1";
-  for (const std::string_view line : SplitLines(Whole(transcript, {.columns = 60}))) {
+  const std::string text = Whole(transcript, {.columns = 60});
+  for (const std::string_view line : SplitLines(text)) {
     EXPECT_LE(DisplayWidth(line), 60u) << line;
   }
 }

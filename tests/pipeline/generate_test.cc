@@ -374,9 +374,14 @@ TEST_F(GenerateTest, APresetSetsWhatNoFlagSays) {
   const Ended unknown = Run(Command({"--preset", "v4"}));
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("there are inspect, kernelbench, level3, v3"));
-  // A problem from elsewhere has no level, so --turns counts; the preset's strategy has conversations.
-  const Ended forecast = Run(Command({"--preset", "v3", "--turns", "7", "--forecast", "--json"}));
-  EXPECT_EQ(forecast.Lines().at(0).at("forecast").at(0).at("answers"), 7) << forecast;
+  // The preset's strategy has agents: one answer each, and nothing is known of what they take before some have worked.
+  const Ended preset = Run(Command({"--preset", "v3", "--forecast", "--json"}));
+  const json forecast = preset.Lines().at(0).at("forecast").at(0);
+  EXPECT_EQ(forecast.at("answers"), 1) << preset;
+  EXPECT_TRUE(forecast.at("most_tokens").is_null()) << preset;
+  // A problem from elsewhere has no level, so --turns counts.
+  const Ended given = Run(Command({"--preset", "v3", "--strategy", "refine", "--turns", "7", "--forecast", "--json"}));
+  EXPECT_EQ(given.Lines().at(0).at("forecast").at(0).at("answers"), 7) << given;
 }
 
 TEST_F(GenerateTest, TheWinnerOfEachProblemIsWrittenWithWhatItAchieved) {
