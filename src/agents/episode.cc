@@ -75,7 +75,7 @@ Result<std::optional<EpisodeWorkDone>> EpisodeRun::Run() {
   KB_ASSIGN_OR_RETURN(const AgentCandidate candidate,
                       CountingCandidate(options_.counts, submitted_, tools_, box_.folder(), &judge_, &ending_));
   KB_RETURN_IF_ERROR(store_.EndEpisode(work_.request.id, work_.owner, ended_by_, ending_));
-  return std::optional(Done(candidate));
+  return std::optional(DoneWith(account_, opening_json_, candidate));
 }
 
 // As far as it is in the store.
@@ -321,20 +321,13 @@ std::string EpisodeRun::Nudge(const Completion& completion) {
 }
 
 Result<ToolOutcome> EpisodeRun::Call(const ToolCall& call) {
-  const bool evaluates = call.name == "evaluate" || call.name == "profile";
-  if (evaluates && !work_.may_evaluate()) {
-    return ToolOutcome{.text = "The run had no evaluations left, so nothing was measured. Submit your best candidate.",
-                       .is_error = true};
-  }
   if (options_.text_form && call.name.empty()) {
     return ToolOutcome{.text =
                            "The block must begin with a JSON object with name and arguments, on one line or more: "
                            "{\"name\": \"read_file\", \"arguments\": {\"path\": \"TASK.md\"}}. Nothing was run.",
                        .is_error = true};
   }
-  auto outcome = tools_.Call(call);
-  if (evaluates) work_.evaluated(outcome && outcome->verdict);
-  return outcome;
+  return CallWithin(work_, &tools_, call);
 }
 
 Status EpisodeRun::Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched) {
@@ -374,20 +367,6 @@ std::string EpisodeRun::LeftText() const {
   text += tools_.LeftText();
   if (account_.turns + 1 == limits.turns) text += "; one turn is left: submit in it";
   return text + "]";
-}
-
-EpisodeWorkDone EpisodeRun::Done(const AgentCandidate& candidate) const {
-  EpisodeWorkDone done{.answer = account_.sum};
-  done.answer.prompt = opening_json_;
-  done.answer.prompt_bytes = static_cast<int64_t>(opening_json_.size());
-  done.answer.finish = "stop";
-  if (!candidate.rejection.empty()) {
-    done.complaint = candidate.rejection;
-    return done;
-  }
-  done.source = candidate.text;
-  done.language = LanguageOf(candidate);
-  return done;
 }
 
 }  // namespace kb

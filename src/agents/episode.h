@@ -59,7 +59,6 @@ class EpisodeRun {
   void Account(const Turn& turn, const Completion& completion);
   void LookAtLimits();
   std::string LeftText() const;
-  EpisodeWorkDone Done(const AgentCandidate& candidate) const;
 
   const EpisodeOptions options_;
   const EpisodeWork& work_;

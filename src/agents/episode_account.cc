@@ -118,4 +118,29 @@ Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std:
   return AgentCandidate{.rejection = fmt::format("the agent submitted nothing: {}", *ending)};
 }
 
+Result<ToolOutcome> CallWithin(const EpisodeWork& work, AgentTools* tools, const ToolCall& call) {
+  const bool evaluates = call.name == "evaluate" || call.name == "profile";
+  if (evaluates && !work.may_evaluate()) {
+    return ToolOutcome{.text = "The run had no evaluations left, so nothing was measured. Submit your best candidate.",
+                       .is_error = true};
+  }
+  auto outcome = tools->Call(call);
+  if (evaluates) work.evaluated(outcome && outcome->verdict);
+  return outcome;
+}
+
+EpisodeWorkDone DoneWith(const EpisodeAccount& account, const std::string& prompt, const AgentCandidate& candidate) {
+  EpisodeWorkDone done{.answer = account.sum};
+  done.answer.prompt = prompt;
+  done.answer.prompt_bytes = static_cast<int64_t>(prompt.size());
+  done.answer.finish = "stop";
+  if (!candidate.rejection.empty()) {
+    done.complaint = candidate.rejection;
+    return done;
+  }
+  done.source = candidate.text;
+  done.language = LanguageOf(candidate);
+  return done;
+}
+
 }  // namespace kb

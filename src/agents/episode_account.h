@@ -54,6 +54,12 @@ struct EpisodeCounts {
   bool best = false;     // the best that was evaluated counts, where it is correct
   std::string solution;  // lies in the folder, and counts where nothing was submitted and it builds
 };
+// A call within what the run may still evaluate.
+Result<ToolOutcome> CallWithin(const EpisodeWork& work, AgentTools* tools, const ToolCall& call);
+
+// What came of it, `prompt` being its opening.
+EpisodeWorkDone DoneWith(const EpisodeAccount& account, const std::string& prompt, const AgentCandidate& candidate);
+
 // What counts of an episode that has ended. `ending` says how it came to that, where it was not submitted.
 // kUnavailable: the judge cannot say now whether what lies there builds.
 Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std::optional<AgentCandidate>& submitted,

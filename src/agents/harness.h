@@ -30,7 +30,7 @@ struct Harness {
   // By wire (chat, messages, responses, gemini): more placeholders, `base_url` always among them.
   std::map<std::string, std::map<std::string, std::string>> wires;
   std::string judge;             // how it comes to the judge's tools: "mcp", or "shell" with a command
-  std::string transcript;        // a shell command, run in its home, that prints it; empty: what it printed itself
+  std::string transcript;        // where its own lies, for people: what is believed is the relay's
   std::vector<int> limit_codes;  // exit codes that mean a limit of its own
   std::string limit_text;        // the same, in what it printed; empty: none
   std::string error_text;        // the model failed, whatever the exit code; empty: none

@@ -165,17 +165,7 @@ Result<EpisodeWorkDone> HarnessEpisode::Done(const HarnessEnd& end) {
   KB_ASSIGN_OR_RETURN(const AgentCandidate candidate,
                       CountingCandidate(options_.counts, submitted_, *tools_, run_->box().folder(), &judge_, &ending));
   KB_RETURN_IF_ERROR(store_.EndEpisode(work_.request.id, work_.owner, end.ended_by, ending));
-  EpisodeWorkDone done{.answer = account_.sum};
-  done.answer.prompt = OpeningJson(options_.opening);
-  done.answer.prompt_bytes = static_cast<int64_t>(done.answer.prompt.size());
-  done.answer.finish = "stop";
-  if (!candidate.rejection.empty()) {
-    done.complaint = candidate.rejection;
-  } else {
-    done.source = candidate.text;
-    done.language = LanguageOf(candidate);
-  }
-  return done;
+  return DoneWith(account_, OpeningJson(options_.opening), candidate);
 }
 
 std::optional<HarnessLimit> HarnessEpisode::Over() {
@@ -345,12 +335,7 @@ Result<ToolOutcome> HarnessEpisode::Call(const ToolCall& call) {
     const std::lock_guard lock(mutex_);
     if (submitted_) return Refusal("A candidate is submitted, and your work has ended with it. Stop here.");
   }
-  const bool evaluates = call.name == "evaluate" || call.name == "profile";
-  if (evaluates && !work_.may_evaluate()) {
-    return Refusal("The run may make no more evaluations. Submit the best candidate that you have.");
-  }
-  auto outcome = tools_->Call(call);
-  if (evaluates) work_.evaluated(outcome && outcome->verdict);
+  auto outcome = CallWithin(work_, tools_, call);
   if (!outcome) return outcome;
   const std::lock_guard lock(mutex_);
   if (outcome->submitted && outcome->submitted->rejection.empty()) {

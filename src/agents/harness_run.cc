@@ -18,8 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char *kFiles = "/kb/files", *kProgramFolders = "/kb/files/bin:/kb/interpreter";
-constexpr size_t kMostOutput = size_t{4} << 20, kMostTranscript = size_t{16} << 20;
-constexpr std::chrono::seconds kTranscriptTime{60};
+constexpr size_t kMostOutput = size_t{4} << 20;
 
 // What `judge` is in the box of a harness without MCP.
 constexpr const char* kJudgeScript = R"(#!/bin/sh
@@ -223,11 +222,6 @@ Result<HarnessEnd> HarnessRun::Run(JudgeTools tools, std::optional<std::chrono::
   end.output = result->output;
   state.ReadEnd(*result, &end);
   state.TakeCandidate(&end);
-  if (!state.options.harness.transcript.empty()) {
-    const auto printed = state.box->Run("cd && " + state.options.harness.transcript + " 2>/dev/null",
-                                        {.timeout = kTranscriptTime, .output_bytes = kMostTranscript});
-    if (printed) end.transcript = printed->output;
-  }
   return end;
 }
 

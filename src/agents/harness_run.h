@@ -40,8 +40,7 @@ struct HarnessRunOptions {
 struct HarnessEnd {
   std::string ended_by, ending;  // docs/reference/harnesses.md; the second is a sentence
   ExitStatus status;
-  std::string output;      // what it printed: head and tail
-  std::string transcript;  // its own, where it keeps one: as it says
+  std::string output;  // what it printed: head and tail
   std::optional<AgentCandidate> submitted;
   double seconds = 0;
 };

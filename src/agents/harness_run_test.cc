@@ -203,13 +203,6 @@ TEST_F(HarnessRunTest, TheFileOfTheTaskCountsWhereNothingIsSubmitted) {
   EXPECT_EQ(end.submitted->text, "class ModelNew: pass\n");
 }
 
-TEST_F(HarnessRunTest, ItsOwnTranscriptIsFetched) {
-  options_.harness.transcript = "cat sessions/*.jsonl";
-  const HarnessEnd end = Run("mkdir ~/sessions; echo '{}' >~/sessions/one.jsonl; exit 1");
-  EXPECT_EQ(end.ended_by, "failed");
-  EXPECT_EQ(end.transcript, "{}\n");
-}
-
 TEST_F(HarnessRunTest, AnErrorOfTheJudgeEndsTheRun) {
   tools_.call = [](const ToolCall&) -> Result<ToolOutcome> { return Fail(ErrorCode::kUnavailable, "no service"); };
   const auto end = Try("judge evaluate a.py; echo $? >status; sleep 1000");

@@ -46,7 +46,7 @@ TEST(MarksOf, PathsOutsideTheTask) {
       {"cat /proc/1/environ", "/proc/1/environ"},
       {"python3 -c \"print(open('/root/a').read())\"", "/root/a"},
       {"cat </srv/a", "/srv/a"},
-      {"X=/work/shared/best.cu; cat $X", "/work/shared/best.cu"}};
+      {"X=/srv/shared/best.cu; cat $X", "/srv/shared/best.cu"}};
   for (const auto& [command, path] : outside) {
     EXPECT_THAT(InCommand(command), ElementsAre(std::string("outside ") + path)) << command;
   }

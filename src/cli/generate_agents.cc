@@ -208,7 +208,6 @@ Result<std::optional<EpisodeWorkDone>> AgentRuns::RunHarness(const EpisodeWork& 
                    .turns = LimitsOf(work).turns,
                    .context_tokens = model.window,
                    .output_tokens = work.defaults.max_tokens};
-  wanted.harness.transcript.clear();  // the relay's is stored
   wanted.over = [&] { return episode.Over(); };
   wanted.model_error = [&] { return episode.ModelError(); };
   KB_ASSIGN_OR_RETURN(auto relay, Relay::Start({.settings = model, .socket = wanted.model_socket}, &episode, &gates_));

@@ -53,12 +53,13 @@ void PrintSummary(const GeneratePlan& plan, const GeneratorCounts& counts, const
   if (counts.answered + counts.failed < counts.total && counts.ended_by.empty()) {
     fmt::print(", {} still open (the same command goes on)", counts.total - counts.answered - counts.failed);
   }
-  fmt::print("\n{} calls, {} tokens read, {} written", spent.answers, spent.input, spent.output);
-  if (spent.without_usage > 0) fmt::print(" (of {} calls not known)", spent.without_usage);
+  const char* const asked = plan.settings.at("strategy") == "agent" ? "agents" : "calls";
+  fmt::print("\n{} {}, {} tokens read, {} written", spent.answers, asked, spent.input, spent.output);
+  if (spent.without_usage > 0) fmt::print(" (of {} {} not known)", spent.without_usage, asked);
   if (spent.without_cost == 0) {
     fmt::print(", {}", Money(spent.usd));
   } else if (spent.without_cost < spent.answers) {
-    fmt::print(", {} and {} calls of unknown cost", Money(spent.usd), spent.without_cost);
+    fmt::print(", {} and {} {} of unknown cost", Money(spent.usd), spent.without_cost, asked);
   } else if (spent.answers > 0) {
     fmt::print(", cost unknown");
   }
