@@ -1,0 +1,3 @@
+import { h } from "./dom.ts";
+
+document.getElementById("app")?.append(h("p", {}, "KernelBench"));
