@@ -336,6 +336,7 @@ void TellElements(const ElementStats& all, std::span<const uint64_t> wrong, std:
     result.rms_error = static_cast<double>(std::sqrt(all.error_square / std::max<int64_t>(all.compared, 1)));
   }
   result.where = DescribeWhere(wrong, shape);
+  result.map = MapMismatch(wrong, shape);
 }
 
 std::vector<int64_t> Unravel(int64_t flat, std::span<const int64_t> shape) {

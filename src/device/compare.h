@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "device/compare_kernels.h"
+#include "device/mismatch_map.h"
 #include "device/thread_pool.h"
 #include "kernelbench/kernel.h"
 
@@ -149,6 +150,7 @@ struct CompareResult {
   double worst = 0;
   int64_t blocks = 0, blocks_wrong = 0;
   std::string where;  // empty if ok
+  MismatchMap map;    // no cells if ok
   // Elements by error over allowed error, bin i up to kHistogramBounds[i]; all zero if ok. In a block that is wrong
   // only by its RMS, the allowed error is the allowed RMS.
   std::array<int64_t, kHistogramBins> histogram{};

@@ -1,5 +1,7 @@
 #include "device/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -67,6 +69,12 @@ json Number(double value) {
   return value;
 }
 
+json MapJson(const MismatchMap& map) {
+  json shares = json::array();
+  for (const double share : map.wrong) shares.push_back(std::stod(fmt::format("{:.3g}", share)));
+  return {{"split", map.split}, {"rows", map.rows}, {"columns", map.columns}, {"wrong", std::move(shares)}};
+}
+
 json MismatchJson(const CompareResult& result, size_t output, const OutputItem& form) {
   json index = nullptr;
   if (result.worst_index >= 0) index = Unravel(result.worst_index, form.shape);
@@ -90,6 +98,7 @@ json MismatchJson(const CompareResult& result, size_t output, const OutputItem& 
           {"blocks_wrong", result.blocks_wrong},
           {"blocks", result.blocks},
           {"where", result.where},
+          {"map", MapJson(result.map)},
           {"histogram", histogram}};
 }
 
