@@ -157,7 +157,7 @@ def page_of(document):
     lines += table(("route", "right", "what it does"), [
         (f"[`{method.upper()} {path}`](#{anchor(f'{method} {path}')})", f"`{operation['x-right']}`" if "x-right" in operation else "–",
          operation["summary"]) for method, path, operation in routes(document)])
-    lines += ["", "200 is an answer as asked, 202 one that an evaluation was accepted and has not ended. All others are "
+    lines += ["", "200 is an answer as asked, 201 one that something is the client's from now on, 202 one that an evaluation was accepted and has not ended. All others are "
               f"{link('ProblemDetails')}, of type `application/problem+json`:", ""]
     lines += table(("status", "why", "of"), [(status, response["description"], where[status]) for status, response in sorted(found.items())])
     lines += [""]

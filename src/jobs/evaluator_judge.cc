@@ -37,6 +37,12 @@ class EvaluatorJudge : public Judge {
     return evaluator_->Charge(request, error);
   }
 
+  Status Lend(const std::function<void(const LentDevice&)>& use) override {
+    return evaluator_->Lend([&](const MemoryGauge& memory) {
+      use({.name = device_, .cores = evaluator_->setup().device.seat.cores, .memory = memory});
+    });
+  }
+
  private:
   const std::string device_;
   const std::unique_ptr<Evaluator> evaluator_;

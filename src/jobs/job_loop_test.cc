@@ -37,6 +37,7 @@ class FakeJudge : public Judge {
     return evaluation;
   }
   Result<Evaluation> Charge(const Request&, const Error& error) override { return tl::make_unexpected(error); }
+  Status Lend(const std::function<void(const LentDevice&)>&) override { return {}; }
 
  private:
   const Script* const script_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "jobs/lease.h"
 #include "judge/evaluate.h"
 
 namespace kb {
@@ -26,6 +27,8 @@ class Judge {
   // `ahead`: the requests that will probably follow, in that order.
   virtual Result<Evaluation> Evaluate(Prepared* prepared, std::span<const Request* const> ahead) = 0;
   virtual Result<Evaluation> Charge(const Request& request, const Error& error) = 0;
+  // The device is another process's until `use` returns.
+  virtual Status Lend(const std::function<void(const LentDevice& device)>& use) = 0;
 };
 
 // How the devices of a scheduler share this machine.

@@ -195,6 +195,11 @@ bool Scheduler::Refill(Device* device) {
 }
 
 void Scheduler::Prepare(Device* device, Task task) {
+  if (task.lease) {
+    Begun begun{.task = std::move(task)};
+    begun.ticket = Start(begun, [] {});
+    return PutIntoWindow(device, std::move(begun));
+  }
   auto candidate = task.read();
   if (candidate && task.read_problem) {
     auto text = task.read_problem();
@@ -272,7 +277,7 @@ std::optional<Scheduler::Begun> Scheduler::TakeReady(Device* device) {
 Result<Evaluation> Scheduler::Evaluate(Device* device, Begun* begun) {
   std::vector<const Request*> ahead;
   for (const Begun& later : device->window) {
-    if (!later.task.build_only) ahead.push_back(&later.request);
+    if (!later.task.build_only && !later.task.lease) ahead.push_back(&later.request);
   }
   Result<Prepared>& prepared = *begun->prepared;
   const WorksUnder flag(*begun->task.cancelled);
@@ -297,8 +302,29 @@ void Scheduler::EndUnjudged(const Device& device, Begun begun) {
   End(std::move(end));
 }
 
+void Scheduler::TellSpan(Span span) {
+  span.end_ns = NowNs();
+  if (!options_.span) return;
+  const std::lock_guard lock(telling_);
+  options_.span(span);
+}
+
+// How it ends its holder is told by the lease.
+void Scheduler::Lend(Device* device, const Begun& begun) {
+  const auto taken_back = [&] { return *begun.task.cancelled || Ending(); };
+  Span span{device->name, "lease", NowNs(), 0, 0, begun.task.client};
+  const Status lent = device->judge->Lend([&](const LentDevice& to_lend) {
+    HoldLease(*begun.task.lease, to_lend, taken_back, [this] { return Ending(); });
+  });
+  Spent(device, &DeviceTime::judging);
+  TellSpan(std::move(span));
+  Error end = lent ? Error{ErrorCode::kInterrupted, "the lease is over"} : lent.error();
+  End({begun.task.id, device->name, tl::make_unexpected(std::move(end))});
+}
+
 void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (EndIfCancelled(*device, begun)) return;
+  if (begun.task.lease) return Lend(device, begun);
   // What failed beside others may not fail again.
   const Result<Prepared>& prepared = *begun.prepared;
   if (!prepared && prepared.error().code == ErrorCode::kEngine && !std::exchange(begun.again, true)) {
@@ -308,17 +334,13 @@ void Scheduler::JudgeNext(Device* device, Begun begun) {
   if (options_.judging) options_.judging(begun.task);
   Span span{device->name, begun.task.problem.name, NowNs(), 0, 0, begun.task.client};
   TaskEnd end{begun.task.id, device->name, Evaluate(device, &begun)};
-  span.end_ns = NowNs();
   Spent(device, &DeviceTime::judging);
   if (!end.evaluation && begun.busy) end.evaluation = std::move(*begun.busy);
   if (end.evaluation) {
     const auto calls = end.evaluation->engine_us.find("calls");
     if (calls != end.evaluation->engine_us.end()) span.calls_us = calls->second;
   }
-  if (options_.span) {
-    const std::lock_guard lock(telling_);
-    options_.span(span);
-  }
+  TellSpan(std::move(span));
   if (EndIfCancelled(*device, begun)) return;
   const bool lacking = end.evaluation && prepared && prepared->lacking;
   const bool failed = !end.evaluation && end.evaluation.error().code == ErrorCode::kEngine && prepared;

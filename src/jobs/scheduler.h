@@ -118,6 +118,8 @@ class Scheduler {
   std::optional<Begun> TakeReady(Device* device);
   void JudgeNext(Device* device, Begun begun);
   Result<Evaluation> Evaluate(Device* device, Begun* begun);
+  void Lend(Device* device, const Begun& begun);
+  void TellSpan(Span span);
   // What passed since the last call goes there.
   static void Spent(Device* device, double DeviceTime::*part);
   void PrepareBegun(Device* device, Begun begun);

@@ -31,6 +31,8 @@ struct Script {
   std::map<std::string, std::function<void()>> build;  // has a compilation
   std::set<std::string> asks;                          // lacks an extension when it is judged first
   std::function<void()> add_lacking;
+  MemoryGauge memory;           // of the devices
+  std::string not_lent;         // why they are not
   std::string fails_first;      // cannot be prepared the first time
   std::atomic<int> judges = 0;  // that live
 };
@@ -73,6 +75,11 @@ class FakeJudge : public Judge {
     Evaluation charged;
     charged.reason = "charged: " + error.message;
     return charged;
+  }
+  Status Lend(const std::function<void(const LentDevice&)>& use) override {
+    if (!script_->not_lent.empty()) return Fail(ErrorCode::kUnavailable, script_->not_lent);
+    use({.name = "cuda", .cores = {}, .memory = script_->memory});
+    return {};
   }
 
  private:

@@ -6,11 +6,14 @@
 namespace kb {
 
 void TaskQueue::Push(Task task) {
-  const std::string key = task.problem.path.string() + '\n' + task.size + '\n' + task.protocol->precision;
+  const bool lease = task.lease != nullptr;
+  const std::string key =
+      lease ? "lease" : task.problem.path.string() + '\n' + task.size + '\n' + task.protocol->precision;
   const auto found = std::find_if(groups_.begin(), groups_.end(), [&](const Group& group) {
     return group.key == key && group.priority == task.priority && group.client == task.client;
   });
-  Group& group = found != groups_.end() ? *found : groups_.emplace_back(Group{task.priority, task.client, key, {}});
+  Group& group =
+      found != groups_.end() ? *found : groups_.emplace_back(Group{task.priority, task.client, key, lease, {}});
   group.tasks.push_back(std::move(task));
   ++size_;
 }
@@ -43,14 +46,16 @@ bool TaskQueue::GoesOn(int device, const Group& group) const {
 const TaskQueue::Group* TaskQueue::Best(int device) const {
   const auto place = at_.find(device);
   // Better is: what may begin, then the turn that goes on, then the client whose last turn is longest ago, then higher
-  // priority, then the problem this device is at, then one that no other is at, then the oldest.
+  // priority, then what is not of the kind of the last one, a lease or not, then the problem this device is at, then
+  // one that no other is at, then the oldest.
+  const bool lent = place != at_.end() && place->second.lent;
   const auto rank = [&](const Group& group) {
     const bool elsewhere = std::any_of(at_.begin(), at_.end(), [&](const auto& other) {
       return other.first != device && other.second.key == group.key;
     });
     const bool here = place != at_.end() && group.key == place->second.key;
-    return std::tuple(MustWait(group), !GoesOn(device, group), LastTurn(group.client), -group.priority, !here,
-                      elsewhere);
+    return std::tuple(MustWait(group), !GoesOn(device, group), LastTurn(group.client), -group.priority,
+                      group.lease == lent, !here, elsewhere);
   };
   const auto best = std::min_element(groups_.begin(), groups_.end(),
                                      [&](const Group& a, const Group& b) { return rank(a) < rank(b); });
@@ -69,10 +74,14 @@ std::optional<Task> TaskQueue::Pop(int device) {
   Task task = std::move(best->tasks.front());
   best->tasks.pop_front();
   --size_;
-  if (GoesOn(device, *best)) {
-    --at_[device].left;
+  Place& place = at_[device];
+  const bool goes_on = GoesOn(device, *best);
+  place.lent = best->lease;
+  if (goes_on) {
+    --place.left;
   } else {
-    at_[device] = {best->client, best->key, kTurn - 1};
+    if (best->lease) place.left = 0;  // the problem is still there
+    if (!best->lease) place = {best->client, best->key, kTurn - 1};
     turns_[best->client] = ++turn_;
   }
   if (best->tasks.empty()) groups_.erase(best);

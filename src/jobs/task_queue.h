@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "jobs/lease.h"
 #include "judge/protocol/protocol.h"
 #include "judge/request.h"
 
@@ -33,6 +34,8 @@ struct Task {
   std::string client;       // who wants it; "": whoever started this process
   int builds = 0;           // how many of that client's may be in preparation with this one; 0: any number
   bool build_only = false;  // it ends when it is prepared, as Unjudged() tells
+  // Nothing is judged: the device is lent, when its turn comes.
+  std::shared_ptr<const Lease> lease = {};
   std::shared_ptr<std::atomic<bool>> cancelled = {};  // the scheduler's
 };
 
@@ -45,7 +48,8 @@ class TaskQueue {
   // Clients take turns of kTurn tasks of one problem, or fewer where the problem has no more. A turn ends early where
   // its client has something more urgent, or another one has whose last turn is longer ago. `device` stays with the
   // problem of its last task while that has tasks and the client's turn lasts; otherwise it takes the client's oldest
-  // problem, one that no other device is at if there is one.
+  // problem, one that no other device is at if there is one. Leases take turns with what is judged of their client's:
+  // neither waits for all of the other.
   std::optional<Task> Pop(int device);
   // Takes a task back. False if it is not here.
   bool Remove(int64_t id);
@@ -62,12 +66,14 @@ class TaskQueue {
     int priority = 0;
     std::string client;
     std::string key;  // problem, size and precision
+    bool lease = false;
     std::deque<Task> tasks;
   };
   // Where a device is.
   struct Place {
     std::string client, key;  // of its last task
     int left = 0;             // tasks of that client's turn
+    bool lent = false;        // a lease came after that task
   };
   const Group* Best(int device) const;
   int64_t LastTurn(const std::string& client) const;

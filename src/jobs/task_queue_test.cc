@@ -63,6 +63,19 @@ Task OfClient(const std::string& client, int64_t id, const std::string& problem,
   return task;
 }
 
+TEST(TaskQueue, LeasesAndWhatIsJudgedTakeTurns) {
+  TaskQueue queue;
+  for (int64_t id = 1; id <= 10; ++id) queue.Push(MakeTask(id, "a"));
+  for (int64_t id = 11; id <= 13; ++id) {
+    Task task = MakeTask(id, "");
+    task.lease = std::make_shared<const Lease>();
+    queue.Push(std::move(task));
+  }
+  queue.Push(MakeTask(14, "b"));
+  EXPECT_EQ(Ids(queue, std::vector<int>(14, 0)), (Ids_t{11, 1, 2, 3, 4, 12, 5, 6, 7, 8, 13, 9, 10, 14}))
+      << "the problem is not left for a lease";
+}
+
 TEST(TaskQueue, ClientsTakeTurns) {
   TaskQueue queue;
   for (int64_t id = 0; id < 9; ++id) queue.Push(OfClient("many", id, "a"));

@@ -80,6 +80,20 @@ Result<Evaluation> Evaluator::EvaluateApart(Prepared* prepared) {
   return Fail(ErrorCode::kUsage, "of the problem that was sent: " + evaluation.error().message);
 }
 
+Status Evaluator::Lend(const std::function<void(const MemoryGauge& memory)>& use) {
+  const FoundDevice& device = setup_.device;
+  MemoryGauge memory;
+  if (device.kind->memory != nullptr) {
+    KB_ASSIGN_OR_RETURN(memory, device.kind->memory(device.number));
+    KB_RETURN_IF_ERROR(services_.Ensure(false));  // or it would take memory later
+  }
+  StepTimes times;
+  services_.AwaitDeath(&times);
+  const Services::Quiet quiet(&services_);
+  use(memory);
+  return {};
+}
+
 Result<Setup> Evaluator::SetupApart(const Protocol& protocol) {
   constexpr double kGib = 1 << 30, kLeastGb = 1;
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_.Facts());

@@ -2,6 +2,7 @@
 #ifndef JUDGE_EVALUATE_H_
 #define JUDGE_EVALUATE_H_
 
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -83,6 +84,10 @@ class Evaluator {
   Result<nlohmann::json> ReadCounters(const Prepared& prepared, const nlohmann::json& kernels);
   // The device as results tell of it (device_info); the device process is started if it does not run.
   Result<nlohmann::json> DeviceInfo();
+
+  // The device is another process's until `use` returns: nothing of ours runs there, or changes what is taken of its
+  // memory. `use` is given what reads that; empty: the device has none of its own.
+  Status Lend(const std::function<void(const MemoryGauge& memory)>& use);
 
   const Installation& installation() const { return setup_.installation; }
 

@@ -101,6 +101,9 @@ class Api : public HttpServer::Handler {
   void GetCompilation(Call call);
   void PostProfile(Call call);
   void GetProfile(Call call);
+  void PostLease(Call call);
+  void GetLease(Call call);
+  void DeleteLease(Call call);
   void PostBatch(Call call);
   void GetBatch(Call call);
   void DeleteBatch(Call call);
@@ -132,6 +135,9 @@ class Api : public HttpServer::Handler {
   using Shape = nlohmann::json (*)(const nlohmann::json& view);
   void TakeUnkept(const Call& call, nlohmann::json request, Shape shape, Order::Kind kind);
   void AnswerShaped(const Call& call, double wait_s, const std::string& id, Shape shape);
+  // `of_held`: the status, where it is that.
+  void AnswerLease(const Call& call, const std::string& id, double wait_s, bool until_held, int of_held);
+  nlohmann::json Leases() const;
   // Whether it is one; else the refusal is sent.
   bool Is(Order::Kind kind, const Call& call);
   struct Listening {

@@ -73,8 +73,8 @@ void Api::GetProtocols(Call call) {
 }
 
 void Api::GetService(Call call) {
-  call.responder->Send(
-      JsonAnswer({{"pid", ::getpid()}, {"identity", options_.identity}, {"open", desk_->counts().Open()}}));
+  call.responder->Send(JsonAnswer(
+      {{"pid", ::getpid()}, {"identity", options_.identity}, {"open", desk_->counts().Open()}, {"leases", Leases()}}));
 }
 
 void Api::GetPrompts(Call call) {

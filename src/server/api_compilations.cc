@@ -67,6 +67,7 @@ bool Api::Is(Order::Kind kind, const Call& call) {
   if (desk_->KindOf(id) == kind) return true;
   const char* const name = kind == Order::Kind::kEvaluation    ? "evaluation"
                            : kind == Order::Kind::kCompilation ? "compilation"
+                           : kind == Order::Kind::kLease       ? "lease"
                                                                : "profile";
   call.responder->Send(AnswerOf(CallersFault(404, fmt::format("there is no {} {}", name, id))));
   return false;

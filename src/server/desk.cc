@@ -194,6 +194,7 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, i
   Task task;
   task.builds = builds;
   task.build_only = order.kind == Order::Kind::kCompilation;
+  if (order.lease) task.lease = MakeLease(entry, *order.lease);
   task.problem = order.problem;
   task.protocol = order.protocol;
   task.watch = [this, id = job.id](int right, bool ended) { Step(id, ended ? "wrong" : "round", {{"rounds", right}}); };
@@ -283,7 +284,7 @@ void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* e
   {
     const std::lock_guard lock(mutex_);
     if (!Close(entry.get())) return;
-    if (entry->kind != Order::Kind::kCompilation) {
+    if (entry->kind != Order::Kind::kCompilation && entry->kind != Order::Kind::kLease) {
       ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
     }
     entry->state = state;

@@ -61,9 +61,10 @@ class Desk {
   // Of one that the store has; more exactly than there, while it is open here.
   std::string StateNow(const Submission& submission) const;
   // `told` is called once, on any thread: when it has ended, or after so many seconds, as it is then. kInterrupted: the
-  // service stops, and it is not kept. The number is for Forget(); 0: it has been told.
+  // service stops, and it is not kept. The number is for Forget(); 0: it has been told. `until_held`: of a lease that
+  // is enough.
   uint64_t Await(const std::string& client, const std::string& id, double seconds, bool whole,
-                 std::function<void(Result<nlohmann::json>)> told);
+                 std::function<void(Result<nlohmann::json>)> told, bool until_held = false);
   // `take` is given every event from number `from` on, in order, until the last or until it returns false. It must not
   // block and not call the desk. The number as Await().
   Result<uint64_t> Watch(const std::string& client, const std::string& id, size_t from,
@@ -72,6 +73,9 @@ class Desk {
   void Forget(const std::string& id, uint64_t number);
   // As it is then: cancelled, for `why`, unless it has ended. What is prepared or judged ends soon after it.
   Result<nlohmann::json> Cancel(const std::string& client, const std::string& id, const std::string& why);
+
+  // Those that are held.
+  std::vector<nlohmann::json> Leases() const;
 
   struct Counts {
     std::map<std::string, int64_t> open;   // by state
@@ -113,6 +117,8 @@ class Desk {
   Status Resume();
   Status ResumeOne(const Submission& submission);
   Result<std::vector<Filed>> File(const std::string& client, std::vector<Order>* orders, const std::string& batch);
+  std::shared_ptr<const Lease> MakeLease(const EntryPtr& entry, const LeaseTerms& terms);
+  void Lend(const EntryPtr& entry, const LentDevice& device);
   void Begin(const EntryPtr& entry, const Order& order, double deadline_s, int builds);
   Result<EntryPtr> Known(const std::string& client, const std::string& id) const;
   Result<nlohmann::json> FromStore(const std::string& client, const std::string& id, bool whole) const;

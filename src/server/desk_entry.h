@@ -21,13 +21,15 @@ struct Desk::Entry {
   struct Waiter {
     std::function<void(Result<nlohmann::json>)> told;
     bool whole = false;
+    bool until_held = false;  // a lease
     Timers::Id timer;
   };
 
   Submission submission;
   bool kept = true;
   Order::Kind kind = Order::Kind::kEvaluation;
-  std::string source;  // of one that is not kept
+  std::string source;   // of one that is not kept
+  nlohmann::json lent;  // the device, of a lease; null: it was not held yet
   std::string state = "queued";
   std::optional<nlohmann::json> evaluation;  // of a done one
   std::optional<Error> error;
@@ -37,7 +39,9 @@ struct Desk::Entry {
   std::map<uint64_t, Waiter> waiters;
 
   nlohmann::json View(bool whole) const {
-    return ViewOf(submission, {state, evaluation ? &*evaluation : nullptr, error}, whole);
+    nlohmann::json view = ViewOf(submission, {state, evaluation ? &*evaluation : nullptr, error}, whole);
+    if (kind == Order::Kind::kLease) view["lent"] = lent;
+    return view;
   }
 };
 

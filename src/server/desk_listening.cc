@@ -23,15 +23,16 @@ void Desk::Attend(const EntryPtr& entry) {
 }
 
 uint64_t Desk::Await(const std::string& client, const std::string& id, double seconds, bool whole,
-                     std::function<void(Result<json>)> told) {
+                     std::function<void(Result<json>)> told, bool until_held) {
   {
     const std::lock_guard lock(mutex_);
     const auto known = Known(client, id);
     const EntryPtr entry = known ? *known : nullptr;
-    if (entry && !Final(entry->state) && !stopped_ && seconds > 0) {
+    const bool over = entry && (Final(entry->state) || (until_held && !entry->lent.is_null()));
+    if (entry && !over && !stopped_ && seconds > 0) {
       const uint64_t number = ++listeners_;
       const auto timer = timers_.After(seconds, [this, entry, number] { TimeOut(entry, number); });
-      entry->waiters[number] = {std::move(told), whole, timer};
+      entry->waiters[number] = {std::move(told), whole, until_held, timer};
       Attend(entry);
       return number;
     }

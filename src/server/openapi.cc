@@ -52,6 +52,8 @@ const char* MeaningOf(int status) {
       return "the WebSocket begins";
     case 200:
       return "as asked";
+    case 201:
+      return "as asked, from now on";
     case 202:
       return "accepted, and not ended yet";
     case 400:
@@ -108,8 +110,8 @@ json ResponsesOf(const Route& route) {
       responses["202"] = {{"description", "a notification"}};
       continue;
     }
-    if (status == 202) {
-      responses["202"] = {{"description", MeaningOf(202)}, {"content", good["content"]}};
+    if (status < 300) {
+      responses[std::to_string(status)] = {{"description", MeaningOf(status)}, {"content", good["content"]}};
       continue;
     }
     responses[std::to_string(status)] = {{"description", MeaningOf(status)},

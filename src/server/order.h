@@ -27,6 +27,11 @@ inline constexpr size_t kMostAnswerBytes = size_t{16} << 20;
 // The user of this machine, over the Unix socket.
 inline constexpr const char* kLocalClient = "local";
 
+// How a device is lent (docs/reference/api.md).
+struct LeaseTerms {
+  double seconds = 60, memory_share = 0.5;
+};
+
 struct Order {
   ProblemFile problem;
   std::string problem_sha256, size;
@@ -43,8 +48,9 @@ struct Order {
   // Of a candidate that was taken from an answer: Evaluation's field of that name. Else null.
   nlohmann::json extraction;
   bool keep = true;  // in the store; else it is gone with the request that asks for it
-  enum class Kind { kEvaluation, kCompilation, kProfile };
+  enum class Kind { kEvaluation, kCompilation, kProfile, kLease };
   Kind kind = Kind::kEvaluation;  // the others are not kept
+  std::optional<LeaseTerms> lease = {};
 };
 
 // Thread-safe.

@@ -37,10 +37,14 @@ const Field kLimit = {
 const Field kBefore = {
     .name = "before", .type = Type::kInteger, .help = "`next` of the page before", .least = 1, .most = 9e15};
 
-Field Required(Field field, const char* help) {
-  field.required = true;
+Field Helped(Field field, const char* help) {
   field.help = help;
   return field;
+}
+
+Field Required(Field field, const char* help) {
+  field.required = true;
+  return Helped(std::move(field), help);
 }
 
 // To what speaks another protocol.
@@ -257,6 +261,40 @@ const std::vector<Route>& Api::Routes() {
        &kServiceInfo,
        {},
        &Api::GetService},
+      {"POST",
+       "/v1/leases",
+       "lend",
+       "Wait for a device of this machine, to use it without the judge",
+       "admin",
+       {Helped(kWait, "seconds to wait until it is held: 600 without it")},
+       &kLeaseRequest,
+       &kLease,
+       {201, 202},
+       &Api::PostLease},
+      {"GET",
+       "/v1/leases/{id}",
+       "lease",
+       "Whether it is held",
+       "admin",
+       {Helped(kWait, "seconds to wait before it is answered"),
+        {.name = "until",
+         .type = Type::kText,
+         .help = "what is waited for: over without it",
+         .choices = {"held", "over"}}},
+       nullptr,
+       &kLease,
+       {202, 404},
+       &Api::GetLease},
+      {"DELETE",
+       "/v1/leases/{id}",
+       "giveBack",
+       "Give the device back, or wait for it no longer",
+       "admin",
+       {},
+       nullptr,
+       &kLease,
+       {404},
+       &Api::DeleteLease},
       {"GET", "/v1/runs", "runs", "Runs in the store", "judge", {}, nullptr, &kRunList, {}, &Api::GetRuns},
       {"GET",
        "/v1/entries",

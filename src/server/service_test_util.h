@@ -51,6 +51,10 @@ class FakeJudge : public Judge {
     return evaluation;
   }
   Result<Evaluation> Charge(const Request&, const Error& error) override { return tl::make_unexpected(error); }
+  Status Lend(const std::function<void(const LentDevice&)>& use) override {
+    use({.name = "cpu", .cores = {2, 3}, .memory = {}});
+    return {};
+  }
 
  private:
   Judging* const judging_;

@@ -9,6 +9,7 @@ using Type = Field::Type;
 
 // A GPU and its compilers are kept busy by some hundred; a trainer's step has 128.
 constexpr double kMostOfABatch = 1000;
+constexpr double kMostLease = 600;  // seconds
 
 const Table kProblemDetails = {
     "ProblemDetails",
@@ -188,11 +189,50 @@ const Table kRunList = {"RunList",
                         "Runs in the store that the client may see: its own; with the right admin, all.",
                         {Always("runs", Type::kList, "names, oldest first")}};
 
-const Table kServiceInfo = {
-    "ServiceInfo",
-    "The process that serves, and what it judges with.",
-    {Always("pid", Type::kInteger, "of the process"), Always("open", Type::kInteger, "evaluations that have not ended"),
-     Always("identity", Type::kMap, "program, devices, limits, environment")}};
+const Table kLeaseRequest = {
+    "LeaseRequest",
+    "A device that is wanted.",
+    {{.name = "seconds",
+      .type = Type::kNumber,
+      .help = "after which the lease is over: 60 without it",
+      .least = 0.1,
+      .most = kMostLease},
+     {.name = "memory_share",
+      .type = Type::kNumber,
+      .help = "of the device's memory that may be taken: 0.5 without it; with more the lease is over",
+      .least = 0.01,
+      .most = 1},
+     {.name = "holder", .type = Type::kText, .help = "what it is for, in words", .most = 200, .line = true}}};
+
+const Table kLease = {"Lease",
+                      "A device that is lent to a client of this machine, which uses it by itself.",
+                      {Always("id", Type::kText, "32 hexadecimal digits"),
+                       {.name = "state",
+                        .type = Type::kText,
+                        .help = "while it is held nothing is judged on the device",
+                        .required = true,
+                        .choices = {"queued", "held", "over"}},
+                       AlwaysOrNull("device", Type::kText, "cpu, cuda or cuda:1; null: it was not held yet"),
+                       {.name = "cores",
+                        .type = Type::kList,
+                        .help = "on which nothing is measured while it is held; empty: the device has none of its own",
+                        .required = true,
+                        .items = Type::kInteger},
+                       Always("holder", Type::kText, "as the request had it"),
+                       Always("seconds", Type::kNumber, "after which it is over, at most"),
+                       Always("memory_share", Type::kNumber, "of the device's memory that may be taken"),
+                       AlwaysOrNull("error", Type::kText, "why it is over")}};
+
+const Table kServiceInfo = {"ServiceInfo",
+                            "The process that serves, and what it judges with.",
+                            {Always("pid", Type::kInteger, "of the process"),
+                             Always("open", Type::kInteger, "evaluations that have not ended"),
+                             Always("identity", Type::kMap, "program, devices, limits, environment"),
+                             {.name = "leases",
+                              .type = Type::kList,
+                              .help = "that are held: devices that judge nothing now",
+                              .required = true,
+                              .table = &kLease}}};
 
 static const Field kNext =
     AlwaysOrNull("next", Type::kInteger, "`before` of the page after this one; null: there is none");

@@ -7,8 +7,8 @@
 namespace kb::server {
 
 extern const Table kProblemDetails, kHealth, kBatchRequest, kBatch, kRewardRequest, kRewards, kRewardList, kProblemList,
-    kProblemInfo, kProtocolList, kRunList, kServiceInfo, kEvaluationPage, kEntryPage, kWholeEntry, kScores, kPromptList,
-    kPrompt, kCompilation, kProfile, kRpcMessage;
+    kProblemInfo, kProtocolList, kRunList, kServiceInfo, kLease, kLeaseRequest, kEvaluationPage, kEntryPage,
+    kWholeEntry, kScores, kPromptList, kPrompt, kCompilation, kProfile, kRpcMessage;
 
 }  // namespace kb::server
 

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/file.h"
+#include "base/subprocess.h"
 #include "harness.h"
 #include "server/http_client.h"
 #include "server/http_test_util.h"
@@ -120,6 +121,34 @@ TEST_F(ServiceTest, CandidatesAreJudgedAndRewarded) {
   EXPECT_EQ(StoredEvaluations(), 5);
   ExpectNoProcessLeft();
   ExpectNoFilesLeft();
+}
+
+// Another process waits for the end of its lease, and is killed.
+TEST_F(ServiceTest, ADeviceThatIsLentJudgesNothingUntilItsHolderIsGone) {
+  constexpr const char* kHolder =
+      "import socket, sys\n"
+      "s = socket.socket(socket.AF_UNIX)\n"
+      "s.connect(sys.argv[1])\n"
+      "s.sendall(f'GET /v1/leases/{sys.argv[2]}?wait=600 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'.encode())\n"
+      "s.recv(1)\n";
+  Engine engine = Serve();
+  EXPECT_EQ(Post("/v1/evaluations?wait=300", Request(Right())).second["verdict"], "correct") << "all is warm then";
+  const auto [status, lease] = Post("/v1/leases", {{"seconds", 600}, {"holder", "a test"}});
+  ASSERT_EQ(status, 201) << lease;
+  const std::string id = lease["id"];
+  SpawnOptions options;
+  options.argv = {"python3", "-c", kHolder, socket(), id};
+  auto holder = Subprocess::Spawn(options);
+  ASSERT_TRUE(holder) << holder.error().message;
+  EXPECT_EQ(Get("/v1/service").second["leases"][0]["holder"], "a test");
+  const std::string waiting = Post("/v1/evaluations", Request(Right() + "// again")).second["id"];
+  EXPECT_EQ(Get("/v1/evaluations/" + waiting + "?wait=6").first, 202) << "it is judged all the same";
+  holder->Kill();
+  EXPECT_EQ(Get("/v1/evaluations/" + waiting + "?wait=300").second["verdict"], "correct");
+  EXPECT_EQ(Get("/v1/leases/" + id).second["error"], "cancelled: its client went away");
+  engine.Signal(SIGTERM);
+  EXPECT_EQ(engine.Wait().code, 0);
+  ExpectNoProcessLeft();
 }
 
 TEST_F(ServiceTest, AfterAKillEachOfABatchIsJudgedOnce) {

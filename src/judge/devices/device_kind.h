@@ -4,7 +4,10 @@
 #ifndef JUDGE_DEVICES_DEVICE_KIND_H_
 #define JUDGE_DEVICES_DEVICE_KIND_H_
 
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +26,12 @@ struct DevicePart;
 struct FoundDevice;
 struct TorchBuildFacts;
 
+// Bytes of a device's memory, of all processes together.
+struct DeviceMemory {
+  uint64_t used = 0, total = 0;
+};
+using MemoryGauge = std::function<std::optional<DeviceMemory>()>;  // nothing: it cannot be read now
+
 struct DeviceKind {
   std::string name;                     // "cuda": of its first device, and before the number of others ("cuda:1")
   std::string writes;                   // whose candidates they are that are written for it, as "a CUDA candidate"
@@ -33,6 +42,8 @@ struct DeviceKind {
   Result<FoundDevice> (*find)(int number) = nullptr;
   // What its driver calls each of them, in that order, without opening one; null: its devices have no such names.
   std::vector<std::string> (*names)() = nullptr;
+  // Of its device `number`; null: its devices have no memory of their own.
+  Result<MemoryGauge> (*memory)(int number) = nullptr;
   // Compiles a native candidate. `facts`: of the open device; not asked for where the device is the host.
   Result<BuildResult> (*build)(const Builder& builder, const Candidate& candidate, const ops::DeviceFacts& facts,
                                const CompileLimits& limits) = nullptr;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "judge/devices/cuda/cuda_builder.h"
+#include "judge/devices/cuda/gpu_memory.h"
 #include "judge/devices/cuda/gpus.h"
 #include "judge/devices/cuda/nvcc.h"
 #include "judge/devices/kinds.h"
@@ -29,6 +30,11 @@ Result<FoundDevice> FindCuda(int number) {
                      .near = gpu.near};
 }
 
+Result<MemoryGauge> MemoryOf(int number) {
+  KB_ASSIGN_OR_RETURN(const Gpu gpu, FindGpu(number, ThisMachine()));
+  return GpuMemory(gpu.name);
+}
+
 Result<BuildResult> BuildNativeCuda(const Builder& builder, const Candidate& candidate, const ops::DeviceFacts& facts,
                                     const CompileLimits& limits) {
   return BuildCuda(builder, candidate, {facts.compute_capability, facts.build.nvrtc, facts.build.libraries}, limits);
@@ -45,6 +51,7 @@ const DeviceKind& Cuda() {
                                 .calibration = {},
                                 .find = FindCuda,
                                 .names = [] { return GpuModels(ThisMachine()); },
+                                .memory = MemoryOf,
                                 .build = BuildNativeCuda,
                                 .extension_part = CudaExtensionPart};
   return kCuda;
