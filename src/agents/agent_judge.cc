@@ -119,6 +119,11 @@ double DeviceSeconds(const json& engine_us) {
 
 bool AgentJudge::Stopped() const { return Interrupted() || (options_.stop && options_.stop()); }
 
+std::optional<milliseconds> AgentJudge::PauseAfter(const HttpAnswer& answer) const {
+  if (answer.status != 429 && answer.status != 503) return std::nullopt;
+  return PauseOf(answer, options_.pause);
+}
+
 Status AgentJudge::Sleep(milliseconds time) {
   const auto end = Clock::now() + time;
   while (Clock::now() < end) {
@@ -164,12 +169,12 @@ Result<AgentJudge::Outcome> AgentJudge::Follow(const Kind& kind, HttpAnswer answ
     if (answer.status >= 400) {
       std::string text = server::RefusalText(answer, body);
       if (text.starts_with('/')) text.erase(0, 1);  // a pointer becomes a field's name
-      const bool later = answer.status == 429 || answer.status == 503;
+      const auto later = PauseAfter(answer);
       const bool again = later || server::IsRetryable(answer, body);
       return Outcome{.text = fmt::format("The judge {}: {}.", again ? "cannot judge it now" : "refuses it", text),
                      .tries = again ? options_.tries : 1,
-                     .later = later,
-                     .pause = PauseOf(answer, options_.pause)};
+                     .later = later.has_value(),
+                     .pause = later.value_or(options_.pause)};
     }
     id = IdOf(body);
     if (id.empty()) return Outcome::Nonsense(options_.tries, options_.pause);

@@ -6,9 +6,11 @@
 #include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "agents/agent_lease.h"
 #include "agents/freezer.h"
 #include "base/result.h"
 #include "server/ask.h"
@@ -60,6 +62,10 @@ class AgentJudge {
   Result<AgentVerdict> Compile(const AgentCandidate& candidate);
   Result<AgentVerdict> Evaluate(const AgentCandidate& candidate);  // its freezer is held meanwhile
   Result<AgentVerdict> Profile(const AgentCandidate& candidate);   // likewise
+  // Waits until the service lends a device, for so many seconds and that share of its memory at most. Errors:
+  // kInterrupted; kUsage is a text for the model.
+  Result<AgentLease> Lend(double seconds, double memory_share);
+  Freezer* freezer() const { return options_.freezer; }
 
  private:
   struct Kind;
@@ -68,6 +74,8 @@ class AgentJudge {
   Result<Outcome> TryOnce(const Kind& kind, const nlohmann::json& request);
   Result<server::HttpAnswer> Ask(server::Asked asked);
   Result<Outcome> Follow(const Kind& kind, server::HttpAnswer answer);
+  // After which a service that cannot serve it now is to be asked again.
+  std::optional<std::chrono::milliseconds> PauseAfter(const server::HttpAnswer& answer) const;
   Status Sleep(std::chrono::milliseconds time);
   bool Stopped() const;
 

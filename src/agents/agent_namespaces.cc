@@ -108,7 +108,8 @@ Result<AgentNamespaces> AgentNamespaces::Create(const Installation& installation
 }
 
 std::vector<std::string> AgentNamespaces::Arguments(const BoxOptions& options,
-                                                    const std::vector<std::pair<std::string, int>>& etc) const {
+                                                    const std::vector<std::pair<std::string, int>>& etc,
+                                                    const BoxDevice* device) const {
   const auto held = [&](const std::string& name) { return (where_.path() / name).string(); };
   std::vector<std::string> argv = {
       "--unshare-user",       "--uid",         "1000",          "--gid",         "1000",
@@ -123,10 +124,8 @@ std::vector<std::string> AgentNamespaces::Arguments(const BoxOptions& options,
   // These tell what keys other sessions of this user hold.
   for (const char* path : {"/proc/keys", "/proc/key-users"}) add({"--ro-bind-try", "/dev/null", path});
   add({"--dev", "/dev"});
-  if (options.gpu) {
-    for (const auto* files : {&options.gpu->files, &options.gpu->writable}) {
-      for (const std::string& file : *files) add({"--dev-bind-try", file, file});
-    }
+  if (device != nullptr) {
+    for (const std::string& file : device->access.files) add({"--dev-bind-try", file, file});
     add({"--ro-bind", "/sys", "/sys"});
   }
   for (const auto& [path, fd] : etc) add({"--perms", "0444", "--file", std::to_string(fd), path});

@@ -26,8 +26,8 @@ class AgentNamespaces {
 
   // What bubblewrap shows and mounts there, and how it separates what is inside. `etc`: files of /etc, by the
   // descriptors that hold them.
-  std::vector<std::string> Arguments(const BoxOptions& options,
-                                     const std::vector<std::pair<std::string, int>>& etc) const;
+  std::vector<std::string> Arguments(const BoxOptions& options, const std::vector<std::pair<std::string, int>>& etc,
+                                     const BoxDevice* device) const;
 
  private:
   AgentNamespaces(TempDir where, Fd user, Fd mount, Fd task)

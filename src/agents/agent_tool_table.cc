@@ -80,13 +80,20 @@ std::vector<AgentToolRow> FileTools() {
          Text("new_str", "what takes its place")}}}};
 }
 
-AgentToolRow BashTool(const AgentToolLimits& limits) {
+AgentToolRow BashTool(const AgentToolLimits& limits, bool gpu) {
   const double most = static_cast<double>(limits.command.timeout.count()) / 1000;
+  std::string device;
+  if (gpu) {
+    device = fmt::format(
+        " It sees no GPU unless you say gpu: true. Then it waits until the GPU is its own, and has {:g} s and {:.0f}% "
+        "of the GPU's memory{}. Call it so for short experiments: evaluate tells correctness and speed.",
+        limits.gpu_seconds, 100 * limits.gpu_memory, limits.device_seconds > 0 ? "; those count as device time" : "");
+  }
   return {"bash",
           fmt::format("Runs a shell command in /task and gives its exit code, then what it printed: of long output the "
                       "beginning and the end. There is no network and no input, and what a command starts ends with "
-                      "it. A command has {:g} s.",
-                      most),
+                      "it. A command has {:g} s.{}",
+                      most, device),
           {"Bash",
            "",
            {{.name = "command", .type = Type::kText, .help = "for the shell", .required = true, .least = 1},
@@ -94,7 +101,10 @@ AgentToolRow BashTool(const AgentToolLimits& limits) {
              .type = Type::kNumber,
              .help = "seconds after which it is ended: the most without it",
              .least = 1,
-             .most = std::max(1.0, most)}}}};
+             .most = std::max(1.0, most)},
+            {.name = "gpu", .type = Type::kFlag, .help = "true: the command has the GPU to itself"}}},
+          false,
+          gpu ? nullptr : "gpu"};
 }
 
 std::vector<AgentToolRow> JudgeTools(const AgentToolOptions& options) {
@@ -110,7 +120,7 @@ std::vector<AgentToolRow> JudgeTools(const AgentToolOptions& options) {
        "when it compiles, and after each change that should make it faster.",
        {"Evaluate", "", {Solution("path")}},
        true}};
-  if (options.profiles) {
+  if (options.gpu) {
     rows.push_back({"profile",
                     "Says where a correct candidate's time goes on the GPU: its kernels, how they use the device, and "
                     "what that suggests. Counts as an evaluation. Call it when evaluate says correct and you want it "
@@ -143,7 +153,7 @@ std::string WhyNoJson(const json::parse_error& error) {
 
 std::vector<AgentToolRow> AgentToolTable(const AgentToolLimits& limits, const AgentToolOptions& options) {
   std::vector<AgentToolRow> rows = FileTools();
-  rows.push_back(BashTool(limits));
+  rows.push_back(BashTool(limits, options.gpu));
   for (AgentToolRow& row : JudgeTools(options)) rows.push_back(std::move(row));
   return rows;
 }
@@ -151,6 +161,7 @@ std::vector<AgentToolRow> AgentToolTable(const AgentToolLimits& limits, const Ag
 Tool AsOffered(const AgentToolRow& row) {
   json schema = server::SchemaOf(row.arguments);
   schema.erase("description");
+  if (row.not_offered != nullptr) schema.at("properties").erase(row.not_offered);
   return {row.name, row.description, Dump(schema)};
 }
 
@@ -180,6 +191,7 @@ Result<json> ReadArguments(const AgentToolRow& row, const std::string& arguments
   if (const Status right = server::Check(row.arguments, read); !right) {
     std::string names;
     for (const Field& field : row.arguments.fields) {
+      if (row.not_offered != nullptr && field.name == std::string_view(row.not_offered)) continue;
       names += fmt::format("{}{}{}", names.empty() ? "" : ", ", field.name, field.required ? "" : " (may be left out)");
     }
     const std::string wrong = OneLine(right.error().message.substr(1), 200);  // a pointer becomes an argument's name

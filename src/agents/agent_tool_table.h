@@ -17,6 +17,7 @@ struct AgentToolRow {
   std::string description;
   server::Table arguments;
   bool of_judge = false;
+  const char* not_offered = nullptr;  // an argument that is of no use here, and is told so if it comes all the same
 };
 
 std::vector<AgentToolRow> AgentToolTable(const AgentToolLimits& limits, const AgentToolOptions& options);

@@ -8,8 +8,10 @@
 
 #include "agents/agent_tool_table.h"
 #include "agents/search.h"
+#include "base/hash.h"
 #include "base/utf8.h"
 #include "judge/candidate/folder.h"
+#include "judge/devices/device_kind.h"
 #include "report/text.h"
 
 namespace kb {
@@ -104,10 +106,9 @@ std::string AgentTools::HowTo(const AgentToolLimits& limits, const AgentToolOpti
       "- `best` says which of your evaluated candidates is the best so far, and writes it below best/.\n"
       "- `submit` hands it in and ends your work. It is judged once more, and that verdict counts.\n\n"
       "Your turns are limited, so submit in time. Nobody answers questions.",
-      options.solution, options.profiles ? "- `profile` says where a correct candidate's time goes on the GPU.\n" : "");
+      options.solution, options.gpu ? "- `profile` says where a correct candidate's time goes on the GPU.\n" : "");
   if (limits.evaluations > 0) {
-    text +=
-        fmt::format(" You have {} evaluations{}.", limits.evaluations, options.profiles ? ", profiles among them" : "");
+    text += fmt::format(" You have {} evaluations{}.", limits.evaluations, options.gpu ? ", profiles among them" : "");
   }
   if (limits.device_seconds > 0) {
     text += fmt::format(" Evaluations may take {:g} seconds of a device in all.", limits.device_seconds);
@@ -166,24 +167,61 @@ Result<ToolOutcome> AgentTools::Do(const std::string& name, const json& argument
   return outcome;
 }
 
+// How a command ended comes first, where nothing that it printed can stand.
+std::string CommandText(const CommandResult& result, const CommandLimits& limits, const std::string& device = "") {
+  std::string text = result.Ending();
+  if (result.timed_out) text += fmt::format(" of {:g} s", static_cast<double>(limits.timeout.count()) / 1000);
+  return text + device + (result.output.empty() ? "\n[no output]" : "\n" + result.output);
+}
+
 Result<ToolOutcome> AgentTools::Bash(const json& arguments) {
   CommandLimits limits = limits_.command;
   if (arguments.contains("timeout")) {
     limits.timeout = std::chrono::milliseconds(static_cast<int64_t>(arguments["timeout"].get<double>() * 1000));
   }
+  if (arguments.value("gpu", false)) return BashOnDevice(arguments.at("command"), std::move(limits));
   const auto result = box_->Run(arguments.at("command"), limits);
   if (!result) return Told(tl::make_unexpected(result.error()));
-  // How it ended comes first, where nothing that it printed can stand.
-  std::string text = result->Ending();
-  if (result->timed_out) text += fmt::format(" of {:g} s", static_cast<double>(limits.timeout.count()) / 1000);
-  text += result->output.empty() ? "\n[no output]" : "\n" + result->output;
-  return ToolOutcome{.text = std::move(text), .is_error = result->timed_out, .touched = true};
+  return ToolOutcome{.text = CommandText(*result, limits), .is_error = result->timed_out, .touched = true};
+}
+
+// The device is the command's own. When the box's processes have ended it is given back.
+Result<ToolOutcome> AgentTools::BashOnDevice(const std::string& command, CommandLimits limits) {
+  if (!options_.gpu) {
+    return Refusal("there is no GPU: candidates are judged on the CPU here. Call bash without gpu; nothing was run");
+  }
+  if (const auto why = UsedUp(false)) return Refusal(*why);
+  constexpr double kToStartAndEnd = 20;
+  const milliseconds most(static_cast<int64_t>(limits_.gpu_seconds * 1000));
+  limits.timeout = std::min(limits.timeout, most);
+  const double seconds = static_cast<double>(limits.timeout.count()) / 1000;
+  auto lease = judge_->Lend(seconds + kToStartAndEnd, limits_.gpu_memory);
+  if (!lease) return Told(tl::make_unexpected(lease.error()));
+  const auto found = FindDevice(lease->device());
+  if (!found) return Refusal("the judge's GPU is not this machine's: " + found.error().message);
+  const BoxDevice device{found->access, found->environment, lease->cores()};
+  limits.stop = [&] { return !lease->Over().empty(); };
+  const auto result = [&] {
+    const Freezer::Awake awake(judge_->freezer(), box_);
+    return box_->Run(command, limits, &device);
+  }();
+  const std::string over = lease->Over();
+  ToolOutcome outcome{.touched = true};
+  outcome.verdict = TurnVerdict{.tool = "bash", .source_sha256 = Sha256(""), .view = "{}"};
+  outcome.verdict->device_seconds = lease->GiveBack();
+  device_seconds_ += outcome.verdict->device_seconds;
+  if (!result) return Told(tl::make_unexpected(result.error()));
+  std::string had = fmt::format("; it had the GPU for {:.1f} s", outcome.verdict->device_seconds);
+  if (result->stopped && !over.empty()) had = fmt::format(": {}{}", over, had);
+  outcome.text = CommandText(*result, limits, had);
+  outcome.is_error = result->timed_out || result->stopped;
+  return outcome;
 }
 
 // Why nothing more is measured, if so.
-std::optional<std::string> AgentTools::UsedUp() const {
+std::optional<std::string> AgentTools::UsedUp(bool evaluates) const {
   const char* const kNext = "compile still works; submit your best candidate (best tells which that is)";
-  if (limits_.evaluations > 0 && evaluations_ >= limits_.evaluations) {
+  if (evaluates && limits_.evaluations > 0 && evaluations_ >= limits_.evaluations) {
     return fmt::format("your {} evaluations are used up; {}", limits_.evaluations, kNext);
   }
   if (limits_.device_seconds > 0 && device_seconds_ >= limits_.device_seconds) {
@@ -211,7 +249,7 @@ std::string AgentTools::Account(const TurnVerdict& verdict) const {
 
 Result<ToolOutcome> AgentTools::Judge(const std::string& name, const AgentCandidate& candidate) {
   if (name != "compile") {
-    if (const auto why = UsedUp()) return Refusal(*why);
+    if (const auto why = UsedUp(true)) return Refusal(*why);
   }
   Result<AgentVerdict> verdict = name == "compile"    ? judge_->Compile(candidate)
                                  : name == "evaluate" ? judge_->Evaluate(candidate)
@@ -226,9 +264,9 @@ Result<ToolOutcome> AgentTools::Judge(const std::string& name, const AgentCandid
 }
 
 void AgentTools::Remember(const TurnVerdict& verdict) {
+  device_seconds_ += verdict.device_seconds;
   if (verdict.tool != "evaluate" && verdict.tool != "profile") return;
   ++evaluations_;
-  device_seconds_ += verdict.device_seconds;
   if (verdict.tool != "evaluate") return;
   ++tries_;
   const Fitness fitness = FitnessOf(verdict.verdict, verdict.low);

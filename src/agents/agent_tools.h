@@ -18,12 +18,14 @@ namespace kb {
 struct AgentToolLimits {
   CommandLimits command;      // of bash: its time is the most that a call may ask for
   int evaluations = 0;        // of evaluate and profile together; 0: no limit
-  double device_seconds = 0;  // likewise, of the time that they held a device; 0: no limit
+  double device_seconds = 0;  // of the time that they, and commands with a GPU, held a device; 0: no limit
+  double gpu_seconds = 60;    // the most that a command with a GPU may have
+  double gpu_memory = 0.5;    // and the share of its memory
 };
 
 struct AgentToolOptions {
   std::string solution = "model_new.py";  // what the task says to write (SolutionName() of prompt/target.h)
-  bool profiles = false;                  // the judge has a GPU
+  bool gpu = false;                       // the judge has one
 };
 
 struct ToolOutcome {
@@ -31,7 +33,7 @@ struct ToolOutcome {
   bool is_error = false;
   double seconds = 0;
   bool touched = false;                // the folder may have changed
-  std::optional<TurnVerdict> verdict;  // without `turn` and `call`
+  std::optional<TurnVerdict> verdict;  // without `turn` and `call`; of bash, that it held a device
   std::optional<AgentCandidate> submitted;
 };
 
@@ -74,9 +76,10 @@ class AgentTools {
  private:
   Result<ToolOutcome> Do(const std::string& name, const nlohmann::json& arguments);
   Result<ToolOutcome> Bash(const nlohmann::json& arguments);
+  Result<ToolOutcome> BashOnDevice(const std::string& command, CommandLimits limits);
   Result<ToolOutcome> Judge(const std::string& name, const AgentCandidate& candidate);
   Result<ToolOutcome> Best();
-  std::optional<std::string> UsedUp() const;
+  std::optional<std::string> UsedUp(bool evaluates) const;
   std::string Account(const TurnVerdict& verdict) const;
 
   Box* const box_;

@@ -81,9 +81,9 @@ TEST_F(AgentToolsTest, WhatIsOffered) {
   EXPECT_THAT(Names(tools_->OfJudge()), ElementsAre("compile", "evaluate", "best", "submit"));
   EXPECT_THAT(AgentTools::HowTo({}, {.solution = "kernel.cpp"}),
               AllOf(HasSubstr("kernel.cpp"), HasSubstr("`submit`"), Not(HasSubstr("`profile`"))));
-  Make({.evaluations = 7}, {.profiles = true});
+  Make({.evaluations = 7}, {.gpu = true});
   EXPECT_THAT(Names(tools_->OfJudge()), ElementsAre("compile", "evaluate", "profile", "best", "submit"));
-  EXPECT_THAT(AgentTools::HowTo({.evaluations = 7}, {.profiles = true}),
+  EXPECT_THAT(AgentTools::HowTo({.evaluations = 7}, {.gpu = true}),
               AllOf(HasSubstr("model_new.py"), HasSubstr("`profile`"), HasSubstr("7 evaluations")));
   for (const Tool& tool : tools_->Offered()) {
     const json schema = json::parse(tool.parameters);
@@ -235,7 +235,7 @@ TEST_F(AgentToolsTest, AFolderIsACandidate) {
 }
 
 TEST_F(AgentToolsTest, LimitsAreTold) {
-  Make({.evaluations = 2}, {.solution = "kernel.cpp", .profiles = true});
+  Make({.evaluations = 2}, {.solution = "kernel.cpp", .gpu = true});
   ASSERT_TRUE(folder().Write("kernel.cpp", "x\n"));
   EXPECT_THAT(Evaluate(SampleIncorrect("a", "1/19")).text, EndsWith(" Used: 1 of 2 evaluations.\n"));
   json profile = ViewOf(SampleCorrect("b", "1/19", 2.0));

@@ -97,11 +97,11 @@ struct Box::State {
         namespaces(std::move(there)),
         folder(namespaces.TakeTask(), user, options.folder) {}
 
-  Result<CommandResult> Run(const std::string& command, const CommandLimits& limits);
+  Result<CommandResult> Run(const std::string& command, const CommandLimits& limits, const BoxDevice* device);
   Result<SpawnOptions> Prepare(const std::string& command, const std::optional<Cgroup>& group, int status,
-                               std::vector<Fd>* kept) const;
+                               const BoxDevice* device, std::vector<Fd>* kept) const;
   Status AwaitThaw(std::unique_lock<std::mutex>* lock);
-  Result<bool> Gather(const Subprocess& child, int reading, milliseconds timeout, HeadAndTail* output);
+  Result<bool> Gather(const Subprocess& child, int reading, const CommandLimits& limits, HeadAndTail* output);
 
   const BoxOptions options;
   const uid_t user;
@@ -120,7 +120,7 @@ struct Box::State {
 
 // The command on its way inside. `kept`: descriptors that must stay open until it has been started.
 Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::optional<Cgroup>& group, int status,
-                                         std::vector<Fd>* kept) const {
+                                         const BoxDevice* device, std::vector<Fd>* kept) const {
   SpawnOptions start;
   const auto keep = [&](Fd fd) {
     start.inherit.push_back(fd.get());
@@ -133,10 +133,12 @@ Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::
     etc.emplace_back(file.path, keep(std::move(text)));
   }
   std::string arguments;
-  for (const std::string& word : namespaces.Arguments(options, etc)) arguments += word + '\0';
+  for (const std::string& word : namespaces.Arguments(options, etc, device)) arguments += word + '\0';
   for (const std::string& word : {std::string("--json-status-fd"), std::to_string(status)}) arguments += word + '\0';
   start.inherit.push_back(status);
   KB_ASSIGN_OR_RETURN(Fd given, MemoryFile(arguments));
+  start.seat = options.seat;
+  if (device != nullptr && !device->cores.empty()) start.seat.cores = device->cores;
   wire::AgentEntry entry{.user = user,
                          .user_namespace = namespaces.user().get(),
                          .mount_namespace = namespaces.mount().get(),
@@ -147,8 +149,8 @@ Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::
                          .open_files = static_cast<uint64_t>(options.open_files),
                          .processes = static_cast<uint64_t>(options.processes),
                          .cpu_seconds = options.cpu_seconds,
-                         .gpu = options.gpu.has_value(),
-                         .cores_are_set = !options.seat.cores.empty()};
+                         .gpu = device != nullptr,
+                         .cores_are_set = !start.seat.cores.empty()};
   start.inherit.insert(start.inherit.end(), {entry.user_namespace, entry.mount_namespace});
   if (group) {
     std::vector<Fd> doors = group->Doors();
@@ -156,7 +158,7 @@ Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::
     for (Fd& door : doors) entry.join.push_back(keep(std::move(door)));
   }
   start.argv = {keeper, box, "enter", nlohmann::json(entry).dump(), Shell(), "-c", command};
-  const std::string path = "/usr/local/cuda/bin:/usr/local/bin:/usr/bin:/bin";
+  const std::string path = "/usr/local/cuda/bin:/usr/local/nvidia/bin:/usr/local/bin:/usr/bin:/bin";
   start.environment = {"PATH=" + (options.path_first.empty() ? path : options.path_first + ":" + path),
                        fmt::format("HOME={}", kAgentHome),
                        "LANG=C.UTF-8",
@@ -164,8 +166,10 @@ Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::
                        "USER=agent",
                        "TERM=dumb"};
   start.environment.insert(start.environment.end(), options.environment.begin(), options.environment.end());
+  if (device != nullptr) {
+    start.environment.insert(start.environment.end(), device->environment.begin(), device->environment.end());
+  }
   start.first_to_end = true;
-  start.seat = options.seat;
   start.directory = "/";
   start.stop_signal = SIGTERM;
   return start;
@@ -180,9 +184,10 @@ Status Box::State::AwaitThaw(std::unique_lock<std::mutex>* lock) {
 }
 
 // Reads until the command has ended or is stopped. Whether that was within the time limit.
-Result<bool> Box::State::Gather(const Subprocess& child, int reading, milliseconds timeout, HeadAndTail* output) {
+Result<bool> Box::State::Gather(const Subprocess& child, int reading, const CommandLimits& limits,
+                                HeadAndTail* output) {
   constexpr size_t kAtOnce = 1 << 20;  // then somebody looks at the clock
-  int64_t left_ns = timeout.count() * 1'000'000, now = NowNs();
+  int64_t left_ns = limits.timeout.count() * 1'000'000, now = NowNs();
   pollfd waiting[] = {{child.pidfd(), POLLIN, 0}, {reading, POLLIN, 0}};
   for (;;) {
     if (Interrupted()) return Fail(ErrorCode::kInterrupted, "interrupted");
@@ -195,6 +200,7 @@ Result<bool> Box::State::Gather(const Subprocess& child, int reading, millisecon
     const int64_t before = std::exchange(now, NowNs());
     if (!rests) left_ns -= now - before;
     if (left_ns <= 0) return false;
+    if (limits.stop && limits.stop()) stop = true;
     if (stop) return true;
     const int64_t slice = std::min<int64_t>(left_ns / 1'000'000 + 1, kSlice.count());
     if (poll(waiting, 2, static_cast<int>(slice)) <= 0) continue;
@@ -204,7 +210,8 @@ Result<bool> Box::State::Gather(const Subprocess& child, int reading, millisecon
   }
 }
 
-Result<CommandResult> Box::State::Run(const std::string& command, const CommandLimits& limits) {
+Result<CommandResult> Box::State::Run(const std::string& command, const CommandLimits& limits,
+                                      const BoxDevice* device) {
   if (command.size() > kLongestCommand || command.find('\0') != command.npos) {
     return Fail(ErrorCode::kUsage, fmt::format("a command has at most {} bytes and no NUL; write the rest into a file "
                                                "and have the command read it",
@@ -216,7 +223,7 @@ Result<CommandResult> Box::State::Run(const std::string& command, const CommandL
   KB_ASSIGN_OR_RETURN(auto pipe, MakePipe());
   KB_ASSIGN_OR_RETURN(auto status, MakePipe());
   std::vector<Fd> kept;
-  KB_ASSIGN_OR_RETURN(SpawnOptions start, Prepare(command, group, status.second.get(), &kept));
+  KB_ASSIGN_OR_RETURN(SpawnOptions start, Prepare(command, group, status.second.get(), device, &kept));
   start.stdout_fd = start.stderr_fd = pipe.second.get();
   std::unique_lock lock(mutex);
   KB_RETURN_IF_ERROR(AwaitThaw(&lock));
@@ -229,7 +236,7 @@ Result<CommandResult> Box::State::Run(const std::string& command, const CommandL
   fcntl(pipe.first.get(), F_SETFL, O_NONBLOCK);
 
   HeadAndTail output(limits.output_bytes);
-  const Result<bool> in_time = Gather(child, pipe.first.get(), limits.timeout, &output);
+  const Result<bool> in_time = Gather(child, pipe.first.get(), limits, &output);
   CommandResult result{.timed_out = in_time && !*in_time, .stopped = stop};
   {
     const std::lock_guard over(mutex);  // once it has been reaped, its number may be another process's
@@ -274,8 +281,8 @@ Result<Box> Box::Create(const Installation& installation, const BoxOptions& opti
                           refusal));
 }
 
-Result<CommandResult> Box::Run(const std::string& command, const CommandLimits& limits) {
-  return state_->Run(command, limits);
+Result<CommandResult> Box::Run(const std::string& command, const CommandLimits& limits, const BoxDevice* device) {
+  return state_->Run(command, limits, device);
 }
 
 bool Box::Freeze() {

@@ -10,6 +10,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -43,19 +44,26 @@ struct BoxOptions {
   uint64_t task_bytes = uint64_t{256} << 20;   // memory, as the next one
   uint64_t scratch_bytes = uint64_t{1} << 30;  // of home, /tmp and /dev/shm together
   uint64_t task_files = 20'000, scratch_files = 50'000;
-  std::optional<DeviceAccess> gpu;  // nothing: none is visible
   FolderLimits folder;
+};
+
+// A device that one command may use. Nothing else is measured on it meanwhile, and so on its cores.
+struct BoxDevice {
+  DeviceAccess access;
+  std::vector<std::string> environment;
+  std::vector<int> cores;  // instead of those of the box; empty: those
 };
 
 struct CommandLimits {
   std::chrono::milliseconds timeout{300'000};  // while it is not frozen
   size_t output_bytes = 30'000;                // head and tail together
+  std::function<bool()> stop = {};             // asked often: true ends it, as Stop() does
 };
 
 struct CommandResult {
   ExitStatus status;  // of the shell: a command that a signal ended counts as if the shell had been
   bool timed_out = false;
-  bool stopped = false;  // by Stop()
+  bool stopped = false;  // by Stop() or `stop`
   bool out_of_memory = false;
   std::string output;  // stdout and stderr; says how much is cut out of its middle
   uint64_t cut_bytes = 0;
@@ -72,8 +80,10 @@ class Box {
   ~Box();
 
   // Runs a shell command in the task folder and waits for it; one at a time. Errors: kInterrupted; kUnavailable if it
-  // cannot be started; kUsage with a text for the model if it is too long.
-  Result<CommandResult> Run(const std::string& command, const CommandLimits& limits = {});
+  // cannot be started; kUsage with a text for the model if it is too long. Without `device` it sees none. When it
+  // returns no process of the command is left.
+  Result<CommandResult> Run(const std::string& command, const CommandLimits& limits = {},
+                            const BoxDevice* device = nullptr);
 
   // From any thread, while Run() is called in another or not. What runs is stopped, and what would start waits, until
   // Thaw(). True once all that runs is seen to be stopped; false if that has not come about within two seconds.

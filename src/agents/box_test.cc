@@ -17,6 +17,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/cores.h"
 #include "base/interrupt.h"
 #include "base/temp_dir.h"
 #include "open_paths.h"
@@ -77,6 +78,33 @@ class BoxTest : public testing::Test {
 
   std::optional<Box> box_;
 };
+
+TEST_F(BoxTest, OnlyACommandThatIsGivenADeviceSeesIt) {
+  const TempDir nodes = TempDir::Create("kb-nodes", "/var/tmp").value();  // not in folders that are the box's own
+  fs::permissions(nodes.path(), fs::perms(0755));
+  const std::string node = nodes.path() / "gpu0";
+  std::ofstream(node) << "a device\n";
+  fs::permissions(node, fs::perms(0666));
+  BoxDevice device{{.files = {node, (nodes.path() / "absent").string()}, .writable = {}, .excludes = {}},
+                   {"DEVICE=gpu0"},
+                   {UsableCores().front()}};
+  const std::string look = "cat " + node + " && echo written >" + node + "; ls /sys; echo $DEVICE; nproc";
+  EXPECT_THAT(Says(look), AllOf(HasSubstr("No such file"), Not(HasSubstr("class")), Not(HasSubstr("gpu0\n"))));
+  const auto given = box().Run(look, {}, &device);
+  ASSERT_TRUE(given) << given.error().message;
+  EXPECT_THAT(given->output, AllOf(StartsWith("a device\n"), HasSubstr("class"), EndsWith("gpu0\n1\n")));
+  EXPECT_EQ(ReadFile(node).value(), "written\n");
+  EXPECT_THAT(Says(look), HasSubstr("No such file")) << "the next one";
+}
+
+TEST_F(BoxTest, WhoRunsItMayEndIt) {
+  const CommandResult result = Run("echo begun; echo >begun; sleep 600 & sleep 600",
+                                   {.stop = [&] { return box().folder().Read("begun").has_value(); }});
+  EXPECT_TRUE(result.stopped);
+  EXPECT_EQ(result.Ending(), "stopped");
+  EXPECT_EQ(result.output, "begun\n");
+  EXPECT_THAT(Says(kProcesses), Not(HasSubstr("sleep")));
+}
 
 TEST_F(BoxTest, RunsCommandsInTheTaskFolder) {
   EXPECT_EQ(Says("pwd; echo one >&2; id -u; hostname"), "/task\none\n1000\nbox\n");

@@ -21,8 +21,17 @@ Freezer::Hold::~Hold() {
   freezer_->Update();
 }
 
+void Freezer::Awake::Set(bool awake) const {
+  if (freezer_ == nullptr) return;
+  const std::lock_guard lock(freezer_->mutex_);
+  for (Entry& entry : freezer_->entries_) {
+    if (entry.box == box_) entry.awake = awake;
+  }
+  freezer_->Update();
+}
+
 bool Freezer::Rests(const Entry& entry) const {
-  if (holds_.empty()) return false;
+  if (holds_.empty() || entry.awake) return false;
   const std::vector<int>& cores = entry.place.cores;
   const bool apart = !anywhere_ && !cores_.empty() && !cores.empty() &&
                      std::none_of(cores.begin(), cores.end(), [this](int core) { return cores_.contains(core); });

@@ -30,6 +30,21 @@ class Freezer {
     std::list<const void*>::iterator held_;
   };
 
+  // As long as a box has a device to itself. It runs, whatever is held: nothing is measured on that device, or on the
+  // cores of its judge, where the box is then.
+  class Awake {
+   public:
+    Awake(Freezer* freezer, Box* box) : freezer_(freezer), box_(box) { Set(true); }
+    Awake(const Awake&) = delete;  // one end
+    Awake& operator=(const Awake&) = delete;
+    ~Awake() { Set(false); }
+
+   private:
+    void Set(bool awake) const;
+    Freezer* const freezer_;  // null: nothing is ever held
+    Box* const box_;
+  };
+
   // Where a box runs.
   struct Place {
     const void* agent = nullptr;
@@ -46,7 +61,7 @@ class Freezer {
   struct Entry {
     Box* box;
     Place place;
-    bool frozen = false;
+    bool frozen = false, awake = false;
   };
   bool Rests(const Entry& entry) const;
   void Update();

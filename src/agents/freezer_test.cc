@@ -66,6 +66,29 @@ TEST(FreezerTest, AllBoxesRestUntilTheLastHoldIsOver) {
   freezer.Remove(two.box());
 }
 
+TEST(FreezerTest, ABoxWithADeviceToItselfRuns) {
+  Freezer freezer;
+  Busy one, two;
+  freezer.Add(one.box());
+  freezer.Add(two.box());
+  {
+    const Freezer::Hold hold(&freezer);
+    EXPECT_TRUE(one.Rests());
+    {
+      const Freezer::Awake awake(&freezer, one.box());
+      one.AwaitBeat();
+      EXPECT_TRUE(two.Rests());
+      const Freezer::Hold another(&freezer);
+      one.AwaitBeat();
+    }
+    EXPECT_TRUE(one.Rests());
+  }
+  one.AwaitBeat();
+  const Freezer::Awake nothing(nullptr, one.box());
+  freezer.Remove(one.box());
+  freezer.Remove(two.box());
+}
+
 TEST(FreezerTest, BoxesComeAndGoMeanwhile) {
   Freezer freezer;
   Busy busy;

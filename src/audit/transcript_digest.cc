@@ -56,6 +56,7 @@ std::string CallShort(TranscriptCall call) {
 std::string JudgeText(const TranscriptTurn& turn) {
   std::string text;
   for (const TurnVerdict& verdict : turn.verdicts) {
+    if (verdict.tool == "bash") continue;  // it had a device, and no verdict
     text += fmt::format("judge, {}: {}{}\n", OneLine(verdict.tool, 20),
                         verdict.verdict.empty() ? "told" : OneLine(verdict.verdict, 40),
                         verdict.speedup ? " " + FormatSpeedup(verdict.speedup) : "");

@@ -141,11 +141,14 @@ AgentJudgeOptions AgentRuns::JudgeOf(const EpisodeWork& work) {
 }
 
 AgentToolLimits AgentRuns::ToolLimits() const {
-  return {.evaluations = flags_.agent.evaluations, .device_seconds = flags_.agent.device_seconds};
+  return {.evaluations = flags_.agent.evaluations,
+          .device_seconds = flags_.agent.device_seconds,
+          .gpu_seconds = flags_.agent.gpu_seconds,
+          .gpu_memory = flags_.agent.gpu_memory};
 }
 
 AgentToolOptions AgentRuns::ToolOptions() const {
-  return {.solution = SolutionName(plan_.target), .profiles = plan_.kind == "cuda"};
+  return {.solution = SolutionName(plan_.target), .gpu = plan_.kind == "cuda"};
 }
 
 EpisodeLimits AgentRuns::LimitsOf(const EpisodeWork& work) const {

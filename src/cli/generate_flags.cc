@@ -55,6 +55,10 @@ void AddAgentFlags(CLI::App* command, AgentFlags* agent) {
   limit("--agent-time", &agent->seconds, "end it after so many seconds of its model and its tools", AboveZero());
   limit("--agent-evaluations", &agent->evaluations, "evaluations and profiles that an agent may have", AtLeast(1));
   limit("--agent-device-time", &agent->device_seconds, "seconds that they may hold a device", AboveZero());
+  limit("--agent-gpu-time", &agent->gpu_seconds, "seconds that a command with gpu: true may have: 60 without it",
+        CLI::Range(1.0, 500.0));
+  limit("--agent-gpu-memory", &agent->gpu_memory, "share of a GPU's memory that it may take: 0.5 without it",
+        CLI::Range(0.01, 1.0));
   command
       ->add_option("--agent-counts", agent->counts,
                    "what is judged in the end: last, what the agent submits, or best of what it had evaluated")
@@ -151,6 +155,8 @@ nlohmann::json AgentFlags::ToJson() const {
   nlohmann::json decides = {{"tokens", tokens},           {"usd", usd},
                             {"seconds", seconds},         {"device_seconds", device_seconds},
                             {"evaluations", evaluations}, {"counts", counts}};
+  if (gpu_seconds != AgentFlags().gpu_seconds) decides["gpu_seconds"] = gpu_seconds;
+  if (gpu_memory != AgentFlags().gpu_memory) decides["gpu_memory"] = gpu_memory;
   if (!harness.empty()) decides["harness"] = harness;
   if (!harness_command.empty()) decides["harness_command"] = harness_command;
   return decides;

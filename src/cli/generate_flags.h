@@ -22,6 +22,7 @@ struct AgentFlags {
   int64_t tokens = 0;
   double usd = 0, seconds = 0, device_seconds = 0;
   int evaluations = 0;
+  double gpu_seconds = 60, gpu_memory = 0.5;  // of a command with a GPU: at most; of its memory, the share
   std::string counts = "last";
   std::string harness, harness_command;  // a program that drives the model, instead of our loop
   nlohmann::json ToJson() const;         // what decides what an agent does

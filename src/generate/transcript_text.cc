@@ -105,6 +105,7 @@ std::string JudgedText(const TurnVerdict& verdict) {
 }
 
 std::string VerdictText(const TurnVerdict& verdict, bool of_call) {
+  if (verdict.tool == "bash") return fmt::format("had the device for {}", Seconds(verdict.device_seconds));
   if (IsHandedIn(verdict)) return "handed in: " + verdict.source_sha256.substr(0, 12);
   return (of_call ? "judge: " : fmt::format("judge, asked to {}: ", verdict.tool)) + JudgedText(verdict);
 }

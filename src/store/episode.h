@@ -57,9 +57,10 @@ struct TurnFile {
 
 // What the judge said to an agent in a turn, about a candidate whose text is stored under its hash.
 struct TurnVerdict {
-  int turn = 0;      // number
-  int call = 0;      // among the turn's calls, from 0; -1: nobody knows of which
-  std::string tool;  // "compile", "evaluate", "profile"
+  int turn = 0;  // number
+  int call = 0;  // among the turn's calls, from 0; -1: nobody knows of which
+  // "compile", "evaluate", "profile"; "submit", which is no verdict; or "bash", of a command that held a device.
+  std::string tool;
   std::string source_sha256, language;
   std::string source;                        // to be stored under that hash
   std::string verdict;                       // of an evaluation; empty: there is none

@@ -37,7 +37,8 @@ int kb_forward(const kb_call* call) {
 TURNS = [
     {"reasoning": "I look first.", "text": "Let me see.", "calls": [{"name": "list", "arguments": {}}, {"name": "read_file", "arguments": {"path": "TASK.md"}},
                                                                  {"name": "bash", "arguments": {"command": "echo a word; exit 3"}}]},
-    {"calls": [{"name": "bash", "raw": '{"command": "ls'}, {"name": "no_such_tool", "arguments": {}}]},
+    {"calls": [{"name": "bash", "raw": '{"command": "ls'}, {"name": "no_such_tool", "arguments": {}},
+               {"name": "bash", "arguments": {"command": "echo it ran", "gpu": True}}]},
     {"text": "A first try.", "calls": [{"name": "write_file", "arguments": {"path": "kernel.cpp", "content": NATIVE % "2.0f"}}, {"name": "compile", "arguments": {"path": "kernel.cpp"}},
                                        {"name": "evaluate", "arguments": {"path": "kernel.cpp"}}]},
     {"reasoning": "It must be once.", "calls": [{"name": "edit_file", "arguments": {"path": "kernel.cpp", "old_str": "2.0f", "new_str": "1.0f"}},
@@ -45,7 +46,7 @@ TURNS = [
     {"calls": [{"name": "submit", "arguments": {"solution_path": "kernel.cpp"}}]},
     {"text": "It is submitted."},
 ]
-SAYS = {"call_0_0": "TASK.md", "call_0_2": "a word", "call_1_1": "no_such_tool", "call_2_2": "output is wrong", "call_3_1": "It is correct", "call_3_2": r"\bcorrect\b"}
+SAYS = {"call_0_0": "TASK.md", "call_0_2": "a word", "call_1_1": "no_such_tool", "call_1_2": "Call bash without gpu", "call_2_2": "output is wrong", "call_3_1": "It is correct", "call_3_2": r"\bcorrect\b"}
 FLAGS = ["--strategy", "agent", "--turns", "10", "--run", "r", "--model", "scripted", "--protocol", "quick", "--measure", "false", "--profile-ms", "0", "--quiet"]
 
 
