@@ -115,17 +115,16 @@ Status EpisodeRun::Load() {
 Status EpisodeRun::Replay(const Turn& stored) {
   Turn turn = stored;
   number_ = turn.number;
-  account_.AddLost(turn);
   conversation_->Shrink(ContextNumber(turn, "shrunk_before"));
   if (turn.state == "asked") {
+    account_.AddLost(turn);
     open_ = std::move(turn);
     return {};
   }
   KB_ASSIGN_OR_RETURN(const Completion completion, AnswerOf(turn));
-  Account(turn, completion);
+  Count(turn, completion);
   const bool condense = turn.kind == "condense";
   if (!condense) {
-    ++account_.turns;
     conversation_->Answered(turn.number, completion);
     CountIdle(completion);
   }
@@ -141,11 +140,8 @@ void EpisodeRun::Give(int turn, const StoredResults& results) {
   conversation_->Given(turn, results.Plain(), results.text);
 }
 
-void EpisodeRun::Account(const Turn& turn, const Completion& completion) {
-  account_.Add(turn, completion);
-  // What nobody counts is what it may be at most, or the limit of tokens would limit nothing.
-  const bool counted = completion.usage.input && completion.usage.output;
-  if (!counted) account_.spent.tokens += conversation_->Tokens() + work_.defaults.max_tokens;
+void EpisodeRun::Count(const Turn& turn, const Completion& completion) {
+  account_.Count(turn, completion, {.tokens = conversation_->Tokens() + work_.defaults.max_tokens});
 }
 
 // The engine was killed after the answer: any of its calls may have begun.
@@ -201,7 +197,7 @@ Result<bool> EpisodeRun::TakeTurn() {
   turn.lost_tokens = 0;
   turn.lost_usd = 0;
   KB_RETURN_IF_ERROR(store_.AnswerTurn(turn.id, work_.owner, turn));
-  Account(turn, got.completion);
+  Count(turn, got.completion);
   KB_RETURN_IF_ERROR(condense ? Condense(&turn, got.completion) : Work(&turn, got.completion));
   return true;
 }
@@ -258,7 +254,6 @@ std::string EpisodeRun::AfterCondensing(const std::string& summary) {
 
 // What the model calls, in its order.
 Status EpisodeRun::Work(Turn* turn, const Completion& completion) {
-  ++account_.turns;
   conversation_->Answered(turn->number, completion);
   CountIdle(completion);
   StoredResults results;

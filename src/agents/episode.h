@@ -56,7 +56,7 @@ class EpisodeRun {
   std::string Nudge(const Completion& completion);
   Status Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched);
   void Give(int turn, const StoredResults& results);
-  void Account(const Turn& turn, const Completion& completion);
+  void Count(const Turn& turn, const Completion& completion);
   void LookAtLimits();
   std::string LeftText() const;
 

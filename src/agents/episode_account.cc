@@ -20,7 +20,6 @@ void EpisodeAccount::Add(const Turn& turn, const Completion& completion) {
     spent.tokens += count.value_or(0);
   }
   spent.usd += turn.cost_usd.value_or(0);
-  seconds += turn.seconds;
   AddCount(turn.input, &sum.input);
   AddCount(turn.cache_read, &sum.cache_read);
   AddCount(turn.cache_write, &sum.cache_write);
@@ -33,6 +32,15 @@ void EpisodeAccount::Add(const Turn& turn, const Completion& completion) {
   sum.response = completion.text;
   sum.reasoning = completion.reasoning;
   sum.answered_by = completion.model;
+}
+
+void EpisodeAccount::Count(const Turn& turn, const Completion& completion, const CallCost& most) {
+  AddLost(turn);
+  seconds += turn.seconds;
+  if (turn.calls == 0) return;  // no answer came
+  Add(turn, completion);
+  if (turn.kind == "work") ++turns;
+  if (!turn.input || !turn.output) spent.tokens += most.tokens;
 }
 
 void EpisodeAccount::AddLost(const Turn& turn) {

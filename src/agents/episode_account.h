@@ -23,20 +23,25 @@ struct EpisodeLimits {
   double seconds = 0;  // of models and tools
 };
 
+// Both kinds of episodes count by this: ours, and programs behind a relay.
 struct EpisodeAccount {
-  int turns = 0;  // of work
+  int turns = 0;  // of work, that the model has answered
   CallCost spent;
   double seconds = 0;
   GenerationAnswer sum;  // of all turns
 
-  // A turn that was answered, without its tools' time.
-  void Add(const Turn& turn, const Completion& completion);
+  // A turn that is over but for its tools, with the calls that it lost. What nobody has counted of an answer counts as
+  // `most`, or the limit of tokens would limit nothing.
+  void Count(const Turn& turn, const Completion& completion, const CallCost& most);
   // Calls of it whose answers never came, counted with the most that they can have taken.
   void AddLost(const Turn& turn);
   struct Reached {
     std::string limit, ending;  // "turns", "the limit of 10 turns was reached"
   };
   std::optional<Reached> Over(const EpisodeLimits& limits) const;
+
+ private:
+  void Add(const Turn& turn, const Completion& completion);
 };
 
 // What is to be stored of a folder that was like that before.

@@ -76,7 +76,7 @@ Status HarnessEpisode::Load() {
       continue;
     }
     KB_ASSIGN_OR_RETURN(const Completion completion, AnswerOf(turn));
-    Count(turn, completion, most);
+    account_.Count(turn, completion, most);
     account_.seconds += turn.tool_seconds;
     if (turn.state == "answered") answered_[turn.number] = turn;
     if (turn.state == "done") last_done = turn.number;
@@ -287,18 +287,6 @@ void HarnessEpisode::CountToolTime() {
   tool_seconds_ += seconds;
 }
 
-// What nobody counts is what it may be at most, or the limit of tokens would limit nothing.
-void HarnessEpisode::Count(const Turn& turn, const Completion& completion, const CallCost& most) {
-  account_.AddLost(turn);
-  if (turn.calls == 0) {
-    account_.seconds += turn.seconds;
-    return;
-  }
-  account_.Add(turn, completion);
-  ++account_.turns;
-  if (!turn.input || !turn.output) account_.spent.tokens += most.tokens;
-}
-
 void HarnessEpisode::Told(RelayCall call) {
   const std::lock_guard lock(mutex_);
   const auto found = asked_.extract(call.number);
@@ -326,7 +314,7 @@ void HarnessEpisode::Told(RelayCall call) {
   turn.cost_usd = cost.usd;
   turn.price_source = cost.source;
   if (const Status answered = store_.AnswerTurn(turn.id, work_.owner, turn); !answered) return Fail(answered.error());
-  Count(turn, call.answer, most);
+  account_.Count(turn, call.answer, most);
   answered_[turn.number] = std::move(turn);
 }
 

@@ -66,7 +66,6 @@ class HarnessEpisode : public RelayOwner {
   Status Begin(const RelayCall& call, const CallCost& most);
   void CloseCall(const CallCost& most);
   void CountToolTime();
-  void Count(const Turn& turn, const Completion& completion, const CallCost& most);
   Status FinishAnswered(bool all);
   void Fail(const Error& error);
 

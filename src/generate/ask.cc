@@ -198,10 +198,7 @@ Status Generator::AskUntilSettled(const Work& work, Asked* asked, int attempt) {
     const auto completion =
         model.provider->Complete(request, [this] { return options_.interrupted && options_.interrupted(); });
     if (!completion) {
-      {
-        const std::lock_guard lock(mutex_);
-        budget_->Settle(most, 0, 0.0);
-      }
+      SettleCall(work.line->model, most, nullptr);
       Failed(work, *asked, completion.error());
       return {};
     }
