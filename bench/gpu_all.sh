@@ -6,7 +6,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-PARTS="aa networks device zoo tools pairs speed memory sanitizer large native quickstart builds baselines run steps load modules standard assumptions"
+PARTS="aa networks device zoo tools agents pairs speed memory sanitizer large native quickstart builds baselines run steps load modules standard assumptions"
 usage() {
   cat <<TEXT
 usage: bench/gpu_all.sh [--binary KERNELBENCH] [--out DIR] [PART...]
@@ -21,6 +21,7 @@ Parts, in this order if none is named:
   device       kb_gpu_test: the device library against the CPU's
   zoo          tests/gpu/run
   tools        tests/gpu/tools: profile and --sanitize
+  agents       tests/gpu/agents: commands of an agent that use the GPU
   pairs        tests/gpu/keep_triton: baseline --keep-triton
   speed        one evaluation under strict and quick, in a running engine and as a cold command
   memory       poison and compare against the copy rate, twice
@@ -84,6 +85,7 @@ networks() { bench/aa.py --device cuda --runs 10 --problems 1/1,1/36,2/40,3/43,3
 device() { built_run kb_gpu_test; }
 zoo() { tests/gpu/run --binary "$KERNELBENCH_BINARY" --markdown "$out/zoo.md"; }
 tools() { tests/gpu/tools --binary "$KERNELBENCH_BINARY"; }
+agents() { tests/gpu/agents --binary "$KERNELBENCH_BINARY"; }
 pairs() { tests/gpu/keep_triton --binary "$KERNELBENCH_BINARY" --file "$out/pairs.kept.jsonl"; }
 speed() { bench/gpu_speed.py; }
 memory() { built_run kb_gpu_memory_bench && built_run kb_gpu_memory_bench; }
