@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/hash.h"
 #include "base/json.h"
@@ -77,30 +78,36 @@ Addition Conversations::Add(const Dialect& dialect, const WireJson& request) {
   const WireJson& said = MemberOf(request, dialect.messages);
   const WireJson text = said.is_array() ? WireJson() : WireJson::array({said});
   const WireJson& messages = said.is_array() ? said : text;
-  std::vector<std::string> hashes;
-  for (const WireJson& message : messages) hashes.push_back(HashOf(WithoutMarks(message)));
-
   const WireJson system = MemberOf(WithoutMarks({{"content", MemberOf(request, dialect.system)}}), "content");
-  const std::string system_hash = HashOf(system);
-  Conversation* found = nullptr;
-  for (Conversation& each : known_) {
-    const bool begins = each.system == system_hash && each.messages.size() <= hashes.size() &&
-                        std::equal(each.messages.begin(), each.messages.end(), hashes.begin());
-    if (begins && (found == nullptr || each.messages.size() >= found->messages.size())) found = &each;
+
+  std::string hash = HashOf(system);
+  auto found = known_.find(hash);
+  for (const WireJson& message : messages) {
+    hash = Sha256(hash + HashOf(WithoutMarks(message)));
+    if (const auto longer = known_.find(hash); longer != known_.end()) found = longer;
   }
   Addition addition;
-  addition.continues = found != nullptr;
-  if (found == nullptr) {
-    found = &known_.emplace_back();
-    found->system = system_hash;
+  addition.continues = found != known_.end();
+  Conversation now;
+  if (addition.continues) {
+    now = std::move(found->second);
+    known_.erase(found);
+  } else {
+    now.number = ++begun_;
     if (!system.is_null()) addition.system = Within(kMostSystem, system);
   }
-  addition.conversation = static_cast<int>(found - known_.data()) + 1;
-  addition.known = found->messages.size();
+  addition.conversation = now.number;
+  addition.known = std::exchange(now.messages, messages.size());
   addition.messages =
       Within(kMostMessages, WireJson(messages.begin() + static_cast<ptrdiff_t>(addition.known), messages.end()));
-  addition.tools = IfNew(MemberOf(request, "tools"), &found->tools);
-  found->messages = std::move(hashes);
+  addition.tools = IfNew(MemberOf(request, "tools"), &now.tools);
+  now.asked = ++requests_;
+  known_[hash] = std::move(now);
+  if (known_.size() > most_) {
+    known_.erase(std::min_element(known_.begin(), known_.end(), [](const auto& one, const auto& other) {
+      return one.second.asked < other.second.asked;
+    }));
+  }
   return addition;
 }
 

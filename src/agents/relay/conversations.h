@@ -3,6 +3,8 @@
 #ifndef AGENTS_RELAY_CONVERSATIONS_H_
 #define AGENTS_RELAY_CONVERSATIONS_H_
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,16 +25,24 @@ struct Addition {
 
 class Conversations {
  public:
+  // Of more than `most` the one that was asked longest ago is forgotten: a request that goes on with it begins another.
+  explicit Conversations(size_t most = 1000) : most_(most) {}
+
   // `request` goes on with the longest conversation of the same system prompt whose last request's messages it begins
   // with. Marks for a cache are no difference. A shortened history, a title, a sub-agent begin with something else.
   Addition Add(const Dialect& dialect, const WireJson& request);
 
  private:
   struct Conversation {
-    std::vector<std::string> messages;  // hashes
-    std::string system, tools;          // hashes
+    int number = 0;
+    size_t messages = 0;
+    std::string tools;  // hash
+    int64_t asked = 0;  // last, among all requests
   };
-  std::vector<Conversation> known_;
+  const size_t most_;
+  std::map<std::string, Conversation> known_;  // by a hash of the system prompt and the last request's messages
+  int begun_ = 0;
+  int64_t requests_ = 0;
 };
 
 }  // namespace kb

@@ -55,6 +55,21 @@ TEST(ConversationsTest, AnotherBeginningIsAnotherConversation) {
   EXPECT_EQ(add({"system", "task", "a", "e"}).conversation, 4);
 }
 
+TEST(ConversationsTest, TheOneAskedLongestAgoIsForgotten) {
+  Conversations conversations(2);
+  const auto add = [&](const std::vector<std::string>& texts) { return conversations.Add(ChatDialect(), Chat(texts)); };
+  add({"task"});
+  add({"title"});
+  EXPECT_EQ(add({"task", "a"}).conversation, 1);
+  EXPECT_EQ(add({"summary"}).conversation, 3);
+  EXPECT_EQ(add({"task", "a", "b"}).messages, R"([{"role":"user","content":"b"}])");
+  const Addition forgotten = add({"title", "c"});
+  EXPECT_EQ(forgotten.conversation, 4) << "a number never means another one";
+  EXPECT_FALSE(forgotten.continues);
+  EXPECT_EQ(WireJson::parse(forgotten.messages).size(), 2U);
+  EXPECT_EQ(add({"task", "a", "b", "c"}).conversation, 1);
+}
+
 TEST(ConversationsTest, MarksForTheCacheAreNoDifference) {
   Conversations conversations;
   const auto add = [&](const char* request) { return conversations.Add(MessagesDialect(), WireJson::parse(request)); };
