@@ -14,10 +14,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kIdleTurns = 3;      // answers in a row without a call after which an episode ends
-constexpr size_t kMostCalls = 32;  // of one answer
-constexpr int kMostRefused = 3;    // commands that a model refuses an answer, until its episode ends
-constexpr const char *kRefused = "refused", *kSettled = "settled";  // of an asked turn's context
+constexpr int kIdleTurns = 3;                // answers in a row without a call after which an episode ends
+constexpr size_t kMostCalls = 32;            // of one answer
+constexpr const char* kSettled = "settled";  // of an asked turn's context: no call of it is under way
 constexpr const char* kNotes = "NOTES.md";
 constexpr size_t kNotesBytes = 8000, kBestBytes = 24'000;
 
@@ -202,24 +201,21 @@ Result<bool> EpisodeRun::TakeTurn() {
   return true;
 }
 
-// The model gave no answer. A key or a credit may have run out: the next command asks again, until the third.
+// The model gave no answer. True: that ends the episode.
 Result<bool> EpisodeRun::Refused(Turn turn, const Error& error) {
   if (error.code != ErrorCode::kUsage || turn.id == 0) return tl::make_unexpected(error);
-  const int refused = ContextNumber(turn, kRefused) + 1;
-  if (refused >= kMostRefused && account_.turns > 0) {
-    ended_by_ = "model_error";
-    ending_ = fmt::format("the model was asked {} times and refuses to answer: {}", refused, error.message);
-    return true;
-  }
   json context = json::parse(turn.context, nullptr, false);
   if (!context.is_object()) context = json::object();
-  context.update({{kRefused, refused}, {kSettled, 1}});  // no call of it is under way, which could cost anything
+  context[kSettled] = 1;
   turn.context = Dump(context);
   turn.lost = 0;
   turn.lost_tokens = 0;
   turn.lost_usd = 0;
   KB_RETURN_IF_ERROR(store_.AskTurn(work_.request.id, work_.owner, turn));
-  return tl::make_unexpected(error);
+  KB_ASSIGN_OR_RETURN(const EpisodeAccount::Reached end, EndOfRefused(work_, account_, &store_, error.message));
+  ended_by_ = end.limit;
+  ending_ = end.ending;
+  return true;
 }
 
 // A call whose answer never came is counted with the most that it can have taken.

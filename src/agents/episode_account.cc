@@ -7,6 +7,8 @@
 #include "base/hash.h"
 
 namespace kb {
+constexpr int kMostRefusals = 3;  // commands in a row
+
 namespace {
 
 void AddCount(const std::optional<int64_t>& more, std::optional<int64_t>* sum) {
@@ -111,6 +113,17 @@ Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std:
   if (lying && lying->rejection.empty()) {
     KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge->Compile(*lying));
     if (compiled.later) {
+Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
+                                             const std::string& why) {
+  if (account.turns == 0 && !work.model_answers()) return Fail(ErrorCode::kUsage, why);
+  KB_ASSIGN_OR_RETURN(const int refusals, store->CountRefusal(work.request.id, work.owner));
+  if (refusals < kMostRefusals) return Fail(ErrorCode::kUsage, why);
+  return EpisodeAccount::Reached{
+      kModelError,
+      fmt::format("in {} commands in a row the model refused to answer (--retry-refused asks it again): {}", refusals,
+                  why)};
+}
+
       return Fail(ErrorCode::kUnavailable,
                   fmt::format("whether {} counts is not known: {}", counts.solution, compiled.text));
     }

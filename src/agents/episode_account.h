@@ -11,9 +11,11 @@
 #include "agents/folder.h"
 #include "generate/generator.h"
 #include "model/provider.h"
-#include "store/episode.h"
+#include "store/store.h"
 
 namespace kb {
+
+inline constexpr const char* kModelError = "model_error";  // what an episode ended by that its model refuses
 
 // Of one episode; 0: none. Those of evaluations and of the device's time are the tools' (AgentToolLimits).
 struct EpisodeLimits {
@@ -56,6 +58,11 @@ TurnVerdict SubmissionOf(const AgentCandidate& candidate);
 AgentCandidate CandidateOf(const TurnVerdict& verdict);
 
 struct EpisodeCounts {
+// The model refuses to answer, and would again: an error of kUsage for the next command to ask once more. The third in
+// a row ends the episode, where the model is one that answers at all.
+Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
+                                             const std::string& why);
+
   bool best = false;     // the best that was evaluated counts, where it is correct
   std::string solution;  // lies in the folder, and counts where nothing was submitted and it builds
 };

@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kNobodyWaits = "nobody waits for its answer";
+constexpr int kMostFailures = 100;      // of the model in a row: programs may ask for ever
 constexpr size_t kMostDenied = 100;     // that a turn keeps
 constexpr size_t kMostVerdicts = 1000;  // likewise
 
@@ -147,7 +148,12 @@ Result<HarnessEnd> HarnessEpisode::RunProgram() {
 Result<std::optional<EpisodeWorkDone>> HarnessEpisode::Settle(const HarnessEnd& end) {
   if (!submitted_) {
     if (budget_spent_) return std::optional<EpisodeWorkDone>();
-    if (end.ended_by == "model") return kb::Fail(ErrorCode::kUnavailable, end.ending);
+    if (end.ended_by == "model" && !model_refuses_) return kb::Fail(ErrorCode::kUnavailable, end.ending);
+    if (end.ended_by == "model") {
+      KB_ASSIGN_OR_RETURN(const EpisodeAccount::Reached refused, EndOfRefused(work_, account_, &store_, model_error_));
+      KB_ASSIGN_OR_RETURN(EpisodeWorkDone done, Done({.ended_by = refused.limit, .ending = refused.ending}));
+      return std::optional(std::move(done));
+    }
     if (number_ == 0) {
       return kb::Fail(ErrorCode::kUnavailable, fmt::format("{} called no model: {}", options_.harness, end.ending));
     }
@@ -224,9 +230,12 @@ std::optional<std::string> HarnessEpisode::AwaitRoom(const RelayCall& call, std:
   for (;; changed_.wait_for(*lock, kInterruptSlice)) {
     if (auto closed = Closed()) return closed;
     if (call.stop()) return kNobodyWaits;
+    if (limit_) return limit_->ending;
     if (const auto reached = account_.Over(options_.limits)) {
       limit_ = HarnessLimit{reached->limit, reached->ending};
-      return reached->ending;
+    } else if (model_failures_ >= kMostFailures) {
+      limit_ =
+          HarnessLimit{"model", fmt::format("the model failed {} times in a row: {}", kMostFailures, model_error_)};
     }
     EpisodeAccount at_most;
     at_most.turns = account_.turns + open_calls_;
@@ -297,6 +306,7 @@ void HarnessEpisode::Told(RelayCall call) {
   auto& [turn, most] = found.mapped();
   CloseCall(most);
   turn.lost = call.lost;
+    model_failures_ = 0;
   turn.lost_tokens = call.lost * most.tokens;
   turn.lost_usd = call.lost * most.usd;
   const CallCost lost{turn.lost_tokens, turn.lost_usd};
@@ -305,7 +315,11 @@ void HarnessEpisode::Told(RelayCall call) {
     model_error_.clear();
     cost = work_.settle(most, &call.answer, lost);
   } else {
-    if (!call.left) model_error_ = call.why;
+    if (!call.left) {
+      model_error_ = call.why;
+      model_refuses_ = call.refused;
+      ++model_failures_;
+    }
     work_.settle(most, nullptr, lost);
     call.answer = WithoutAnswer(std::move(call.answer));
     turn.results = NoAnswerJson(call.why);

@@ -94,6 +94,8 @@ class HarnessEpisode : public RelayOwner {
   std::string model_error_;            // of the last answer
   std::vector<std::string> denied_;    // calls since the last turn was asked: why
   std::optional<HarnessLimit> limit_;  // a call was refused for it
+  bool model_refuses_ = false;         // likewise: it would not do better
+  int model_failures_ = 0;             // in a row
   bool budget_spent_ = false;
   Status status_;  // of the store
 };

@@ -65,6 +65,10 @@ void AddAgentFlags(CLI::App* command, AgentFlags* agent) {
       ->check(CLI::IsMember({"last", "best"}))
       ->capture_default_str()
       ->group("Agents");
+  command
+      ->add_flag("--retry-refused", agent->retry_refused,
+                 "agents whose work ended as their model refused to answer in three commands go on")
+      ->group("Agents");
   CLI::Option* harness =
       command
           ->add_option("--harness", agent->harness,

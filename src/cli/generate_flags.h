@@ -25,6 +25,7 @@ struct AgentFlags {
   double gpu_seconds = 60, gpu_memory = 0.5;  // of a command with a GPU: at most; of its memory, the share
   std::string counts = "last";
   std::string harness, harness_command;  // a program that drives the model, instead of our loop
+  bool retry_refused = false;            // what ended as its model refused goes on
   nlohmann::json ToJson() const;         // what decides what an agent does
 };
 

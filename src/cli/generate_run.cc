@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "agents/episode_account.h"
 #include "cli/generate_agents.h"
 #include "cli/generate_cards.h"
 #include "cli/told_jobs.h"
@@ -85,6 +86,14 @@ Status GoOn(const GeneratePlan& plan, Store* store) {
   return {};
 }
 
+// What models refused for good is asked again.
+Status Reopen(const GeneratePlan& plan, const GenerateFlags& flags, Store* store) {
+  KB_RETURN_IF_ERROR(BeginRun(plan, store));
+  KB_ASSIGN_OR_RETURN(const int64_t reopened, store->ReopenEpisodes(plan.run, kModelError));
+  if (!flags.quiet) fmt::print(stderr, "{} agents go on whose model had refused to answer\n", reopened);
+  return {};
+}
+
 // The generator and its judge, from start to end.
 Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* store, RunProgress* progress) {
   Ended ended;
@@ -108,6 +117,9 @@ Ended RunGenerator(const GeneratePlan& plan, const GenerateFlags& flags, Store* 
     judge = std::move(*made);
     options.verdict = [&](const GeneratedCandidate& candidate) { return judge->Verdict(candidate); };
     options.judge = [&](const GeneratedCandidate& candidate) { return judge->Judge(candidate); };
+  }
+  if (flags.agent.retry_refused) {
+    if (const Status begun = Reopen(plan, flags, store); !begun) return {begun, {}};
   }
   const auto generator = Generator::Create(std::move(options), store);
   if (!generator) return {tl::make_unexpected(generator.error()), {}};

@@ -318,6 +318,10 @@ EpisodeWork Generator::EpisodeWorkOf(const Work& work, const GenerationRequest& 
   episode.settle = [this, model](const CallCost& most, const Completion* completion, const CallCost& lost) {
     return SettleCall(model, most, completion, lost);
   };
+  episode.model_answers = [this, model] {
+    const std::lock_guard lock(mutex_);
+    return answers_of_[model] > 0;
+  };
   episode.may_evaluate = [this] {
     const std::lock_guard lock(mutex_);
     return budget_->ReserveEvaluation(false);  // what the agent has may still be submitted
@@ -351,6 +355,10 @@ Status Generator::RunEpisode(const Work& work) {
   }
   KB_RETURN_IF_ERROR(
       store_->SettleAnswer(answers.back().id, owner_, (*done)->source, (*done)->language, (*done)->complaint, true));
+  if (!(*done)->source && options_.say) {
+    options_.say(
+        fmt::format("{}, {} sample {}: {}", claimed->model, claimed->problem, claimed->sample, (*done)->complaint));
+  }
   KB_ASSIGN_OR_RETURN(answers, store_->AnswersTo(claimed->id));
   return HandOn(work.line, work.proposal, answers.back(), false);
 }

@@ -90,6 +90,8 @@ struct EpisodeWork {
   // taken at most.
   std::function<bool(const CallCost& most, const std::function<bool()>& stop)> admit;
   std::function<Cost(const CallCost& most, const Completion* completion, const CallCost& lost)> settle;
+  // Whether the model has given any answer in this run: else what it refuses says nothing about a problem.
+  std::function<bool()> model_answers;
   // Whether the budget has room for an evaluation; each that it has is told of once: was it made?
   std::function<bool()> may_evaluate;
   std::function<void(bool made)> evaluated;

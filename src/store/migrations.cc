@@ -334,8 +334,13 @@ CREATE TABLE turn_verdicts (
 CREATE INDEX turn_verdicts_request ON turn_verdicts (request_id, tool);
 )sql";
 
+// 10: commands in which an agent's model refused to answer, since it last did.
+constexpr char kRefusals[] = R"sql(
+ALTER TABLE episodes ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
+)sql";
+
 constexpr const char* kMigrations[] = {kFirstSchema,  kAudits, kRuns,        kGeneration, kProblemTexts,
-                                       kMeasurements, kQueue,  kSubmissions, kEpisodes};
+                                       kMeasurements, kQueue,  kSubmissions, kEpisodes,   kRefusals};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

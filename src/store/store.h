@@ -205,6 +205,11 @@ class Store {
   Result<Episode> BeginEpisode(const std::string& owner, const Episode& episode, std::span<const TurnFile> files = {});
   // Empty: it goes on after all.
   Status EndEpisode(int64_t request, const std::string& owner, const std::string& ended_by, const std::string& ending);
+  // Its model refused to answer in this command. Returns how many commands in a row it did so: an answer of a turn ends
+  // that row.
+  Result<int> CountRefusal(int64_t request, const std::string& owner);
+  // Has those of the run that ended so, and are answered, go on: their answers are dropped, their turns stay. How many.
+  Result<int64_t> ReopenEpisodes(const std::string& run, const std::string& ended_by);
   // Absent: the request is no agent's.
   Result<std::optional<Episode>> FindEpisode(int64_t request) const;
   // The next turn, which is asked now: number, kind and context. Its id. One that was asked before and has no answer is

@@ -248,6 +248,45 @@ Status Store::EndEpisode(int64_t request, const std::string& owner, const std::s
   });
 }
 
+Result<int> Store::CountRefusal(int64_t request, const std::string& owner) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return ChangeEpisode(database, request, owner, [&]() -> Result<int> {
+    SQLite::Statement count(database,
+                            "UPDATE episodes SET refusals = refusals + 1 WHERE request_id = ? RETURNING refusals");
+    count.bind(1, request);
+    if (!count.executeStep()) {
+      return Fail(ErrorCode::kStore, fmt::format("request {} has no episode", request));
+    }
+    return count.getColumn(0).getInt();
+  });
+}
+
+Result<int64_t> Store::ReopenEpisodes(const std::string& run, const std::string& ended_by) {
+  const std::lock_guard lock(impl_->mutex);
+  SQLite::Database& database = impl_->database;
+  return Guard(database, [&]() -> Result<int64_t> {
+    SQLite::Transaction transaction(database, SQLite::TransactionBehavior::IMMEDIATE);
+    int64_t reopened = 0;
+    for (
+        const char* change :
+        {"DELETE FROM answers WHERE request_id IN (SELECT e.request_id FROM episodes e JOIN requests r ON r.id = "
+         "e.request_id WHERE e.ended_by = ?2 AND r.state = 'answered' AND r.run_id = (SELECT id FROM runs WHERE name = "
+         "?1))",
+         "UPDATE requests SET state = 'queued' WHERE state = 'answered' AND run_id = (SELECT id FROM runs WHERE name = "
+         "?1) AND id IN (SELECT request_id FROM episodes WHERE ended_by = ?2)",
+         "UPDATE episodes SET ended_by = '', ending = '', refusals = 0 WHERE ended_by = ?2 AND request_id IN (SELECT "
+         "id FROM requests WHERE state = 'queued' AND run_id = (SELECT id FROM runs WHERE name = ?1))"}) {
+      SQLite::Statement statement(database, change);
+      statement.bind(1, run);
+      statement.bind(2, ended_by);
+      reopened = statement.exec();
+    }
+    transaction.commit();
+    return reopened;
+  });
+}
+
 Result<std::optional<Episode>> Store::FindEpisode(int64_t request) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&] { return WholeEpisode(impl_->database, request); });
@@ -268,7 +307,7 @@ Result<int64_t> Store::AskTurn(int64_t request, const std::string& owner, const 
 Status Store::AnswerTurn(int64_t id, const std::string& owner, const Turn& turn) {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
-  return ChangeTurn(database, id, owner, "asked", [&](const TurnPlace&) -> Status {
+  return ChangeTurn(database, id, owner, "asked", [&](const TurnPlace& place) -> Status {
     SQLite::Statement update(
         database,
         "UPDATE turns SET state = 'answered', answer = ?2, input = ?3, cache_read = ?4, "
@@ -290,6 +329,10 @@ Status Store::AnswerTurn(int64_t id, const std::string& owner, const Turn& turn)
     update.bind(13, turn.lost_tokens);
     update.bind(14, turn.lost_usd);
     update.exec();
+    if (turn.calls == 0) return {};
+    SQLite::Statement answered(database, "UPDATE episodes SET refusals = 0 WHERE request_id = ? AND refusals > 0");
+    answered.bind(1, place.request);
+    answered.exec();
     return {};
   });
 }

@@ -202,6 +202,7 @@ void Relay::Impl::Ask(const std::string& body, const std::vector<std::string>& h
   Relaying relaying = upstream_.Ask(body, headers, call.streamed, events, call.stop);
   call.whole = relaying.whole;
   call.left = !relaying.whole && call.stop();
+  call.refused = relaying.refused && !call.left;
   call.lost = relaying.lost;
   call.why = std::move(relaying.why);
   call.answer = std::move(relaying.answer);

@@ -40,11 +40,12 @@ struct RelayCall {
   std::function<bool()> stop;
 
   // What became of it.
-  int status = 0;       // HTTP, as the program was told
-  std::string why;      // of a call without a whole answer: what happened, without the key; of one denied in 300 bytes
-  bool denied = false;  // the provider was not asked: `added` is empty
-  bool whole = false;   // the answer has its end
-  bool left = false;    // it has none because the program, or the relay, was gone before
+  int status = 0;        // HTTP, as the program was told
+  std::string why;       // of a call without a whole answer: what happened, without the key; of one denied in 300 bytes
+  bool denied = false;   // the provider was not asked: `added` is empty
+  bool whole = false;    // the answer has its end
+  bool left = false;     // it has none because the program, or the relay, was gone before
+  bool refused = false;  // it has none, and would have none if it were asked again
   // The answer, with its attempts and seconds. Without a whole one: what came of it, and its usage lacks the output.
   Completion answer;
   // Attempts, the last one included, that may have taken tokens which nobody has counted: at most those of the prompt

@@ -122,6 +122,8 @@ Relaying Upstream::Attempt::Run(const HttpRequest& call, const std::function<boo
   } else if (!relaying.whole) {
     *failure = WhyNot(result);
     Refuse(result, *failure, &relaying);
+    const bool unwanted = unwanted_ || result.end == HttpEnd::kStopped;
+    relaying.refused = !unwanted && (fault_ ? !fault_->retry : !failure->retry && (!begun_ || too_long_));
   }
   const bool unanswered = result.end == HttpEnd::kTimeout || result.end == HttpEnd::kBroken ||
                           result.end == HttpEnd::kStopped || result.end == HttpEnd::kTooLarge;

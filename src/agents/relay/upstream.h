@@ -23,9 +23,10 @@ struct Relaying {
   // Of an answer that was no stream, or an error: what to pass on, without the key. Empty: there is nothing but `why`.
   int status = 0;
   std::string body, retry_after;
-  std::string why;    // not whole: what happened
-  int lost = 0;       // attempts that may have taken tokens which nobody has counted
-  Completion answer;  // as much of it as there is
+  std::string why;       // not whole: what happened
+  bool refused = false;  // and it would happen again
+  int lost = 0;          // attempts that may have taken tokens which nobody has counted
+  Completion answer;     // as much of it as there is
 };
 
 class Upstream {
