@@ -103,10 +103,7 @@ Status EpisodeRun::Load() {
   }
   int last_done = 0;
   for (const Turn& turn : turns) last_done = turn.state == "done" ? turn.number : last_done;
-  KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> stored, store_.FolderAfter(request, last_done));
-  Snapshot folder = FolderOf(stored);
-  KB_RETURN_IF_ERROR(box_.folder().Restore(folder));
-  files_ = std::move(folder.files);
+  KB_RETURN_IF_ERROR(kept_.Restore(store_, request, last_done, &box_.folder()));
   for (Turn& turn : turns) KB_RETURN_IF_ERROR(Replay(turn));
   return {};
 }
@@ -321,12 +318,11 @@ Result<ToolOutcome> EpisodeRun::Call(const ToolCall& call) {
   return CallWithin(work_, &tools_, call);
 }
 
-Status EpisodeRun::Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched) {
+Status EpisodeRun::Finish(Turn* turn, StoredResults results, std::vector<TurnVerdict> verdicts, bool touched) {
   std::vector<TurnFile> changed;
   if (touched) {
-    KB_ASSIGN_OR_RETURN(Snapshot now, box_.folder().Take());
-    changed = ChangedFiles(files_, now);
-    files_ = std::move(now.files);
+    KB_ASSIGN_OR_RETURN(changed, kept_.Changes(box_.folder()));
+    if (const std::string notice = kept_.TakeNotice(); !notice.empty()) results.text += "\n" + notice;
   }
   turn->results = ResultsJson(results);
   KB_RETURN_IF_ERROR(store_.FinishTurn(turn->id, work_.owner, *turn, changed, verdicts));

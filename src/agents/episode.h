@@ -13,6 +13,7 @@
 #include "agents/agent_tools.h"
 #include "agents/conversation.h"
 #include "agents/episode_account.h"
+#include "agents/kept_folder.h"
 #include "agents/stored_turn.h"
 #include "generate/generator.h"
 #include "store/store.h"
@@ -25,6 +26,7 @@ struct EpisodeOptions {
   int64_t window = 128'000;  // tokens that the model takes
   bool text_form = false;    // the model has no tools: its calls are text (text_form.h)
   EpisodeLimits limits;
+  uint64_t kept_bytes = kMostKeptBytes;  // of files, in the store
   EpisodeCounts counts = {.best = false, .solution = "model_new.py"};
 };
 
@@ -54,7 +56,7 @@ class EpisodeRun {
   void Submit(const AgentCandidate& candidate);
   void CountIdle(const Completion& completion);
   std::string Nudge(const Completion& completion);
-  Status Finish(Turn* turn, const StoredResults& results, std::vector<TurnVerdict> verdicts, bool touched);
+  Status Finish(Turn* turn, StoredResults results, std::vector<TurnVerdict> verdicts, bool touched);
   void Give(int turn, const StoredResults& results);
   void Count(const Turn& turn, const Completion& completion);
   void LookAtLimits();
@@ -68,9 +70,9 @@ class EpisodeRun {
   AgentTools& tools_;
   std::unique_ptr<Conversation> conversation_;
   std::string opening_json_;
-  std::vector<Snapshot::File> files_;  // of the folder, as they are stored
-  std::optional<Turn> open_;           // asked, without an answer
-  int number_ = 0, idle_ = 0;          // newest turn; the last ones without a call
+  KeptFolder kept_{options_.kept_bytes};
+  std::optional<Turn> open_;   // asked, without an answer
+  int number_ = 0, idle_ = 0;  // newest turn; the last ones without a call
   EpisodeAccount account_;
   std::optional<AgentCandidate> submitted_;
   std::string ended_by_, ending_;

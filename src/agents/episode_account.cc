@@ -2,14 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <map>
-
 #include "base/hash.h"
 
 namespace kb {
-constexpr int kMostRefusals = 3;  // commands in a row
-
 namespace {
+
+constexpr int kMostRefusals = 3;  // commands in a row
 
 void AddCount(const std::optional<int64_t>& more, std::optional<int64_t>* sum) {
   if (more) *sum = sum->value_or(0) + *more;
@@ -67,30 +65,6 @@ std::optional<EpisodeAccount::Reached> EpisodeAccount::Over(const EpisodeLimits&
   return std::nullopt;
 }
 
-std::vector<TurnFile> AllFiles(const Snapshot& snapshot) { return ChangedFiles({}, snapshot); }
-
-std::vector<TurnFile> ChangedFiles(const std::vector<Snapshot::File>& before, const Snapshot& now) {
-  std::map<std::string, const Snapshot::File*> known;
-  for (const Snapshot::File& file : before) known[file.path] = &file;
-  std::vector<TurnFile> changed;
-  for (const Snapshot::File& file : now.files) {
-    const auto same = known.extract(file.path);
-    if (!same.empty() && same.mapped()->sha256 == file.sha256 && same.mapped()->mode == file.mode) continue;
-    changed.push_back({file.path, file.mode, file.sha256, now.contents.at(file.sha256)});
-  }
-  for (const auto& [path, file] : known) changed.push_back({path, file->mode, "", ""});
-  return changed;
-}
-
-Snapshot FolderOf(const std::vector<TurnFile>& stored) {
-  Snapshot folder;
-  for (const TurnFile& file : stored) {
-    folder.files.push_back({file.path, file.mode, file.contents.size(), file.sha256});
-    folder.contents[file.sha256] = file.contents;
-  }
-  return folder;
-}
-
 TurnVerdict SubmissionOf(const AgentCandidate& candidate) {
   return {.tool = "submit",
           .source_sha256 = Sha256(candidate.text),
@@ -113,17 +87,6 @@ Result<AgentCandidate> CountingCandidate(const EpisodeCounts& counts, const std:
   if (lying && lying->rejection.empty()) {
     KB_ASSIGN_OR_RETURN(const AgentVerdict compiled, judge->Compile(*lying));
     if (compiled.later) {
-Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
-                                             const std::string& why) {
-  if (account.turns == 0 && !work.model_answers()) return Fail(ErrorCode::kUsage, why);
-  KB_ASSIGN_OR_RETURN(const int refusals, store->CountRefusal(work.request.id, work.owner));
-  if (refusals < kMostRefusals) return Fail(ErrorCode::kUsage, why);
-  return EpisodeAccount::Reached{
-      kModelError,
-      fmt::format("in {} commands in a row the model refused to answer (--retry-refused asks it again): {}", refusals,
-                  why)};
-}
-
       return Fail(ErrorCode::kUnavailable,
                   fmt::format("whether {} counts is not known: {}", counts.solution, compiled.text));
     }
@@ -148,6 +111,17 @@ Result<ToolOutcome> CallWithin(const EpisodeWork& work, AgentTools* tools, const
   auto outcome = tools->Call(call);
   if (evaluates) work.evaluated(outcome && outcome->verdict);
   return outcome;
+}
+
+Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
+                                             const std::string& why) {
+  if (account.turns == 0 && !work.model_answers()) return Fail(ErrorCode::kUsage, why);
+  KB_ASSIGN_OR_RETURN(const int refusals, store->CountRefusal(work.request.id, work.owner));
+  if (refusals < kMostRefusals) return Fail(ErrorCode::kUsage, why);
+  return EpisodeAccount::Reached{
+      kModelError,
+      fmt::format("in {} commands in a row the model refused to answer (--retry-refused asks it again): {}", refusals,
+                  why)};
 }
 
 EpisodeWorkDone DoneWith(const EpisodeAccount& account, const std::string& prompt, const AgentCandidate& candidate) {

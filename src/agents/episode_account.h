@@ -1,4 +1,4 @@
-// What an episode took, and what its folder was like: added up turn by turn, by a process that saw them or reads them.
+// What an episode took, added up turn by turn by a process that saw them or reads them, and what its end means.
 #ifndef AGENTS_EPISODE_ACCOUNT_H_
 #define AGENTS_EPISODE_ACCOUNT_H_
 
@@ -46,28 +46,22 @@ struct EpisodeAccount {
   void Add(const Turn& turn, const Completion& completion);
 };
 
-// What is to be stored of a folder that was like that before.
-std::vector<TurnFile> ChangedFiles(const std::vector<Snapshot::File>& before, const Snapshot& now);
-std::vector<TurnFile> AllFiles(const Snapshot& snapshot);
-// What is stored of a folder. `contents` of each are there.
-Snapshot FolderOf(const std::vector<TurnFile>& stored);
-
 // What is submitted, kept with its turn as a verdict is.
 TurnVerdict SubmissionOf(const AgentCandidate& candidate);
 // What the store has of it.
 AgentCandidate CandidateOf(const TurnVerdict& verdict);
 
 struct EpisodeCounts {
-// The model refuses to answer, and would again: an error of kUsage for the next command to ask once more. The third in
-// a row ends the episode, where the model is one that answers at all.
-Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
-                                             const std::string& why);
-
   bool best = false;     // the best that was evaluated counts, where it is correct
   std::string solution;  // lies in the folder, and counts where nothing was submitted and it builds
 };
 // A call within what the run may still evaluate.
 Result<ToolOutcome> CallWithin(const EpisodeWork& work, AgentTools* tools, const ToolCall& call);
+
+// The model refuses to answer, and would again: an error of kUsage for the next command to ask once more. The third in
+// a row ends the episode, where the model is one that answers at all.
+Result<EpisodeAccount::Reached> EndOfRefused(const EpisodeWork& work, const EpisodeAccount& account, Store* store,
+                                             const std::string& why);
 
 // What came of it, `prompt` being its opening.
 EpisodeWorkDone DoneWith(const EpisodeAccount& account, const std::string& prompt, const AgentCandidate& candidate);

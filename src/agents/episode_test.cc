@@ -1,162 +1,19 @@
-// A whole episode with a real box and store; the model and the judge say what the test wrote down.
 #include "agents/episode.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include <deque>
-
-#include "agents/agent_test_util.h"
-#include "base/hash.h"
-#include "base/temp_dir.h"
+#include "agents/episode_test_util.h"
 
 namespace kb {
 namespace {
 
-using nlohmann::json;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using ::testing::StartsWith;
 
-constexpr char kMe[] = "me";
 constexpr const char* kLibraryCode = "import torch\n";
-
-ToolCall CallOf(const std::string& id, const std::string& name, const json& arguments = json::object()) {
-  return {id, name, arguments.dump()};
-}
-
-ToolCall WriteCall(const std::string& path, const std::string& content, const std::string& id = "w") {
-  return CallOf(id, "write_file", {{"path", path}, {"content", content}});
-}
-
-// As a provider would give it: 100 tokens read and 10 written, for a cent.
-Completion Answer(std::vector<ToolCall> calls, const std::string& text = "") {
-  Completion completion;
-  completion.text = text;
-  completion.finish = calls.empty() ? FinishReason::kStop : FinishReason::kToolCalls;
-  json raw = {{"text", text}, {"calls", json::array()}};
-  for (const ToolCall& call : calls) raw["calls"].push_back({call.id, call.name, call.arguments});
-  completion.raw = raw.dump();
-  completion.calls = std::move(calls);
-  completion.usage.input = 40;
-  completion.usage.cache_read = 60;
-  completion.usage.output = 10;
-  completion.model = "m-1";
-  completion.seconds = 2;
-  return completion;
-}
-
-class EpisodeTest : public testing::Test {
- protected:
-  using Answered = Result<std::optional<EpisodeWork::Answered>>;
-  static void SetUpTestSuite() {
-    auto made = SmallBox();
-    ASSERT_TRUE(made) << made.error().message;
-    box_ = new Box(std::move(*made));
-  }
-  static void TearDownTestSuite() {
-    delete box_;
-    box_ = nullptr;
-  }
-  void SetUp() override {
-    ASSERT_TRUE(box_) << "there is no box";
-    GenerationRequest request;
-    request.model = "m";
-    request.problem = "1/19";
-    work_.request = store_.ClaimRequest("r", request, kMe).value().value();
-    work_.owner = kMe;
-    work_.defaults.max_tokens = 1000;
-    work_.most = [](int64_t) { return CallCost{.tokens = 5000, .usd = 0.5}; };
-    work_.ask = [this](CompletionRequest asked, const CallCost&, const std::function<Status()>& begin) -> Answered {
-      return Ask(std::move(asked), begin);
-    };
-    work_.may_evaluate = [this] { return evaluations_left_ != 0; };
-    work_.evaluated = [this](bool made) {
-      evaluations_left_ -= made ? 1 : 0;
-      ++told_of_evaluations_;
-    };
-    options_.opening.system = "system";
-    options_.opening.task = "the task";
-    options_.limits.turns = 20;
-    AddFile("TASK.md", "the task");
-  }
-  void AddFile(const std::string& path, const std::string& contents) {
-    options_.folder.files.push_back({path, 0644, contents.size(), Sha256(contents)});
-    options_.folder.contents[Sha256(contents)] = contents;
-  }
-
-  // Without an answer to give the budget is spent.
-  Answered Ask(CompletionRequest request, const std::function<Status()>& begin) {
-    if (script_.empty()) return std::optional<EpisodeWork::Answered>();
-    KB_RETURN_IF_ERROR(begin());
-    requests_.push_back(std::move(request));
-    auto next = std::move(script_.front());
-    script_.pop_front();
-    if (!next) return tl::make_unexpected(next.error());
-    return std::optional(EpisodeWork::Answered{*std::move(next), {0.01, "a table"}});
-  }
-  void Says(Completion completion) { script_.emplace_back(std::move(completion)); }
-  void Says(std::vector<ToolCall> calls) { script_.emplace_back(Answer(std::move(calls))); }
-  void Dies(ErrorCode code = ErrorCode::kInterrupted, const std::string& why = "interrupted") {
-    script_.emplace_back(Fail(code, why));
-  }
-  void JudgeSays(const json& evaluation) { api_.Says(200, ViewOf(evaluation)); }
-  void JudgeCompiles(bool compiles = true) {
-    json view = ViewOf(json::object());
-    view.update({{"compiled", compiles}, {"findings", json::array()}, {"compiler_output", nullptr}});
-    if (!compiles) view["verdict"] = "compile_error";
-    api_.Says(200, view);
-  }
-
-  // A process with nothing but the store.
-  Result<std::optional<EpisodeWorkDone>> Run() {
-    AgentTools tools(box_, &judge_, tool_limits_, {.solution = options_.counts.solution});
-    return EpisodeRun(options_, work_, &store_, box_, &judge_, &tools).Run();
-  }
-  EpisodeWorkDone RunToItsEnd() {
-    auto done = Run();
-    EXPECT_TRUE(done) << done.error().message;
-    EXPECT_TRUE(done.value_or(std::nullopt)) << "it is open still";
-    return done.value_or(std::nullopt).value_or(EpisodeWorkDone());
-  }
-  void RunUntilItIsOpen() {
-    const auto done = Run();
-    ASSERT_TRUE(done) << done.error().message;
-    ASSERT_FALSE(*done);
-  }
-  Error Failure() {
-    const auto done = Run();
-    EXPECT_FALSE(done);
-    return done ? Error() : done.error();
-  }
-  Episode Stored() { return store_.FindEpisode(work_.request.id).value().value(); }
-  std::vector<Turn> Turns() { return store_.Turns(work_.request.id).value(); }
-  std::string TextOf(size_t request, size_t result) {
-    return requests_.at(request).messages.back().results.at(result).text;
-  }
-  std::string NewestText() { return requests_.back().messages.back().text; }
-
-  static Box* box_;
-  const TempDir directory_{TempDir::Create("kb-episode-test").value()};
-  Store store_{Store::Open(directory_.path() / "store.sqlite").value()};
-  ScriptedApi api_;
-  bool stop_ = false;
-  AgentJudge judge_{{.ask = api_.Ask(),
-                     .request = {{"problem", "1/19"}},
-                     .stop = [this] { return stop_; },
-                     .patience = std::chrono::milliseconds(0)}};
-  EpisodeWork work_;
-  EpisodeOptions options_;
-  AgentToolLimits tool_limits_;
-  std::deque<Result<Completion>> script_;
-  std::vector<CompletionRequest> requests_;
-  int evaluations_left_ = -1, told_of_evaluations_ = 0;
-};
-Box* EpisodeTest::box_ = nullptr;
 
 TEST_F(EpisodeTest, FromTheTaskToASubmission) {
   Says({WriteCall("model_new.py", "first\n"), CallOf("b", "bash", {{"command", "cat TASK.md model_new.py"}})});
@@ -323,18 +180,6 @@ TEST_F(EpisodeTest, ManyCallsAtOnceAreBounded) {
   EXPECT_LT(bytes, 64'000u);
 }
 
-TEST_F(EpisodeTest, ASpentBudgetLeavesItOpen) {
-  Says({WriteCall("a.py", "x")});
-  RunUntilItIsOpen();
-  EXPECT_EQ(Stored().ended_by, "");
-  ASSERT_EQ(Turns().size(), 1u) << "no turn is begun that nobody asks";
-  RunUntilItIsOpen();
-  Says({CallOf("s", "submit", {{"solution_path", "a.py"}})});
-  const EpisodeWorkDone done = RunToItsEnd();
-  EXPECT_EQ(done.source, "x");
-  EXPECT_EQ(done.answer.input, 80) << "nothing was lost";
-}
-
 TEST_F(EpisodeTest, TheRunsEvaluationsMayBeSpent) {
   evaluations_left_ = 0;
   Says({WriteCall("model_new.py", "x"), CallOf("e", "evaluate")});
@@ -343,147 +188,6 @@ TEST_F(EpisodeTest, TheRunsEvaluationsMayBeSpent) {
   EXPECT_THAT(TextOf(1, 1), HasSubstr("no evaluations left"));
   EXPECT_THAT(api_.requests, IsEmpty());
   EXPECT_EQ(told_of_evaluations_, 0);
-}
-
-// Killed after it was asked, before there was an answer.
-TEST_F(EpisodeTest, ACallThatWasLostIsAskedAgainAndCounted) {
-  Says({WriteCall("a.py", "x")});
-  Dies();
-  EXPECT_EQ(Failure().code, ErrorCode::kInterrupted);
-  ASSERT_EQ(Turns().size(), 2u);
-  EXPECT_EQ(Turns()[1].state, "asked");
-  Dies();
-  EXPECT_EQ(Failure().code, ErrorCode::kInterrupted);
-  Says({CallOf("s", "submit", {{"solution_path", "a.py"}})});
-  const EpisodeWorkDone done = RunToItsEnd();
-  EXPECT_EQ(done.source, "x");
-  const std::vector<Turn> turns = Turns();
-  ASSERT_EQ(turns.size(), 2u) << "in the same turn";
-  EXPECT_EQ(turns[1].lost, 2);
-  EXPECT_EQ(turns[1].lost_tokens, 10'000);
-  EXPECT_EQ(done.answer.input, 80 + 10'000);
-  EXPECT_NEAR(done.answer.cost_usd.value_or(0), 0.02 + 1.0, 1e-9);
-  EXPECT_EQ(requests_[1].messages.size(), requests_[2].messages.size());
-  EXPECT_EQ(requests_[1].messages.back().results[0].text, requests_[2].messages.back().results[0].text);
-}
-
-// Killed while a tool ran, behind others of the same answer.
-TEST_F(EpisodeTest, CallsThatWereCutOffAreToldAndNotRun) {
-  Says({WriteCall("a.py", "before")});
-  Says({WriteCall("a.py", "after"), WriteCall("b.py", "new"), CallOf("e", "evaluate", {{"path", "a.py"}})});
-  api_.on_request = [this] { stop_ = true; };
-  EXPECT_EQ(Failure().code, ErrorCode::kInterrupted);
-  EXPECT_TRUE(box_->folder().Read("b.py"));
-  EXPECT_EQ(Turns()[1].state, "answered");
-  stop_ = false;
-  api_.requests.clear();
-  Says({CallOf("b", "bash", {{"command", "cat a.py; ls"}})});
-  Says({CallOf("l", "list")});
-  RunUntilItIsOpen();
-  EXPECT_THAT(api_.requests, IsEmpty());
-  EXPECT_EQ(Turns()[1].state, "done");
-  for (size_t i = 0; i < 3; ++i) EXPECT_THAT(TextOf(2, i), StartsWith("This call was cut off"));
-  EXPECT_EQ(TextOf(3, 0), "exit code 0\nbeforeTASK.md\na.py\n") << "the folder is as it was before that answer";
-  EXPECT_EQ(Turns()[1].lost, 0);
-}
-
-// Between turns; what is sent then is what would have been sent.
-TEST_F(EpisodeTest, AKillBetweenTurnsChangesNothing) {
-  const auto script = [&] {
-    Says({WriteCall("a.py", "x\xe2\x82\xac"),
-          CallOf("b", "bash", {{"command", "printf '\\303\\251%.0s' $(seq 30000)"}})});
-    Says(Answer({}, "hm"));
-    Says({CallOf("l", "list")});
-    Says({CallOf("s", "submit", {{"solution_path", "a.py"}})});
-  };
-  script();
-  const EpisodeWorkDone whole = RunToItsEnd();
-  const std::vector<CompletionRequest> wanted = std::exchange(requests_, {});
-  GenerationRequest request = work_.request;
-  request.sample = request.candidate = 1;
-  work_.request = store_.ClaimRequest("r", request, kMe).value().value();
-  script();
-  std::deque<Result<Completion>> all = std::exchange(script_, {});
-  while (all.size() > 1) {
-    script_ = {all.front()};
-    all.pop_front();
-    RunUntilItIsOpen();
-  }
-  script_ = all;
-  const EpisodeWorkDone parts = RunToItsEnd();
-  EXPECT_EQ(parts.source, whole.source);
-  EXPECT_EQ(parts.answer.input, whole.answer.input);
-  ASSERT_EQ(requests_.size(), wanted.size());
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    ASSERT_EQ(requests_[i].messages.size(), wanted[i].messages.size());
-    EXPECT_EQ(requests_[i].max_tokens, wanted[i].max_tokens);
-    for (size_t m = 0; m < wanted[i].messages.size(); ++m) {
-      EXPECT_EQ(requests_[i].messages[m].text, wanted[i].messages[m].text);
-      EXPECT_EQ(requests_[i].messages[m].raw, wanted[i].messages[m].raw);
-      ASSERT_EQ(requests_[i].messages[m].results.size(), wanted[i].messages[m].results.size());
-      for (size_t r = 0; r < wanted[i].messages[m].results.size(); ++r) {
-        EXPECT_EQ(requests_[i].messages[m].results[r].text, wanted[i].messages[m].results[r].text);
-      }
-    }
-  }
-}
-
-// Killed before the end was stored, or after it and before the request has its answer.
-TEST_F(EpisodeTest, AnEndIsFoundAgain) {
-  Says({WriteCall("a.py", "x"), CallOf("s", "submit", {{"solution_path", "a.py"}})});
-  EXPECT_EQ(RunToItsEnd().source, "x");
-  const auto stays = [&] {
-    const EpisodeWorkDone done = RunToItsEnd();
-    EXPECT_EQ(done.source, "x");
-    EXPECT_EQ(done.answer.input, 40);
-    EXPECT_EQ(Stored().ended_by, "submit");
-    EXPECT_EQ(Stored().ending, "the agent submitted a candidate");
-    EXPECT_EQ(requests_.size(), 1u);
-  };
-  stays();
-  ASSERT_TRUE(store_.EndEpisode(work_.request.id, kMe, "", ""));
-  stays();
-}
-
-TEST_F(EpisodeTest, AnEndWithoutCallsIsFoundAgain) {
-  for (int i = 0; i < 3; ++i) Says(Answer({}, "done"));
-  RunToItsEnd();
-  const std::string ending = Stored().ending;
-  ASSERT_TRUE(store_.EndEpisode(work_.request.id, kMe, "", ""));
-  RunToItsEnd();
-  EXPECT_EQ(Stored().ended_by, "no_calls");
-  EXPECT_EQ(Stored().ending, ending);
-  EXPECT_EQ(requests_.size(), 3u);
-}
-
-TEST_F(EpisodeTest, ALimitThatIsRaisedGoesOn) {
-  options_.limits.turns = 1;
-  Says({WriteCall("a.py", "x")});
-  EXPECT_FALSE(RunToItsEnd().source);
-  RunToItsEnd();
-  EXPECT_EQ(requests_.size(), 1u);
-  options_.limits.turns = 2;
-  Says({CallOf("s", "submit", {{"solution_path", "a.py"}})});
-  EXPECT_EQ(RunToItsEnd().source, "x");
-  EXPECT_EQ(Stored().ended_by, "submit");
-}
-
-// It may be an empty account, or an answer that is too long for ever.
-TEST_F(EpisodeTest, AModelThatRefusesInThreeCommandsEndsIt) {
-  Says({WriteCall("a.py", "x"), CallOf("e", "evaluate", {{"path", "a.py"}})});
-  JudgeSays(SampleCorrect("a", "1/19", 2.0));
-  for (int command = 1; command <= 2; ++command) {
-    Dies(ErrorCode::kUsage, "the answer is longer than 1000 bytes");
-    EXPECT_EQ(Failure().message, "the answer is longer than 1000 bytes");
-    EXPECT_EQ(Stored().ended_by, "") << "the next command may go on";
-  }
-  Dies(ErrorCode::kUnavailable, "503");
-  EXPECT_EQ(Failure().code, ErrorCode::kUnavailable) << "which is no refusal";
-  Dies(ErrorCode::kUsage, "the answer is longer than 1000 bytes");
-  const EpisodeWorkDone done = RunToItsEnd();
-  EXPECT_EQ(done.source, "x");
-  EXPECT_EQ(Stored().ended_by, "model_error");
-  EXPECT_THAT(Stored().ending, AllOf(HasSubstr("longer than 1000 bytes"), HasSubstr("best candidate")));
 }
 
 TEST_F(EpisodeTest, UnknownUsageCountsAsWhatItMayBe) {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -370,20 +371,31 @@ Result<Snapshot> Folder::Take() const {
   const auto leave_out = [&](const std::string& path, std::string why) {
     if (snapshot.left_out.size() < limits_.listed) snapshot.left_out.push_back({Shown(path), std::move(why)});
   };
+  std::multimap<off_t, std::string> by_size;  // the more files there is room for
   const Walked walked = Walk(std::move(folder), limits_.visited, [&](const WalkEntry& entry) {
     if (S_ISDIR(entry.info.st_mode)) return;
     if (!S_ISREG(entry.info.st_mode)) return leave_out(entry.path, KindOf(entry.info.st_mode));
     if (!IsPlain(entry.path)) return leave_out(entry.path, "its name is not plain text");
-    const auto file = OpenFile(entry.path, entry.path);
-    if (!file) return leave_out(entry.path, file.error().message);
+    by_size.emplace(entry.info.st_size, entry.path);
+  });
+  for (const auto& [size, path] : by_size) {
+    const auto file = OpenFile(path, path);
+    if (!file) {
+      leave_out(path, file.error().message);
+      continue;
+    }
     std::optional<std::string> text;
     if (file->bytes <= room) text = ReadUpTo(file->fd.get(), room);
-    if (!text) return leave_out(entry.path, fmt::format("{} bytes are too many", file->bytes));
+    if (!text) {
+      snapshot.left_out.push_back(
+          {path, fmt::format("{} bytes are too many", file->bytes), std::max<uint64_t>(file->bytes, 1)});
+      continue;
+    }
     room -= text->size();
     std::string hash = Sha256(*text);
-    snapshot.files.push_back({entry.path, file->mode, text->size(), hash});
+    snapshot.files.push_back({path, file->mode, text->size(), hash});
     snapshot.contents.emplace(std::move(hash), std::move(*text));
-  });
+  }
   if (walked.too_many) leave_out(".", fmt::format("there are more than {} files and folders", limits_.visited));
   if (walked.too_deep) leave_out(".", fmt::format("folders deeper than {}", kDeepest));
   if (walked.unreadable) leave_out(".", "folders that may not be opened");

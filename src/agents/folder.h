@@ -41,6 +41,7 @@ struct Snapshot {
   };
   struct LeftOut {
     std::string path, why;
+    uint64_t bytes = 0;  // of a file for which there was no room
   };
   std::vector<File> files;  // sorted
   std::vector<LeftOut> left_out;

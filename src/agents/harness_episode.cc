@@ -82,11 +82,7 @@ Status HarnessEpisode::Load() {
     if (turn.state == "answered") answered_[turn.number] = turn;
     if (turn.state == "done") last_done = turn.number;
   }
-  KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> stored, store_.FolderAfter(request, last_done));
-  Snapshot folder = FolderOf(stored);
-  KB_RETURN_IF_ERROR(run_->box().folder().Restore(folder));
-  files_ = std::move(folder.files);
-  return {};
+  return kept_.Restore(store_, request, last_done, &run_->box().folder());
 }
 
 // A killed process asked it: the answer is lost, and the program will ask anew.
@@ -200,8 +196,7 @@ Status HarnessEpisode::FinishAnswered(bool all) {
     }
   }
   if (end != answered_.begin()) {
-    KB_ASSIGN_OR_RETURN(Snapshot now, run_->box().folder().Take());
-    const std::vector<TurnFile> changed = ChangedFiles(files_, now);
+    KB_ASSIGN_OR_RETURN(const std::vector<TurnFile> changed, kept_.Changes(run_->box().folder()));
     const int newest = std::prev(end)->first;
     for (auto each = answered_.begin(); each != end; ++each) {
       Turn& turn = each->second;
@@ -211,7 +206,6 @@ Status HarnessEpisode::FinishAnswered(bool all) {
       KB_RETURN_IF_ERROR(store_.FinishTurn(turn.id, work_.owner, turn, last ? changed : std::vector<TurnFile>(),
                                            last ? verdicts_ : std::vector<TurnVerdict>()));
     }
-    files_ = std::move(now.files);
     verdicts_.clear();
     answered_.erase(answered_.begin(), end);
   }
@@ -230,13 +224,13 @@ std::optional<std::string> HarnessEpisode::AwaitRoom(const RelayCall& call, std:
   for (;; changed_.wait_for(*lock, kInterruptSlice)) {
     if (auto closed = Closed()) return closed;
     if (call.stop()) return kNobodyWaits;
-    if (limit_) return limit_->ending;
     if (const auto reached = account_.Over(options_.limits)) {
       limit_ = HarnessLimit{reached->limit, reached->ending};
     } else if (model_failures_ >= kMostFailures) {
       limit_ =
           HarnessLimit{"model", fmt::format("the model failed {} times in a row: {}", kMostFailures, model_error_)};
     }
+    if (limit_) return limit_->ending;
     EpisodeAccount at_most;
     at_most.turns = account_.turns + open_calls_;
     at_most.spent = {account_.spent.tokens + open_most_.tokens, account_.spent.usd + open_most_.usd};
@@ -306,13 +300,13 @@ void HarnessEpisode::Told(RelayCall call) {
   auto& [turn, most] = found.mapped();
   CloseCall(most);
   turn.lost = call.lost;
-    model_failures_ = 0;
   turn.lost_tokens = call.lost * most.tokens;
   turn.lost_usd = call.lost * most.usd;
   const CallCost lost{turn.lost_tokens, turn.lost_usd};
   EpisodeWork::Cost cost{0, ""};
   if (call.whole) {
     model_error_.clear();
+    model_failures_ = 0;
     cost = work_.settle(most, &call.answer, lost);
   } else {
     if (!call.left) {
@@ -346,6 +340,7 @@ Result<ToolOutcome> HarnessEpisode::Call(const ToolCall& call) {
     if (const Status kept = FinishAnswered(false); !kept) Fail(kept.error());  // before anything can end
   }
   if (outcome->verdict) Keep(*outcome->verdict);
+  if (const std::string notice = kept_.TakeNotice(); !notice.empty()) outcome->text += "\n" + notice;
   return outcome;
 }
 

@@ -15,6 +15,7 @@
 
 #include "agents/episode_account.h"
 #include "agents/harness_run.h"
+#include "agents/kept_folder.h"
 #include "agents/relay/relay.h"
 #include "agents/stored_turn.h"
 #include "store/store.h"
@@ -26,6 +27,7 @@ struct HarnessEpisodeOptions {
   Conversation::Opening opening;
   Snapshot folder;
   EpisodeLimits limits;
+  uint64_t kept_bytes = kMostKeptBytes;  // of files, in the store
   EpisodeCounts counts;
 };
 
@@ -89,13 +91,13 @@ class HarnessEpisode : public RelayOwner {
   Clock::time_point idle_since_;       // no call is open
   double tool_seconds_ = 0;            // since the last turn that is done
   std::vector<TurnVerdict> verdicts_;  // likewise
-  std::vector<Snapshot::File> files_;  // of the folder, as they are stored
+  KeptFolder kept_{options_.kept_bytes};
   std::optional<AgentCandidate> submitted_;
   std::string model_error_;            // of the last answer
-  std::vector<std::string> denied_;    // calls since the last turn was asked: why
-  std::optional<HarnessLimit> limit_;  // a call was refused for it
   bool model_refuses_ = false;         // likewise: it would not do better
   int model_failures_ = 0;             // in a row
+  std::vector<std::string> denied_;    // calls since the last turn was asked: why
+  std::optional<HarnessLimit> limit_;  // a call was refused for it
   bool budget_spent_ = false;
   Status status_;  // of the store
 };

@@ -60,6 +60,7 @@ class HarnessEpisodeTest : public testing::Test {
       settled_.push_back({completion != nullptr, lost});
       return completion != nullptr ? EpisodeWork::Cost{0.01, "a table"} : EpisodeWork::Cost();
     };
+    work_.model_answers = [this] { return model_answers_; };
     work_.may_evaluate = [] { return true; };
     work_.evaluated = [](bool) {};
     options_.harness = "mine";
@@ -71,6 +72,11 @@ class HarnessEpisodeTest : public testing::Test {
   }
   static void Whole(const ServedRequest&, int, ServedConnection* connection) {
     connection->Send(PlainAnswer("200 OK", "Content-Type: application/json\r\n", WholeOf(Wire::kChat, "said")));
+  }
+
+  static void Refuses(const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(
+        PlainAnswer("401 Unauthorized", "Content-Type: application/json\r\n", R"({"error":{"message":"wrong key"}})"));
   }
 
   // A process with nothing but the store.
@@ -146,6 +152,7 @@ class HarnessEpisodeTest : public testing::Test {
       {.ask = api_.Ask(), .request = {{"problem", "1/19"}}, .stop = {}, .patience = std::chrono::milliseconds(0)}};
   EpisodeWork work_;
   HarnessEpisodeOptions options_;
+  bool model_answers_ = false;  // on other problems
   std::vector<Settled> settled_;
   std::atomic<bool> interrupted_ = false;
   std::atomic<bool> waits_ = false;  // the program is told so by a file
@@ -172,12 +179,8 @@ TEST_F(HarnessEpisodeTest, FromTheTaskToASubmission) {
 }
 
 TEST_F(HarnessEpisodeTest, AModelThatFailsLeavesTheWorkOpen) {
-  const auto refuses = [](const ServedRequest&, int, ServedConnection* connection) {
-    connection->Send(
-        PlainAnswer("401 Unauthorized", "Content-Type: application/json\r\n", R"({"error":{"message":"wrong key"}})"));
-  };
-  const Error error = Failure("echo kept >notes; ask one; exit 0", refuses);
-  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  const Error error = Failure("echo kept >notes; ask one; exit 0", Refuses);
+  EXPECT_EQ(error.code, ErrorCode::kUsage);
   EXPECT_THAT(error.message, HasSubstr("wrong key"));
   EXPECT_EQ(Stored().ended_by, "");
   const Turn failed = Turns().at(0);
@@ -189,6 +192,27 @@ TEST_F(HarnessEpisodeTest, AModelThatFailsLeavesTheWorkOpen) {
   EXPECT_EQ(settled_[0].lost.tokens, 0);
   options_.limits.turns = 1;  // what failed was none
   EXPECT_EQ(RunToItsEnd("ask one; cp notes n.py; judge submit n.py").source, "kept\n");
+}
+
+TEST_F(HarnessEpisodeTest, AModelThatRefusesInThreeCommandsEndsIt) {
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(Failure("ask one", Refuses).code, ErrorCode::kUsage);
+  EXPECT_EQ(Stored().ended_by, "") << "it has never answered: that is no matter of the problem";
+  model_answers_ = true;
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Failure("ask one; echo kept >a.py", Refuses).code, ErrorCode::kUsage);
+  const auto is_down = [](const ServedRequest&, int, ServedConnection* connection) {
+    connection->Send(PlainAnswer("503 Service Unavailable", "", ""));
+  };
+  EXPECT_EQ(Failure("ask one", is_down).code, ErrorCode::kUnavailable) << "which is no refusal";
+  const EpisodeWorkDone done = RunToItsEnd("ask one; ask one", Refuses);
+  EXPECT_THAT(done.complaint, HasSubstr("in 3 commands in a row the model refused to answer"));
+  EXPECT_THAT(done.complaint, HasSubstr("wrong key"));
+  EXPECT_EQ(Stored().ended_by, kModelError);
+}
+
+TEST_F(HarnessEpisodeTest, AProgramThatAsksForEverIsStopped) {
+  const Error error = Failure("while true; do ask one; done", Refuses);
+  EXPECT_THAT(error.message, HasSubstr("wrong key"));
+  EXPECT_THAT(Turns(), SizeIs(100));
 }
 
 TEST_F(HarnessEpisodeTest, ACallThatTheProgramGaveUpIsNoFaultOfTheModel) {
@@ -338,6 +362,15 @@ TEST_F(HarnessEpisodeTest, NoCallBeginsAfterTheProgramsEnd) {
   ASSERT_THAT(settled_, SizeIs(2));
   EXPECT_FALSE(settled_[1].answered);
   EXPECT_EQ(settled_[1].lost.tokens, 0);
+}
+
+TEST_F(HarnessEpisodeTest, FilesThatAreTooLargeAreNotKept) {
+  options_.kept_bytes = 100'000;
+  RunToItsEnd(R"(
+    ask one; head -c 50000 /dev/zero >big; echo a >a.py
+    ask two; said=$(judge compile none.py); ask "$said"; judge submit a.py)");
+  EXPECT_THAT(FilesAfter(2), ElementsAre("TASK.md", "a.py"));
+  EXPECT_THAT(Turns().at(2).context, HasSubstr("big (50000 bytes)"));
 }
 
 TEST_F(HarnessEpisodeTest, WhatAKilledProcessAskedIsLost) {

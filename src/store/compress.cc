@@ -24,20 +24,25 @@ std::string Compress(std::string_view bytes) {
 }
 
 Result<std::string> Decompress(std::string_view frame, size_t limit) {
-  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) {
-    return Fail(ErrorCode::kStore, "the store holds a damaged record: it is no compressed data");
+  const std::optional<uint64_t> size = ContentsBytes(frame);
+  if (!size) return Fail(ErrorCode::kStore, "the store holds a damaged record: it is no compressed data");
+  if (*size > limit) {
+    return Fail(ErrorCode::kStore,
+                fmt::format("a record says that it has {} bytes, and {} are the most", *size, limit));
   }
-  if (size > limit) {
-    return Fail(ErrorCode::kStore, fmt::format("a record says that it has {} bytes, and {} are the most", size, limit));
-  }
-  std::string bytes(size, '\0');
+  std::string bytes(*size, '\0');
   const size_t got = ZSTD_decompress(bytes.data(), bytes.size(), frame.data(), frame.size());
-  if (ZSTD_isError(got) || got != size) {
+  if (ZSTD_isError(got) || got != *size) {
     return Fail(ErrorCode::kStore, fmt::format("the store holds a damaged record: {}",
                                                ZSTD_isError(got) ? ZSTD_getErrorName(got) : "it is too short"));
   }
   return bytes;
+}
+
+std::optional<uint64_t> ContentsBytes(std::string_view frame) {
+  const unsigned long long size = ZSTD_getFrameContentSize(frame.data(), frame.size());
+  if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN) return std::nullopt;
+  return size;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,9 @@ inline constexpr size_t kMaxContents = size_t{1} << 30;
 
 // Fails with kStore on anything that Compress did not make, and on contents above `limit`.
 Result<std::string> Decompress(std::string_view frame, size_t limit = kMaxContents);
+
+// How many bytes Decompress() would give, by the first 18 of a frame or more. Nothing: it is no frame.
+std::optional<uint64_t> ContentsBytes(std::string_view frame);
 
 // Whole files, of any size, in little memory. `to` appears at once or not at all.
 Status CompressFile(const std::filesystem::path& from, const std::filesystem::path& to);

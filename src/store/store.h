@@ -231,6 +231,8 @@ class Store {
   Result<std::vector<TurnFile>> FolderAfter(int64_t request, int turn) const;
   // Files that turns changed, by turn, without contents.
   Result<std::vector<std::pair<int, TurnFile>>> TurnFiles(int64_t request) const;
+  // Of the contents of those files, by hash.
+  Result<std::map<std::string, uint64_t>> TurnFileBytes(int64_t request) const;
   // In the order in which they were stored, without sources.
   Result<std::vector<TurnVerdict>> TurnVerdicts(int64_t request) const;
 

@@ -422,6 +422,25 @@ Result<std::vector<std::pair<int, TurnFile>>> Store::TurnFiles(int64_t request) 
   });
 }
 
+Result<std::map<std::string, uint64_t>> Store::TurnFileBytes(int64_t request) const {
+  using Bytes = std::map<std::string, uint64_t>;
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<Bytes> {
+    SQLite::Statement query(impl_->database,
+                            "SELECT sha256, substr(source, 1, 18) FROM candidates WHERE sha256 IN (SELECT sha256 FROM "
+                            "turn_files WHERE request_id = ?)");
+    query.bind(1, request);
+    Bytes bytes;
+    while (query.executeStep()) {
+      const std::string sha256 = query.getColumn(0).getString();
+      const std::optional<uint64_t> size = ContentsBytes(Blob(query.getColumn(1)));
+      if (!size) return Fail(ErrorCode::kStore, fmt::format("the text {} in the store is damaged", sha256));
+      bytes[sha256] = *size;
+    }
+    return bytes;
+  });
+}
+
 Result<std::vector<TurnVerdict>> Store::TurnVerdicts(int64_t request) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<TurnVerdict>> {
