@@ -37,6 +37,19 @@ Status PutExample(const PromptExample& example, const Installation& installation
   return {};
 }
 
+// A reference may build a model of a package, which does not come as text.
+constexpr const char* kTransformers =
+    "\n# The package transformers\n\n`reference.py` builds its model with `transformers`, from a configuration that it "
+    "holds. The package is here and where\ncandidates are judged, and nothing else of it is: there is no network, and "
+    "`from_pretrained(\"NAME\")` finds nothing. Weights are\nrandom, unless the environment variable "
+    "`KERNELBENCH_WEIGHTS` names a folder that has them. The operators of a model are in its\nsource: "
+    "`python3 -c 'import transformers; print(transformers.__path__[0])'`, below `models`.\n";
+
+bool UsesTransformers(const std::string& source) {
+  return source.find("\nfrom transformers import ") != source.npos ||
+         source.find("\nimport transformers") != source.npos;
+}
+
 // What is there beside TASK.md.
 std::string FilesText(const Prompt& prompt, bool native) {
   std::string text = "# What lies here\n\n- `reference.py`: the reference\n";
@@ -60,12 +73,12 @@ Result<TaskFolderContents> TaskFolder(const TaskFolderRequest& request, const In
   KB_ASSIGN_OR_RETURN(contents.prompt, BuildPrompt(parts, request.prompt, installation));
   Snapshot& files = contents.files;
   const bool native = request.prompt.target.backend == Backend::kNative;
-  Put("TASK.md",
-      fmt::format("{}\n{}\n# How to check it and hand it in\n\n{}", contents.prompt.user,
-                  FilesText(contents.prompt, native), request.how),
-      &files);
   const ProblemFile& problem = request.prompt.problem;
   KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.path));
+  Put("TASK.md",
+      fmt::format("{}\n{}{}\n# How to check it and hand it in\n\n{}", contents.prompt.user,
+                  FilesText(contents.prompt, native), UsesTransformers(source) ? kTransformers : "", request.how),
+      &files);
   KB_ASSIGN_OR_RETURN(ProblemText shown, ShowProblem(source, problem.name, request.prompt.size));
   Put("reference.py", ReferenceText(std::move(shown)), &files);
   if (native) {

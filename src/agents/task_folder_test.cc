@@ -88,6 +88,12 @@ TEST(TaskFolderTest, NeverTheProblemsOwnAnswer) {
   EXPECT_EQ(Text(TaskFolder(request, Here())->files, "TASK.md"), Text(made->files, "TASK.md"));
 }
 
+TEST(TaskFolderTest, OfAModelOfAPackage) {
+  EXPECT_THAT(Text(TaskFolder(Request("cpp", "cpu", "4/16"), Here())->files, "TASK.md"),
+              AllOf(HasSubstr("# The package transformers\n\n"), HasSubstr("there is no network")));
+  EXPECT_THAT(Text(TaskFolder(Request("cpp", "cpu"), Here())->files, "TASK.md"), Not(HasSubstr("transformers")));
+}
+
 TEST(TaskFolderTest, AUsersTextsAreThere) {
   TaskFolderRequest request = Request("native", "cpu");
   request.parts.parts["judgement"] = "# House rules\n\nNo inline assembly.\n";

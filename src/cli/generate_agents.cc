@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "agents/episode.h"
 #include "agents/harness_episode.h"
 #include "agents/text_form.h"
@@ -125,11 +127,18 @@ json AgentRuns::RequestOf(const ProblemFile& problem) const {
 
 BoxOptions AgentRuns::OptionsOfBox() const {
   BoxOptions options;
+  std::error_code error;
   for (const fs::path& path : python_.paths) {
-    std::error_code error;
     const bool of_system = path.string().starts_with("/usr/");
     if (!of_system && fs::exists(path, error)) options.read_only.push_back({path, InBox(path)});
   }
+  const char* weights = std::getenv("KERNELBENCH_WEIGHTS");  // of the models of level 4
+  if (weights != nullptr && fs::is_directory(weights, error)) {
+    const fs::path path = fs::canonical(weights, error);
+    options.read_only.push_back({path, InBox(path)});
+    options.environment.push_back("KERNELBENCH_WEIGHTS=" + InBox(path).string());
+  }
+  options.environment.push_back("HF_HUB_OFFLINE=1");  // transformers says at once that there is no network
   options.seat.cores = cores_;
   options.path_first = InBox(fs::path(python_.executable).parent_path());
   return options;
