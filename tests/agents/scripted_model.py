@@ -277,10 +277,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
 class ScriptedModel:
     """A context: the server answers at `url` until its end. `turn` is a function of task and number, or a script."""
 
-    def __init__(self, turn, condense=CONDENSE, whole=False, port=0, secrets=()):
+    def __init__(self, turn, condense=CONDENSE, whole=False, port=0, secrets=(), key=None):
         self.turn = turn if callable(turn) else player(turn)
         self.condense, self.whole, self.port = re.compile(condense), whole, port
         self.secrets = [secret.encode() for secret in secrets]  # which no request may hold
+        self.key = key  # that every request must come with, for this model alone
         self.ledger, self.lock = Ledger(), threading.Lock()
 
     def __enter__(self):
@@ -313,6 +314,8 @@ class ScriptedModel:
         with self.lock:
             if any(secret in raw for secret in self.secrets):
                 self.ledger.violation("a secret was sent")
+            if self.key is not None:
+                self.check_caller(handler, body)
             task, known = self.ledger.read(wire, request, size)
             told = self.ledger.task_of[task]
         number = next_turn(request.entries)
@@ -337,6 +340,17 @@ class ScriptedModel:
             self.ledger.counts["refused" if cut else "summaries" if is_summary else "answered"] += 1
             if not cut and not is_summary:
                 self.ledger.times[task, number] = handler.asked_at, time.monotonic()
+
+    def check_caller(self, handler, body):
+        """A program behind a relay decides neither who asks nor whom."""
+        given = handler.headers.get_all("Authorization")
+        if given != [f"Bearer {self.key}"] or handler.headers.get("x-api-key") or handler.headers.get("Cookie"):
+            self.ledger.violation("another key was sent")
+        if handler.path != "/v1/chat/completions" or body.get("model") != "scripted" or handler.headers.get("Host") != f"127.0.0.1:{self.server.server_port}":
+            self.ledger.violation(f"{handler.path} of {body.get('model')!r} at {handler.headers.get('Host')} was asked")
+        for name in ("store", "metadata", "service_tier", "plugins", "web_search_options", "models", "n"):
+            if name in body:
+                self.ledger.violation(f"{name} was passed on")
 
     def refuse(self, handler, wire, fault):
         """False: this fault is another one's matter, or none."""

@@ -15,9 +15,11 @@ Each file is a script of scripted_model.py with a table `expect`:
     expect.speedup_below        the speedup's interval does not lie wholly above
     expect.rss_mib              the most memory of the engine, 600 if absent
     turn_limit, flags           --turns, 12 if absent; more flags of the command
+    program                     a program beside it, which drives the model by itself (--harness-command) after the text of program.py; what it gains makes it end with an error
     commands, model             so often the command is given, until it ends with 0; more keys of models.toml
 
-In a script @SECRET@ is a file that no agent may read, @STORE@ the store, @SOCKET@ that of its judge, @PORT@ the model's, @OUTSIDE@ a folder outside that all may write to.
+In a script or a program @SECRET@ is a file that no agent may read, @STORE@ the store, @SOCKET@ that of its judge, @PORT@ the model's, @OUTSIDE@ a folder outside that all may write to,
+@CANDIDATE@ the text of a right candidate.
 
 What must be true after each, beside that: no secret and no key has been sent to the model; no process, temporary file, mount or shared memory is left; what lies outside is
 unchanged; the store is sound. Exit status 0 if all held, 1 if not.
@@ -51,6 +53,7 @@ COMMAND_TIMEOUT_S = 600
 LONGEST, RSS_MIB = 70_000, 600
 FLAGS = ["--strategy", "agent", "1/36", "--size", "small", "--protocol", "quick", "--devices", "cpu", "--measure", "false",
          "--profile-ms", "0", "--quiet"]
+CANDIDATE = ROOT / "examples" / "1_36_rmsnorm" / "fused.cpp"
 WATCHED = [ROOT / name for name in ("problems", "protocols", "prompts", "include", "src/agents")]
 
 
@@ -90,19 +93,31 @@ class Trial:
         if not holds:
             self.failures.append(what)
 
-    def fill(self, port):
-        places = {"SECRET": self.root / "home" / "secret", "STORE": self.store, "SOCKET": self.root / "store.sock", "PORT": port, "OUTSIDE": self.root / "outside"}
-        return re.sub(r"@([A-Z]+)@", lambda found: str(places[found[1]]), self.text)
+    def fill(self, text, port):
+        places = {"SECRET": self.root / "home" / "secret", "STORE": self.store, "SOCKET": self.root / "store.sock", "PORT": port, "OUTSIDE": self.root / "outside", "CANDIDATE": CANDIDATE.read_text()}
+        return re.sub(r"@([A-Z]+)@", lambda found: str(places[found[1]]), text)
+
+    def write_program(self, name, port):
+        """Of two files one: the box shows no more."""
+        own = (HERE / "hostile" / name).read_text()
+        text = (HERE / "hostile" / "program.py").read_text() + re.sub(r"^from program import .*\n", "", own, flags=re.M)
+        program = self.root / "agent"
+        program.write_text("#!/usr/bin/env python3\n" + self.fill(text, port))
+        program.chmod(0o755)
+        return program
 
     def run(self):
-        with ScriptedModel(lambda task, number: self.turn(task, number), secrets=[self.secret, self.key]) as model:
-            script = parse_toml(self.fill(model.server.server_port))
+        with ScriptedModel(lambda task, number: self.turn(task, number), secrets=[self.secret, self.key], key=self.key) as model:
+            port = model.server.server_port
+            script = parse_toml(self.fill(self.text, port))
             self.turn, self.wanted = player(script), script.get("expect", {})
             settings = {"provider": "vllm", "model": "scripted", "base_url": model.url, "key_env": "KB_ZOO_KEY", "first_wait_s": 0.05, "longest_wait_s": 0.1, **script.get("model", {})}
             (self.root / "models.toml").write_text("[models.zoo]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in settings.items()))
             before = self.state()
             command = [self.binary, "generate", "--run", "r", "--model", "zoo", "--models-file", str(self.root / "models.toml"), *FLAGS,
                        "--turns", str(script.get("turn_limit", 12)), *script.get("flags", [])]
+            if "program" in script:
+                command += ["--harness-command", str(self.write_program(script["program"], port))]
             for _ in range(script.get("commands", 1)):
                 code, said = self.command(command)
                 if code == 0:
@@ -156,7 +171,7 @@ class Trial:
         try:
             with contextlib.closing(sqlite3.connect(self.store)) as database:
                 verdicts = database.execute("SELECT verdict, low FROM evaluations ORDER BY sequence").fetchall()
-                ended = [row[0] for row in database.execute("SELECT ended_by FROM episodes")]
+                ended = database.execute("SELECT ended_by, ending FROM episodes").fetchall()
         except sqlite3.Error as error:
             self.failures.append(f"the store: {error}")
             return
@@ -166,7 +181,7 @@ class Trial:
         for _, low in verdicts:
             self.expect(low is None or low < self.wanted.get("speedup_below", float("inf")), f"it gained: the speedup is surely above {low}")
         if "ended_by" in self.wanted:
-            self.expect(all(re.fullmatch(self.wanted["ended_by"], each) for each in ended), f"ended by {ended} instead of {self.wanted['ended_by']}")
+            self.expect(all(re.fullmatch(self.wanted["ended_by"], each) for each, _ in ended), f"ended by {ended} instead of {self.wanted['ended_by']}")
 
     def check_what_was_told(self, model):
         results = {call_id: text for _, call_id, text in model.results()}
