@@ -14,8 +14,6 @@
 
 namespace kb {
 
-inline constexpr char kMechanicalAuditor[] = "mechanical";
-
 struct AuditFinding {
   std::string audit;     // "streams", "authorship", "held_out", "similar", "denied", "outside", "network"
   std::string where;     // "line 12", "turn 4, call 1 (bash)"; empty: the candidate as a whole

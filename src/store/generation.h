@@ -61,6 +61,8 @@ struct TurnsSpent {
   double usd = 0;
 };
 
+inline constexpr char kMechanicalAuditor[] = "mechanical";  // the auditor that is no model
+
 // One auditor's answer about one evaluation.
 struct EvaluationReview {
   std::string evaluation_id, auditor, created;

@@ -26,9 +26,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr char kWhole[] =
-    "SELECT e.json, s.data, c.source, m.data FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
-    "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 LEFT JOIN measurements m ON m.evaluation_id = e.id ";
 constexpr char kWithoutMeasurements[] =
     "SELECT e.json, s.data, c.source, NULL FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
     "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 ";
@@ -137,22 +134,32 @@ Result<Store> Store::Open(const fs::path& path, const StoreOptions& options) {
   return Store(std::move(impl));
 }
 
-Result<json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit) {
-  SQLite::Statement query(database, std::string(kWhole) + "WHERE e.id = ?");
+Result<json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit, EvaluationParts parts) {
+  const auto null_unless = [](bool wanted, const char* column) { return wanted ? column : "NULL"; };
+  SQLite::Statement query(
+      database,
+      fmt::format("SELECT e.json, {}, {}, {} FROM evaluations e LEFT JOIN samples s ON s.evaluation_id = e.id "
+                  "LEFT JOIN candidates c ON c.sha256 = e.source_sha256 LEFT JOIN measurements m ON "
+                  "m.evaluation_id = e.id WHERE e.id = ?",
+                  null_unless(parts.samples, "s.data"), null_unless(parts.source, "c.source"),
+                  null_unless(parts.measurements, "m.data")));
   query.bind(1, id);
   KB_CHECK(query.executeStep());
   return ReadWhole(query, limit);
 }
 
-Result<json> Store::Get(std::string_view id) const {
+Result<json> Store::Get(std::string_view id, EvaluationParts parts) const {
   if (id.empty()) return Fail(ErrorCode::kUsage, "an evaluation needs an id: `kernelbench list` shows them");
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<json> {
     // An id that is given in full wins over longer ones that start with it.
+    SQLite::Statement whole(database, "SELECT 1 FROM evaluations WHERE id = ?1");
+    whole.bind(1, std::string(id));
+    if (whole.executeStep()) return WholeEvaluation(database, std::string(id), kMaxContents, parts);
     SQLite::Statement find(database,
                            "SELECT id FROM evaluations WHERE substr(id, 1, length(?1)) = ?1 "
-                           "ORDER BY id <> ?1, id LIMIT 4");
+                           "ORDER BY id LIMIT 4");
     find.bind(1, std::string(id));
     std::vector<std::string> found;
     while (find.executeStep()) found.push_back(find.getColumn(0).getString());
@@ -162,13 +169,13 @@ Result<json> Store::Get(std::string_view id) const {
                               "shows them",
                               database.getFilename(), id));
     }
-    if (found.size() > 1 && found[0] != id) {
+    if (found.size() > 1) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("{} is ambiguous, it begins {}{}: give more of the id", id,
                               fmt::join(found.begin(), found.begin() + (found.size() > 3 ? 3 : 2), ", "),
                               found.size() > 3 ? ", ..." : ""));
     }
-    return WholeEvaluation(database, found[0]);
+    return WholeEvaluation(database, found[0], kMaxContents, parts);
   });
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "store/entry_row.h"
 #include "store/episode.h"
 #include "store/generation.h"
 #include "store/job.h"
@@ -94,7 +95,7 @@ class Store {
 
   // The whole evaluation whose id is `id`, or the only one whose id starts with it. kUsage when there is none or more
   // than one.
-  Result<nlohmann::json> Get(std::string_view id) const;
+  Result<nlohmann::json> Get(std::string_view id, EvaluationParts parts = {}) const;
 
   // Newest first, without what is long: id, created, run, problem, size, device, device_info.name, protocol,
   // problem_sha256, candidate.path, candidate.sha256, verdict, reason, speedup, speedup_interval, baseline_us,
@@ -112,6 +113,20 @@ class Store {
   // candidate path the newest that the filter lets through, in the order in which they were stored; the first `limit`
   // of those.
   Result<std::vector<ScoreRow>> Scores(const StoreFilter& filter = {}) const;
+
+  // What pages show in lines (entry_row.h). Of evaluations those that were stored after the one of that sequence.
+  Result<std::vector<EntryRow>> EntryRows(int64_t after = 0) const;
+  // Up to that sequence.
+  Result<int64_t> CountEntries(int64_t until) const;
+  Result<std::vector<FailedJob>> FailedJobs() const;
+  // Oldest first; of each at most so many that are being judged.
+  Result<std::vector<RunSummary>> RunSummaries(int most_judging) const;
+  // Of all devices on which something was judged, with the kind as `device`.
+  Result<std::vector<nlohmann::json>> DeviceInfos() const;
+  // Of evaluations that somebody audited, whether all audits confirm them.
+  Result<std::map<std::string, bool>> Audited() const;
+  // Another text each time that something may have changed, whoever wrote it.
+  Result<std::string> Version() const;
 
   // Gives all evaluations that the filter lets through, in the order in which they were stored, with their measurements
   // and without samples and sources. The first error of `take` ends it and is returned; the store must not be used
@@ -185,6 +200,9 @@ class Store {
   Result<int64_t> ReleaseRequests(const std::string& run);
   // By model, problem, turn and sample.
   Result<std::vector<GenerationRequest>> Requests(const std::string& run) const;
+  // That made the candidate of that number; absent: no model was asked for it.
+  Result<std::optional<GenerationRequest>> RequestOf(const std::string& run, const std::string& model,
+                                                     const std::string& problem, int64_t candidate) const;
   // Of a run, in the order in which they came, without prompts, responses and reasoning.
   Result<std::vector<GenerationAnswer>> Answers(const std::string& run) const;
   // Of one request, whole, in that order.

@@ -51,7 +51,7 @@ class ArchiveTest : public ::testing::Test {
   }
   void WriteGood() const {
     Store store = Open("good");
-    ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
+    ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0)}));
     Finish(store, "r", 0, "e");
     ASSERT_TRUE(store.ExportRun("r", Path("good.kbrun")));
   }
@@ -75,8 +75,8 @@ TEST_F(ArchiveTest, WhatComesOutIsWhatWentIn) {
   Store from = Open("from");
   ASSERT_TRUE(WriteFileAtomic(Path("waits.py"), "waits"));
   ASSERT_TRUE(WriteFileAtomic(Path("other.py"), "other"));
-  ASSERT_TRUE(from.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1, Sha256("waits"), Path("waits.py")),
-                                                 RunJob(2, "changed", Path("other.py")), RunJob(3)}));
+  ASSERT_TRUE(from.AddJobs("r", std::vector<Job>{QueuedJob(0), QueuedJob(1, Sha256("waits"), Path("waits.py")),
+                                                 QueuedJob(2, "changed", Path("other.py")), QueuedJob(3)}));
   Finish(from, "r", 0, "a");
   ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(2).id, "me").value());
   ASSERT_TRUE(from.ClaimJob(from.Jobs("r")->at(3).id, "me").value());
@@ -126,7 +126,7 @@ TEST_F(ArchiveTest, AnotherName) {
 
 TEST_F(ArchiveTest, WhatIsInAnotherRunStaysThere) {
   Store store = Open("here");
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0), QueuedJob(1)}));
   Finish(store, "r", 0, "a");
   Finish(store, "r", 1, "b");
   ASSERT_TRUE(store.ExportRun("r", Path("judged.kbrun")));
@@ -140,7 +140,7 @@ TEST_F(ArchiveTest, WhatIsInAnotherRunStaysThere) {
 
   Store there = Open("there");
   ASSERT_TRUE(there.ImportRun(Path("judged.kbrun")));
-  ASSERT_TRUE(there.AddJobs("r", std::vector<Job>{RunJob(2), RunJob(3)}));
+  ASSERT_TRUE(there.AddJobs("r", std::vector<Job>{QueuedJob(2), QueuedJob(3)}));
   Finish(there, "r", 2, "c");
   ASSERT_TRUE(there.ExportRun("r", Path("more.kbrun")));
   for (const bool again : {false, true}) {
@@ -173,11 +173,11 @@ TEST_F(ArchiveTest, ARunsNameThatIsNotUtf8) {
 }
 
 TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
-  const std::vector<Job> jobs = {RunJob(0), RunJob(1), RunJob(2), RunJob(3, "edited there")};
+  const std::vector<Job> jobs = {QueuedJob(0), QueuedJob(1), QueuedJob(2), QueuedJob(3, "edited there")};
   Store here = Open("here"), there = Open("there");
   ASSERT_TRUE(here.AddJobs("r", jobs));
   ASSERT_TRUE(there.AddJobs("r", jobs));
-  ASSERT_TRUE(here.AddJobs("r", std::vector<Job>{RunJob(3, "edited here")}));
+  ASSERT_TRUE(here.AddJobs("r", std::vector<Job>{QueuedJob(3, "edited here")}));
   Finish(here, "r", 0, "here0");
   Finish(there, "r", 0, "there0");
   Finish(there, "r", 1, "there1");
@@ -194,13 +194,13 @@ TEST_F(ArchiveTest, HalvesOfARunComeTogether) {
 
 TEST_F(ArchiveTest, JobsKeepTheirProblemsText) {
   Store here = Open("here"), there = Open("there"), third = Open("third");
-  ASSERT_TRUE(there.AddJobs("r", std::vector{RunJobAbout("p", 0), RunJobAbout("p", 1), RunJobAbout("p", 2)}));
+  ASSERT_TRUE(there.AddJobs("r", std::vector{QueuedJobAbout("p", 0), QueuedJobAbout("p", 1), QueuedJobAbout("p", 2)}));
   for (const size_t job : {0, 1, 2}) Finish(there, "r", job, "there" + std::to_string(job));
   ASSERT_TRUE(there.ExportRun("r", Path("there.kbrun")));
   ASSERT_TRUE(third.ImportRun(Path("there.kbrun")));
   EXPECT_EQ(third.Jobs("r")->at(0).problem_sha256, "p");
 
-  ASSERT_TRUE(here.AddJobs("r", std::vector{RunJobAbout("another", 0), RunJobAbout("p", 1), RunJob(2)}));
+  ASSERT_TRUE(here.AddJobs("r", std::vector{QueuedJobAbout("another", 0), QueuedJobAbout("p", 1), QueuedJob(2)}));
   const auto imported = here.ImportRun(Path("there.kbrun"));
   ASSERT_TRUE(imported) << imported.error().message;
   EXPECT_EQ(imported->evaluations, 3);

@@ -63,7 +63,7 @@ class MaintenanceTest : public ::testing::Test {
   void AddJobs(int count) const {
     Store store = Open();
     std::vector<Job> jobs;
-    for (int i = 0; i < count; ++i) jobs.push_back(RunJob(i));
+    for (int i = 0; i < count; ++i) jobs.push_back(QueuedJob(i));
     ASSERT_TRUE(store.AddJobs("r", jobs));
     ASSERT_TRUE(store.ClaimJob(1, "o").value());
     ASSERT_TRUE(store.FinishJob(1, "o", OfRun(OldEvaluation("done"), 0)));

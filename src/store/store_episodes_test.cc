@@ -285,7 +285,7 @@ TEST_F(EpisodesTest, SpentCountsTurnsUntilTheirAnswerIsThere) {
   const int64_t stored = store_.AddAnswer(open, kMe, answer).value();
   ASSERT_TRUE(store_.SettleAnswer(stored, kMe, "b", "cu", "", true));
   ASSERT_TRUE(store_.Add(RunEvaluation("e")));
-  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{RunJob(0)}));
+  ASSERT_TRUE(store_.AddJobs("r", std::vector<Job>{QueuedJob(0)}));
   ASSERT_TRUE(store_.ClaimJob(1, kMe).value());
   ASSERT_TRUE(store_.FinishJob(1, kMe, RunEvaluation("f")).value());
   const GenerationSpent after = store_.Spent("r").value();

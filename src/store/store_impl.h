@@ -85,7 +85,8 @@ nlohmann::json ReadSummary(SQLite::Statement& row);
 // Adds one evaluation inside a transaction of the caller's.
 Status AddEvaluation(SQLite::Database& database, const nlohmann::json& evaluation);
 // The evaluation of that id, put together again, no part of which may be longer than `limit`. It must be there.
-Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit = kMaxContents);
+Result<nlohmann::json> WholeEvaluation(SQLite::Database& database, const std::string& id, size_t limit = kMaxContents,
+                                       EvaluationParts parts = {});
 // Stores a candidate's source once, under the hash of its bytes, and returns that hash.
 std::string AddSource(SQLite::Database& database, const nlohmann::json& candidate, const std::string& source);
 // The id of the run of that name, which is made if it is not there.

@@ -33,7 +33,7 @@ class JobsTest : public ::testing::Test {
 
 TEST_F(JobsTest, AJobGoesFromQueuedToDone) {
   Store store = Open();
-  const std::vector<Job> jobs = {RunJob(0), RunJob(1)};
+  const std::vector<Job> jobs = {QueuedJob(0), QueuedJob(1)};
   EXPECT_EQ(store.AddJobs("r", jobs).value(), 2);
   EXPECT_EQ(store.AddJobs("r", jobs).value(), 0) << "known already";
   const int64_t id = store.Jobs("r")->at(1).id;
@@ -47,7 +47,7 @@ TEST_F(JobsTest, AJobGoesFromQueuedToDone) {
 
 TEST_F(JobsTest, WhoLostAJobAddsNothing) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "gone").value());
   EXPECT_TRUE(store.FinishJob(id, "other", RunEvaluation("e")));
@@ -57,22 +57,24 @@ TEST_F(JobsTest, WhoLostAJobAddsNothing) {
 
 TEST_F(JobsTest, AnotherTextOrAWishQueuesAnew) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.FinishJob(id, "me", RunEvaluation("e")));
-  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{RunJob(0, "changed")}).value(), 1);
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{QueuedJob(0, "changed")}).value(), 1);
   EXPECT_THAT(States(store), testing::ElementsAre("queued"));
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.FinishJob(id, "me", RunEvaluation("f")));
-  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{RunJob(0, "changed")}, true).value(), 1);
+  EXPECT_EQ(store.AddJobs("r", std::vector<Job>{QueuedJob(0, "changed")}, true).value(), 1);
   EXPECT_EQ(store.Jobs("r")->at(0).id, id);
   EXPECT_EQ(store.List()->size(), 2u) << "what was judged before stays";
 }
 
 TEST_F(JobsTest, AnotherTextOfTheProblemQueuesAnew) {
   Store store = Open();
-  const auto add = [&](const std::string& text) { return store.AddJobs("r", std::vector{RunJobAbout(text)}).value(); };
+  const auto add = [&](const std::string& text) {
+    return store.AddJobs("r", std::vector{QueuedJobAbout(text)}).value();
+  };
   const auto judge = [&](const std::string& id, const std::string& text) {
     const int64_t job = store.Jobs("r")->at(0).id;
     ASSERT_TRUE(store.ClaimJob(job, "me").value());
@@ -96,9 +98,9 @@ TEST_F(JobsTest, AnotherTextOfTheProblemQueuesAnew) {
 
 TEST_F(JobsTest, WhoJudgesAnOldTextOfTheProblemAddsNothing) {
   Store store = Open();
-  const Job job = store.AddJob("r", RunJobAbout("p")).value();
+  const Job job = store.AddJob("r", QueuedJobAbout("p")).value();
   ASSERT_TRUE(store.ClaimJob(job.id, "me").value());
-  EXPECT_EQ(store.AddJob("r", RunJobAbout("q")).value().state, "queued");
+  EXPECT_EQ(store.AddJob("r", QueuedJobAbout("q")).value().state, "queued");
   EXPECT_TRUE(store.FinishJob(job.id, "me", RunEvaluation("e")));
   EXPECT_THAT(States(store), testing::ElementsAre("queued"));
   EXPECT_TRUE(store.List()->empty());
@@ -109,20 +111,20 @@ TEST_F(JobsTest, WhoJudgesAnOldTextOfTheProblemAddsNothing) {
 TEST_F(JobsTest, AVerdictAboutNoTextOfTheProblemIsNotTrusted) {
   Store store = Open();
   for (const auto& [sample, verdict] : {std::pair(0, "static_rejected"), std::pair(1, "crashed")}) {
-    const Job job = store.AddJob("r", RunJobAbout("", sample)).value();
+    const Job job = store.AddJob("r", QueuedJobAbout("", sample)).value();
     ASSERT_TRUE(store.ClaimJob(job.id, "me").value());
     json evaluation = RunEvaluation(verdict, sample);
     evaluation["problem_sha256"] = "";
     evaluation["verdict"] = verdict;
     ASSERT_TRUE(store.FinishJob(job.id, "me", evaluation));
   }
-  EXPECT_EQ(store.AddJobs("r", std::vector{RunJobAbout("p", 0), RunJobAbout("p", 1)}).value(), 1);
+  EXPECT_EQ(store.AddJobs("r", std::vector{QueuedJobAbout("p", 0), QueuedJobAbout("p", 1)}).value(), 1);
   EXPECT_THAT(States(store), testing::ElementsAre("done", "queued"));
 }
 
 TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0)}));
   const int64_t id = store.Jobs("r")->at(0).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", true));
@@ -138,7 +140,7 @@ TEST_F(JobsTest, FailuresOfTheEngineAreTriedAgainAndThenToldApart) {
 
 TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0), QueuedJob(1)}));
   const auto jobs = store.Jobs("r").value();
   int pipe_ends[2];
   ASSERT_EQ(pipe(pipe_ends), 0);
@@ -166,7 +168,7 @@ TEST_F(JobsTest, WhatADeadProcessRanIsQueuedAgain) {
 
 TEST_F(JobsTest, ALeaseThatIsOverIsNobodys) {
   Store store = Open();
-  const std::vector<Job> jobs = {RunJob(0), RunJob(1), RunJob(2)};
+  const std::vector<Job> jobs = {QueuedJob(0), QueuedJob(1), QueuedJob(2)};
   store.AddJobs("r", jobs).value();
   const std::vector<Job> added = store.Jobs("r").value();
   const std::string own = OwnerName("a"), beside = OwnerName("b"), elsewhere = "other-machine boot 1 1 c";
@@ -262,7 +264,7 @@ TEST_F(JobsTest, ScoresOfAFilterAreTheNewestThatItLetsThrough) {
 
 TEST_F(JobsTest, JobsInOneState) {
   Store store = Open();
-  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{RunJob(0), RunJob(1)}));
+  ASSERT_TRUE(store.AddJobs("r", std::vector<Job>{QueuedJob(0), QueuedJob(1)}));
   const int64_t id = store.Jobs("r")->at(1).id;
   ASSERT_TRUE(store.ClaimJob(id, "me").value());
   ASSERT_TRUE(store.GiveUpJob(id, "me", "no device", false));
@@ -274,11 +276,11 @@ TEST_F(JobsTest, JobsInOneState) {
 
 TEST_F(JobsTest, OneJobComesBackAsItIsInTheStore) {
   Store store = Open();
-  const Job first = store.AddJob("r", RunJob(3)).value();
+  const Job first = store.AddJob("r", QueuedJob(3)).value();
   EXPECT_EQ(first.state, "queued");
   EXPECT_EQ(first.sample, 3);
   ASSERT_TRUE(store.ClaimJob(first.id, "me").value());
-  const Job second = store.AddJob("r", RunJob(3)).value();
+  const Job second = store.AddJob("r", QueuedJob(3)).value();
   EXPECT_EQ(second.id, first.id);
   EXPECT_EQ(second.state, "running");
 }
@@ -305,7 +307,7 @@ TEST_F(JobsTest, StoresOfEveryEarlierVersionAreMigrated) {
     ASSERT_TRUE(store) << version << ": " << store.error().message;
     EXPECT_EQ(store->Get("old")->at("id"), "old");
     EXPECT_EQ(store->Scores()->at(0).id, "old");
-    EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{RunJob(0)}));
+    EXPECT_TRUE(store->AddJobs("r", std::vector<Job>{QueuedJob(0)}));
     EXPECT_TRUE(store->Audits()->empty());
   }
 }
@@ -338,7 +340,7 @@ TEST_F(JobsTest, OldJobsTakeTheProblemsTextFromTheirEvaluations) {
   };
   EXPECT_THAT(texts(), testing::ElementsAre("older", "p", "", "", ""));
   std::vector<Job> now;
-  for (int sample = 0; sample < 5; ++sample) now.push_back(RunJobAbout("p", sample));
+  for (int sample = 0; sample < 5; ++sample) now.push_back(QueuedJobAbout("p", sample));
   ASSERT_TRUE(store.AddJobs("r", now));
   EXPECT_THAT(States(store), testing::ElementsAre("queued", "done", "done", "queued", "queued"));
   EXPECT_THAT(texts(), testing::ElementsAre("p", "p", "", "p", "p"));

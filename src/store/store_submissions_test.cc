@@ -16,7 +16,7 @@ using testing::HasSubstr;
 NewSubmission Wanted(const std::string& id, int sample = -1, const std::string& source = "class ModelNew: pass") {
   NewSubmission wanted{.id = id, .client = "ann", .batch = "", .idempotency_key = "", .request = {{"problem", "1/19"}}};
   wanted.run = "r";
-  wanted.job = RunJob(sample);
+  wanted.job = QueuedJob(sample);
   wanted.source = source;
   return wanted;
 }

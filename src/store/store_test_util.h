@@ -36,7 +36,7 @@ inline nlohmann::json RunEvaluation(const std::string& id, int sample = 0, const
 }
 
 // A job of that run.
-inline Job RunJob(int sample, const std::string& sha256 = "s", const std::string& path = "a.py") {
+inline Job QueuedJob(int sample, const std::string& sha256 = "s", const std::string& path = "a.py") {
   Job job;
   job.model = "m";
   job.problem = "1/19";
@@ -50,8 +50,8 @@ inline Job RunJob(int sample, const std::string& sha256 = "s", const std::string
 }
 
 // The same, about this text of the problem; RunEvaluation() is about "p".
-inline Job RunJobAbout(const std::string& problem_sha256, int sample = 0) {
-  Job job = RunJob(sample);
+inline Job QueuedJobAbout(const std::string& problem_sha256, int sample = 0) {
+  Job job = QueuedJob(sample);
   job.problem_sha256 = problem_sha256;
   return job;
 }
