@@ -1,16 +1,12 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <set>
 
-#include "base/card.h"
 #include "cli/commands.h"
-#include "generate/trajectory.h"
+#include "generate/read_trajectory.h"
 #include "generate/transcript.h"
 #include "generate/transcript_text.h"
 #include "report/text.h"
@@ -26,35 +22,6 @@ struct TrajectoryFlags {
 };
 
 using nlohmann::json;
-
-json AnswerJson(const GenerationRequest& request, const GenerationAnswer& answer) {
-  const auto or_null = [](const auto& value) { return value ? json(*value) : json(nullptr); };
-  return {{"schema", 1},
-          {"model", request.model},
-          {"problem", request.problem},
-          {"sample", request.sample},
-          {"turn", request.turn},
-          {"candidate", request.candidate},
-          {"attempt", answer.attempt},
-          {"created", answer.created},
-          {"prompt", json::parse(answer.prompt, nullptr, false)},
-          {"response", answer.response},
-          {"reasoning", answer.reasoning},
-          {"finish", answer.finish},
-          {"answered_by", answer.answered_by},
-          {"input", or_null(answer.input)},
-          {"cache_read", or_null(answer.cache_read)},
-          {"cache_write", or_null(answer.cache_write)},
-          {"output", or_null(answer.output)},
-          {"reasoning_tokens", or_null(answer.reasoning_tokens)},
-          {"cost_usd", or_null(answer.cost_usd)},
-          {"price_source", answer.price_source},
-          {"calls", answer.calls},
-          {"seconds", answer.seconds},
-          {"source_sha256", answer.source_sha256},
-          {"language", answer.language},
-          {"complaint", answer.complaint}};
-}
 
 void PrintAnswer(const GenerationRequest& request, const GenerationAnswer& answer) {
   fmt::print("===== {} {} sample {} turn {}, answer {} =====\n", CleanText(request.model), request.problem,
@@ -132,72 +99,28 @@ Status ShowCandidate(const TrajectoryFlags& flags, const std::vector<GenerationR
               fmt::format("no model has answered for a candidate {} in the run {}", *flags.candidate, flags.run));
 }
 
-// Those of a run's requests that are agents'.
-Result<std::vector<AgentEpisode>> ReadEpisodes(const std::vector<GenerationRequest>& requests, const Store& store) {
-  std::vector<AgentEpisode> episodes;
-  for (const GenerationRequest& request : requests) {
-    KB_ASSIGN_OR_RETURN(const std::optional<Episode> episode, store.FindEpisode(request.id));
-    if (!episode) continue;
-    KB_ASSIGN_OR_RETURN(const std::vector<Turn> turns, store.Turns(request.id));
-    KB_ASSIGN_OR_RETURN(const std::vector<TurnVerdict> verdicts, store.TurnVerdicts(request.id));
-    episodes.push_back(MakeAgentEpisode(request, episode->ended_by, turns, verdicts));
-  }
-  return episodes;
-}
-
-// The run's evaluations, on the device of the flags. A run over cards has several, which are not mixed.
-Result<std::vector<ScoreRow>> RowsOnOneDevice(const TrajectoryFlags& flags, const Store& store) {
-  KB_ASSIGN_OR_RETURN(std::vector<ScoreRow> rows, store.Scores({.run = flags.run}));
-  KB_ASSIGN_OR_RETURN(const std::vector<Job> jobs, store.Jobs(flags.run));
-  if (!flags.device.empty()) {
-    std::erase_if(rows, [&](const ScoreRow& row) {
-      return !row.device_name.empty() && row.device != flags.device && !IsCard(row.device_name, flags.device);
-    });
-  }
-  std::set<std::string> names;
-  for (const ScoreRow& row : rows) {
-    if (!row.device_name.empty()) names.insert(row.device_name);
-  }
-  const bool over_cards =
-      std::any_of(jobs.begin(), jobs.end(), [](const Job& job) { return !CardOf(job.device).empty(); });
-  if (over_cards && names.size() > 1) {
-    return Fail(ErrorCode::kUsage, fmt::format("the run was judged on several devices, which are not mixed; choose one "
-                                               "with --device: {}",
-                                               fmt::join(names, ", ")));
-  }
-  return rows;
-}
-
 Status ShowTrajectory(const TrajectoryFlags& flags) {
   if (!std::filesystem::exists(flags.store)) {
     return Fail(ErrorCode::kUsage, fmt::format("the store {} does not exist yet", flags.store));
   }
   KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
-  KB_ASSIGN_OR_RETURN(std::vector<GenerationRequest> requests, store.Requests(flags.run));
-  KB_ASSIGN_OR_RETURN(const std::vector<GenerationAnswer> answers, store.Answers(flags.run));
-  KB_ASSIGN_OR_RETURN(const std::vector<ScoreRow> rows, RowsOnOneDevice(flags, store));
-  std::erase_if(requests, [&](const GenerationRequest& request) {
-    return (!flags.model.empty() && request.model != flags.model) ||
-           (!flags.problem.empty() && request.problem != flags.problem);
-  });
-  if (flags.candidate) return ShowCandidate(flags, requests, store);
-  KB_ASSIGN_OR_RETURN(const std::vector<AgentEpisode> episodes, ReadEpisodes(requests, store));
-  const std::vector<Trajectory> trajectories =
-      episodes.empty() ? MakeTrajectories(requests, answers, rows) : MakeAgentTrajectories(episodes, rows);
+  const TrajectoryFilter filter{flags.run, flags.model, flags.problem, flags.device};
+  if (flags.candidate) {
+    KB_ASSIGN_OR_RETURN(const std::vector<GenerationRequest> requests, ReadRequests(store, filter));
+    return ShowCandidate(flags, requests, store);
+  }
+  KB_ASSIGN_OR_RETURN(const std::vector<Trajectory> trajectories, ReadTrajectories(store, filter));
   if (trajectories.empty()) {
     const bool filtered = !flags.model.empty() || !flags.problem.empty();
     return Fail(ErrorCode::kUsage,
                 fmt::format("no model has answered in a run {} of {}{}; kernelbench generate makes one", flags.run,
                             flags.store, filtered ? ", or none that --model and --problem let through" : ""));
   }
-  json models = json::array();
-  for (const Trajectory& trajectory : trajectories) {
-    if (!flags.json) fmt::print("{}", TrajectoryText(trajectory));
-    models.push_back(TrajectoryJson(trajectory));
-  }
   if (flags.json) {
-    fmt::print("{}", JsonLine(json{{"schema", 1}, {"run", flags.run}, {"models", std::move(models)}}));
+    fmt::print("{}", JsonLine(TrajectoriesJson(flags.run, trajectories)));
+    return {};
   }
+  for (const Trajectory& trajectory : trajectories) fmt::print("{}", TrajectoryText(trajectory));
   return {};
 }
 
