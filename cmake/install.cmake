@@ -2,7 +2,7 @@
 #
 #   bin/kernelbench
 #   libexec/kernelbench/          kb-runner, kb-inside, kb-box, kb-bridge, kb-nvrtc, kb-keeper, bwrap, our libraries and the shared libraries that all of these need
-#   share/kernelbench/            python/kernelbench_torch, problems, protocols, prompts, examples, models, calibrations, published, rewards, harnesses
+#   share/kernelbench/            python/kernelbench_torch, problems, protocols, prompts, examples, models, calibrations, published, rewards, harnesses, web
 #   include/kernelbench/kernel.h
 #
 # Programs look beside themselves for data (FindInstallation) and for libraries (RPATH).
@@ -32,6 +32,7 @@ install(RUNTIME_DEPENDENCY_SET kb_carried PRE_EXCLUDE_REGEXES ${KB_NOT_CARRIED} 
 
 install(DIRECTORY python/kernelbench_torch DESTINATION ${KB_SHARE}/python PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY problems protocols prompts examples models calibrations published rewards harnesses DESTINATION ${KB_SHARE} PATTERN __pycache__ EXCLUDE)
+install(DIRECTORY web/dist/ DESTINATION ${KB_SHARE}/web)
 install(DIRECTORY include/kernelbench DESTINATION include)
 
 install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CARRIED}]==])")

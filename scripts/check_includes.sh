@@ -6,19 +6,20 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # Directory of src/, and those it must not include.
 RULES='
-base    wire cuda device judge jobs runner store score report interop agents server cli
-wire    cuda device judge jobs runner store score report interop agents server cli
-cuda    wire device judge jobs runner store score report interop agents server cli
-device  judge jobs runner store score report interop agents server cli
-judge   jobs runner store score report interop agents server cli
-runner  jobs judge device store score report interop agents server cli
-interop jobs runner report agents server cli
-store   jobs interop generate runner agents server cli
-jobs    runner agents audit server cli
+base    wire cuda device judge jobs runner store score report pages interop agents server cli
+wire    cuda device judge jobs runner store score report pages interop agents server cli
+cuda    wire device judge jobs runner store score report pages interop agents server cli
+device  judge jobs runner store score report pages interop agents server cli
+judge   jobs runner store score report pages interop agents server cli
+runner  jobs judge device store score report pages interop agents server cli
+interop jobs runner report pages agents server cli
+store   jobs interop generate runner pages agents server cli
+jobs    runner pages agents audit server cli
+pages   jobs interop runner agents audit server cli
 server  runner agents audit cli
-generate jobs interop runner agents audit server cli
-audit   jobs interop runner agents server cli
-model   wire cuda device judge jobs runner store score report interop generate agents server cli
+generate jobs interop runner pages agents audit server cli
+audit   jobs interop runner pages agents server cli
+model   wire cuda device judge jobs runner store score report pages interop generate agents server cli
 agents  runner interop audit cli
 '
 

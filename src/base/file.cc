@@ -111,7 +111,8 @@ Result<Installation> FindInstallation() {
                         share / "models",
                         share / "calibrations",
                         share / "published",
-                        share / "rewards"};
+                        share / "rewards",
+                        share / "web"};
   }
   // A build directory: executables lie in BUILD/bin, and BUILD is somewhere below the source tree.
   for (fs::path root = prefix; root.has_relative_path(); root = root.parent_path()) {
@@ -119,7 +120,7 @@ Result<Installation> FindInstallation() {
       return Installation{directory,          root / "include",   root / "python",
                           root / "problems",  root / "protocols", root / "prompts",
                           root / "examples",  root / "models",    root / "calibrations",
-                          root / "published", root / "rewards"};
+                          root / "published", root / "rewards",   root / "web" / "dist"};
     }
   }
   return Fail(ErrorCode::kEngine,

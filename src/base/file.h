@@ -44,6 +44,7 @@ struct Installation {
   std::filesystem::path calibrations;
   std::filesystem::path published;  // what others published
   std::filesystem::path rewards;
+  std::filesystem::path web;  // pages that show results: index.html, app.js, style.css
 };
 Result<Installation> FindInstallation();
 

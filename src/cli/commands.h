@@ -58,6 +58,7 @@ void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);
 void AddReport(CLI::App* app, int* exit_code);
+void AddSite(CLI::App* app, int* exit_code);
 void AddExport(CLI::App* app, int* exit_code);
 void AddImport(CLI::App* app, int* exit_code);
 void AddOriginal(CLI::App* app, int* exit_code);

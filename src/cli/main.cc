@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);
   kb::cli::AddReport(&app, &exit_code);
+  kb::cli::AddSite(&app, &exit_code);
   kb::cli::AddExport(&app, &exit_code);
   kb::cli::AddImport(&app, &exit_code);
   kb::cli::AddOriginal(&app, &exit_code);

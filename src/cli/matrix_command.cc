@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/generate_cards.h"
 #include "cli/generate_run.h"
+#include "cli/make_pages.h"
 #include "cli/presets.h"
 #include "cli/score_flags.h"
 #include "report/score_formats.h"
@@ -113,7 +114,8 @@ Status ScoreMatrix(const MatrixFlags& flags, const GenerateFlags& generated) {
   const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options);
   fmt::print("{}", flags.json ? ScoreJson(sheet) : ScoreTerminal(sheet));
   if (flags.report.empty()) return {};
-  KB_RETURN_IF_ERROR(WriteFileAtomic(flags.report, ScoreHtml(sheet)));
+  wanted.output = flags.report;
+  KB_RETURN_IF_ERROR(WriteScorePage(wanted));
   if (!flags.json) fmt::print("report: {}\n", flags.report);
   return {};
 }
@@ -135,7 +137,7 @@ void AddMatrix(CLI::App* app, int* exit_code) {
       "matrix", "models times problems from a TOML file: generated, judged and scored; the same command goes on");
   command->add_option("file", flags->file, "problems, models, run, and flags of generate as keys (docs/generate.md)")
       ->required();
-  command->add_option("--report", flags->report, "also write the scores as one HTML file");
+  command->add_option("--report", flags->report, "also write the run as one page that opens at its scores");
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
   command->add_flag("--forecast", flags->forecast_only, "say what it will take, and ask nothing");
   command->add_flag("--json", flags->json, "one line of JSON for each evaluation, one for the run, then the scores");

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/make_pages.h"
 #include "cli/score_flags.h"
 #include "report/score_formats.h"
 
@@ -36,10 +37,10 @@ Status Score(const Flags& flags) {
     KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
     KB_ASSIGN_OR_RETURN(sheet.published, ReadPublished(installation.published / "level3.toml"));
   }
+  if (format == "html") return WriteScorePage(flags.common);
   const auto write = format == "json"       ? ScoreJson
                      : format == "csv"      ? ScoreCsv
                      : format == "markdown" ? ScoreMarkdown
-                     : format == "html"     ? ScoreHtml
                                             : ScoreTerminal;
   if (format == "csv") fmt::print(stderr, "{}", MixedText(sheet.mixed_texts));  // the others say it themselves
   return WriteOutput(flags.common, write(sheet));

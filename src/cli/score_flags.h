@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cli/selection_flags.h"
-#include "report/score_sheet.h"
+#include "pages/score_input.h"
 
 namespace kb::cli {
 
@@ -28,18 +28,8 @@ struct ScoreFlags {
 
 void AddScoreFlags(CLI::App* command, ScoreFlags* flags, const std::vector<std::string>& formats);
 
-struct ScoreInput {
-  std::vector<ScoreRow> rows;
-  std::vector<RunJob> jobs;  // without a verdict; `rows` hold them too
-  ProblemTable problems;
-  SpentByRun spent;
-};
-
 // What the flags select. A store that does not exist yet holds nothing; a run that does not exist is a usage error.
 Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags);
-
-// Takes away what waits for cards (base/card.h) on which nothing was judged.
-void DropWaitingCards(ScoreInput* input);
 
 // The name of the format: --json, --format, or what the extension of --output says.
 Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::string>& formats);

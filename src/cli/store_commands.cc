@@ -2,10 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
 #include "cli/commands.h"
 #include "cli/number_checks.h"
-#include "report/html.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -16,7 +14,7 @@ using nlohmann::json;
 
 struct StoreFlags {
   std::string store = DefaultStore();
-  std::string id, output = "report.html";
+  std::string id;
   StoreFilter filter;
   bool json = false;
 };
@@ -29,15 +27,9 @@ Result<std::optional<Store>> OpenExisting(const std::string& path) {
   return std::optional<Store>(std::move(store));
 }
 
-Result<std::vector<json>> Evaluations(const StoreFlags& flags, bool whole) {
+Result<std::vector<json>> Evaluations(const StoreFlags& flags) {
   KB_ASSIGN_OR_RETURN(const auto store, OpenExisting(flags.store));
-  if (!store) return std::vector<json>();
-  return whole ? store->Load(flags.filter) : store->List(flags.filter);
-}
-
-Result<std::vector<json>> Audits(const StoreFlags& flags) {
-  KB_ASSIGN_OR_RETURN(const auto store, OpenExisting(flags.store));
-  return store ? store->Audits() : std::vector<json>();
+  return store ? store->List(flags.filter) : std::vector<json>();
 }
 
 int Show(const StoreFlags& flags) {
@@ -53,7 +45,7 @@ int Show(const StoreFlags& flags) {
 }
 
 int List(const StoreFlags& flags) {
-  const auto evaluations = Evaluations(flags, false);
+  const auto evaluations = Evaluations(flags);
   if (!evaluations) return PrintError(evaluations.error());
   if (flags.json) {
     for (const json& evaluation : *evaluations) fmt::print("{}", JsonLine(evaluation));
@@ -62,20 +54,6 @@ int List(const StoreFlags& flags) {
   } else {
     fmt::print("{}", TerminalTable(*evaluations, {.colour = WantsColour(), .ids = true}));
   }
-  return kAllCorrect;
-}
-
-int MakeReport(const StoreFlags& flags) {
-  const auto evaluations = Evaluations(flags, true);
-  if (!evaluations) return PrintError(evaluations.error());
-  const auto audits = Audits(flags);
-  if (!audits) return PrintError(audits.error());
-  if (const Status written = WriteFileAtomic(flags.output, HtmlReport(*evaluations, *audits)); !written)
-    return PrintError(written.error());
-  if (!evaluations->empty()) {
-    fmt::print("{}\n{}", TerminalTable(*evaluations, {.colour = WantsColour()}), ScoreSummary(*evaluations));
-  }
-  fmt::print("{} evaluations written to {}\n", evaluations->size(), flags.output);
   return kAllCorrect;
 }
 
@@ -104,13 +82,6 @@ void AddList(CLI::App* app, int* exit_code) {
   auto flags = AddFlags(command, true);
   command->add_flag("--json", flags->json, "one line of JSON for each");
   command->callback([flags, exit_code] { *exit_code = List(*flags); });
-}
-
-void AddReport(CLI::App* app, int* exit_code) {
-  CLI::App* command = app->add_subcommand("report", "a page of the newest evaluation of each candidate");
-  auto flags = AddFlags(command, true);
-  command->add_option("-o,--output", flags->output, "file to write")->capture_default_str();
-  command->callback([flags, exit_code] { *exit_code = MakeReport(*flags); });
 }
 
 }  // namespace kb::cli

@@ -4,32 +4,108 @@
 #ifndef PAGES_PAGES_H_
 #define PAGES_PAGES_H_
 
+#include <filesystem>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <vector>
 
+#include "base/file.h"
 #include "base/result.h"
-#include "store/store.h"
+#include "judge/problem/selection.h"
+#include "pages/lines.h"
+#include "pages/score_input.h"
 
 namespace kb {
 
-// A part of a document's name: every byte but letters, digits, "_", "-" and a "." that is not the first is "~" and two
-// hexadecimal digits; empty: "~". And back; absent: it is no such part.
-std::string NamePart(std::string_view text);
-std::optional<std::string> TextOfNamePart(std::string_view part);
-
 struct PagesOptions {
-  // Runs that may be seen; empty: all.
-  std::function<bool(const std::string& run)> may_see;
-  StoreFilter filter;  // what a report or a folder is cut down to
+  Installation installation;
+  std::filesystem::path problems;             // their directory
+  std::string version;                        // of the program
+  std::string scope = "store";                // or what the views are cut down to, as a sentence
+  std::function<nlohmann::json()> service{};  // of a service, what it says of itself; none: nobody serves
 };
 
-// Thread-safe as far as the store is.
+// Thread-safe: one call at a time.
 class Pages {
  public:
+  // `store` outlives it. A service gives it one that nothing else is read from.
   Pages(const Store* store, PagesOptions options);
-  // Compact JSON. kUsage: there is no such document.
-  Result<std::string> Document(std::string_view name);
+  Pages(const Pages&) = delete;
+  Pages& operator=(const Pages&) = delete;
+
+  // Compact JSON. kUsage: there is no such document, or none that the view shows.
+  Result<std::string> Document(std::string_view name, const PagesView& view = {});
+  // Another text whenever a document may be another one.
+  Result<std::string> Version();
+
+  // Names of the documents that the view shows, without those of compare/.
+  struct Names {
+    std::vector<std::string> always;  // catalog.json, scores.json, machine.json, and those of runs and problems
+    std::vector<std::string> entries, sources, conversations, rounds;
+  };
+  Result<Names> AllNames(const PagesView& view);
+  // Models of the view, those with most entries first.
+  Result<std::vector<std::string>> Models(const PagesView& view);
+
+  // What is new to somebody who reads the catalogue and then this. `sequence` says how many entries the catalogue has
+  // with the new ones; -1: it has to be read again.
+  struct Place {
+    int64_t generation = 0;  // 0: at the beginning
+    size_t lines = 0;
+  };
+  struct Changes {
+    nlohmann::json entries;  // {"sequence", "entries", "values"}; null: none is new
+    nlohmann::json runs;     // RunLine of each
+  };
+  Result<Changes> ChangesSince(Place* place, const PagesView& view);
+
+ private:
+  using Json = nlohmann::json;
+  Status Refresh();
+  Result<Json> Catalog(const PagesView& view);
+  Result<std::string> Scores(const PagesView& view);
+  Result<std::string> Run(const std::string& run, const PagesView& view);
+  Result<std::string> Compare(const std::string& a, const std::string& b, const PagesView& view);
+  Result<Json> Entry(const std::string& id, const PagesView& view);
+  Result<Json> Rounds(const std::string& id, const PagesView& view);
+  Result<Json> Source(const std::string& sha256, const PagesView& view);
+  Result<Json> Conversation(const std::string& id, const PagesView& view);
+  Result<Json> Problem(const std::string& name, const PagesView& view);
+  Result<Json> Machine(const PagesView& view);
+
+  Result<Json> Visible(const std::string& id, EvaluationParts parts, const PagesView& view);
+  Result<std::vector<std::string>> Parents(const Json& evaluation, const GenerationRequest& request);
+  Result<ScoreInput> InputOf(const std::vector<std::string>& runs, const PagesView& view);
+  std::vector<std::string> VisibleRuns(const PagesView& view) const;
+  // Names of problems that something is known of.
+  Result<std::vector<std::string>> UsedProblems(const PagesView& view);
+  Json ProblemLine(const std::string& name) const;
+
+  std::mutex mutex_;
+  const Store* const store_;
+  const PagesOptions options_;
+  Lines lines_;
+  std::vector<SelectedProblem> problems_;  // read once
+  std::optional<ProblemTable> table_;
+  // Read for one document and kept for the next, as long as the store stays as it is.
+  struct Kept {
+    std::string version;
+    std::vector<std::string> runs;  // what `input` is of
+    std::optional<ScoreInput> input;
+    std::optional<ScoreInput> compared;  // `input` without what waits for cards, and its groups
+    std::vector<ScoreGroup> groups;
+    std::string compared_of;  // which runs and problem; empty: what one client sees
+    std::string run;          // what `requests` are of
+    std::vector<GenerationRequest> requests;
+    std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, those that count
+  };
+  Kept kept_;
 };
 
 }  // namespace kb

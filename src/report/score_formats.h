@@ -1,4 +1,4 @@
-// A score sheet for programs (JSON, CSV), for people (terminal, a page) and for a paper (Markdown).
+// A score sheet for programs (JSON, CSV), for people (terminal) and for a paper (Markdown).
 #ifndef REPORT_SCORE_FORMATS_H_
 #define REPORT_SCORE_FORMATS_H_
 
@@ -15,8 +15,6 @@ std::string ScoreJson(const ScoreSheet& sheet);
 std::string ScoreCsv(const ScoreSheet& sheet);
 std::string ScoreTerminal(const ScoreSheet& sheet);
 std::string ScoreMarkdown(const ScoreSheet& sheet);
-// A page that needs nothing else, under the report's Content-Security-Policy.
-std::string ScoreHtml(const ScoreSheet& sheet);
 
 // What several of them say in the same words.
 std::string ModelLabel(const std::string& model);  // "(no model)" for an empty one

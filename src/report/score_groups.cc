@@ -68,17 +68,6 @@ SampleRows NewestOfEach(const SampleRows& rows, const std::vector<std::string>& 
   return kept;
 }
 
-ProblemFacts FactsOf(const ProblemTable& table, const std::string& problem) {
-  const auto found = table.find(problem);
-  ProblemFacts facts = found == table.end() ? ProblemFacts{} : found->second;
-  if (problem.starts_with(kClientsProblem))
-    facts.unscored = "a client of a service sent its text, which is whatever it says";
-  if (facts.level.empty()) facts.level = "other";
-  if (facts.family.empty()) facts.family = "other";
-  if (facts.dominated_by.empty()) facts.dominated_by = "other";
-  return facts;
-}
-
 ScoreGroup Finished(Filling* filling, const ProblemTable& table) {
   ScoreGroup group = std::move(filling->group);
   for (const auto& [problem, rows] : filling->problems)
@@ -89,6 +78,17 @@ ScoreGroup Finished(Filling* filling, const ProblemTable& table) {
 }
 
 }  // namespace
+
+ProblemFacts FactsOf(const ProblemTable& table, const std::string& problem) {
+  const auto found = table.find(problem);
+  ProblemFacts facts = found == table.end() ? ProblemFacts{} : found->second;
+  if (problem.starts_with(kClientsProblem))
+    facts.unscored = "a client of a service sent its text, which is whatever it says";
+  if (facts.level.empty()) facts.level = "other";
+  if (facts.family.empty()) facts.family = "other";
+  if (facts.dominated_by.empty()) facts.dominated_by = "other";
+  return facts;
+}
 
 std::string Setting::label() const {
   const auto or_dash = [](const std::string& text) { return text.empty() ? std::string(kDash) : text; };

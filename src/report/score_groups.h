@@ -20,6 +20,9 @@ struct ProblemFacts {
 };
 using ProblemTable = std::unordered_map<std::string, ProblemFacts>;  // by name
 
+// Of a problem that the table does not know, or of which it knows too little: "other".
+ProblemFacts FactsOf(const ProblemTable& table, const std::string& problem);
+
 // What scores must not mix.
 struct Setting {
   std::string device, device_name, protocol, size, baseline;
@@ -32,7 +35,7 @@ Setting SettingOf(const ScoreRow& row);
 
 struct ProblemSamples {
   std::string problem;
-  ProblemFacts facts;  // of a problem that the table does not know: level, family and dominated_by "other"
+  ProblemFacts facts;  // FactsOf()
   std::vector<const ScoreRow*> samples;
 };
 

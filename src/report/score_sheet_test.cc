@@ -129,7 +129,6 @@ TEST(ScoreSheetTest, FailuresOfTheEngineAreApart) {
   EXPECT_EQ(sheet.engine[0].errors.at("no device"), 1);
   EXPECT_EQ(sheet.models[0].all.problems, 1) << "candidates without a verdict count by their rows";
   EXPECT_THAT(ScoreTerminal(sheet), HasSubstr("2 failed, 1 not finished"));
-  EXPECT_THAT(ScoreHtml(sheet), HasSubstr("1× killed"));
 }
 
 RunJob FailedJob(const std::string& problem, int sample) {
@@ -251,7 +250,7 @@ TEST(ScoreTextsTest, TextsOfAProblemAreTold) {
   const ScoreSheet sheet = Sheet(rows);
   ASSERT_EQ(sheet.mixed_texts.size(), 1u) << "1/1 has one sample, which was judged again; 2/2 does not count";
   EXPECT_EQ(sheet.mixed_texts[0].label(), "1/10: 1 about text new (run again), 1 about text old (run r)");
-  for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet), ScoreHtml(sheet)})
+  for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet)})
     EXPECT_THAT(text, HasSubstr("different texts"));
   EXPECT_EQ(json::parse(ScoreJson(sheet)).at("mixed_texts"),
             json::parse(R"([{"problem": "1/10", "texts": [{"sha256": "new", "samples": 1, "runs": ["again"]},
@@ -342,9 +341,6 @@ TEST(ScoreFormatsTest, NamesFromOutsideStayText) {
   jobs[0].job.state = "failed";
   jobs[0].job.error = "<script>\x1b]0;x";
   const ScoreSheet sheet = MakeScoreSheet(std::vector<ScoreRow>{row}, jobs, {}, {});
-  const std::string html = ScoreHtml(sheet);
-  for (const char* hostile : {"<img", "<b>run", "<i>", "<script"}) EXPECT_THAT(html, Not(HasSubstr(hostile)));
-  EXPECT_THAT(html, HasSubstr("default-src 'none'; style-src 'unsafe-inline'; script-src 'none'"));
   EXPECT_THAT(ScoreTerminal(sheet), Not(HasSubstr("\x1b")));
   const std::string markdown = ScoreMarkdown(sheet);
   EXPECT_THAT(markdown, HasSubstr("&lt;img src=x onerror=alert(1)>\\|"));
@@ -375,9 +371,6 @@ TEST(ScoreFormatsTest, EveryFormatShowsRanges) {
   for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet)})
     EXPECT_THAT(text, testing::AllOf(HasSubstr("33.3% to 66.7%"), HasSubstr("1.000× to ?"), HasSubstr(kMissing),
                                      HasSubstr("is an end without a bound")));
-  const std::string html = ScoreHtml(sheet);
-  EXPECT_THAT(html, testing::AllOf(HasSubstr("33.3% to 66.7%"), HasSubstr("1.000× to ?"), HasSubstr("0 to 1 of 1"),
-                                   HasSubstr("Without a verdict or a time"), HasSubstr("low end of each range")));
   const std::string csv = ScoreCsv(sheet);
   EXPECT_THAT(csv, testing::AllOf(HasSubstr("mean,median,missing,fast_0_if_all_pass,"),
                                   HasSubstr(",mean_if_all_pass,median_if_all_pass\r\n")));
@@ -395,8 +388,7 @@ TEST(ScoreFormatsTest, EveryFormatShowsRanges) {
 
 TEST(ScoreFormatsTest, WithoutAnythingMissingNothingIsARange) {
   const ScoreSheet sheet = Sheet({Row("1/1", 0, 2.0), Row("1/10", 0, {}, "incorrect")});
-  for (const std::string& text :
-       {ScoreTerminal(sheet), ScoreMarkdown(sheet), ScoreHtml(sheet), ScoreCsv(sheet), ScoreJson(sheet)}) {
+  for (const std::string& text : {ScoreTerminal(sheet), ScoreMarkdown(sheet), ScoreCsv(sheet), ScoreJson(sheet)}) {
     for (const char* word : {"% to ", "× to ", "missing", "if_all_pass"}) EXPECT_THAT(text, Not(HasSubstr(word)));
   }
 }
@@ -439,7 +431,6 @@ TEST(ScoreFormatsTest, CompareShowsRanges) {
 TEST(ScoreFormatsTest, EveryFormatStandsNothingToShow) {
   const ScoreSheet sheet = Sheet({});
   EXPECT_EQ(ScoreTerminal(sheet), "nothing to score\n");
-  EXPECT_THAT(ScoreHtml(sheet), HasSubstr("Nothing to score"));
   EXPECT_THAT(ScoreCsv(sheet), HasSubstr("median\r\n"));
   EXPECT_THAT(ScoreMarkdown(sheet), HasSubstr("| Model |"));
 }

@@ -116,32 +116,6 @@ std::string CleanText(std::string_view bytes) {
   return clean;
 }
 
-std::string EscapeHtml(std::string_view bytes) {
-  std::string escaped;
-  for (const char c : CleanText(bytes)) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 size_t DisplayWidth(std::string_view text) {
   size_t width = 0;
   while (!text.empty()) {

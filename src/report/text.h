@@ -1,5 +1,5 @@
 // Text of reports. Sources, compiler output and what candidates print are hostile: they pass CleanText before they
-// reach a terminal, and EscapeHtml before they reach a page.
+// reach a terminal.
 #ifndef REPORT_TEXT_H_
 #define REPORT_TEXT_H_
 
@@ -13,9 +13,6 @@ namespace kb {
 // Valid UTF-8 without anything that acts: bytes that are not UTF-8 become U+FFFD, control characters (escape sequences)
 // their visible pictures, bidirectional overrides their code in brackets, CR and CRLF a newline. Tab and newline stay.
 std::string CleanText(std::string_view bytes);
-
-// CleanText, and & < > " ' as entities: safe as HTML text and inside a quoted attribute.
-std::string EscapeHtml(std::string_view bytes);
 
 // Columns a terminal uses for clean text: wide East Asian characters and emoji take two, combining marks none.
 size_t DisplayWidth(std::string_view text);

@@ -178,6 +178,44 @@ TEST_F(ScoreTest, EveryFormat) {
   }
 }
 
+TEST_F(ScoreTest, AFolderAndAPageHoldWhatTheCommandsPrint) {
+  Fill();
+  const std::filesystem::path site = root() / "site", page = root() / "report.html";
+  const auto document = [&](const std::string& name) {
+    return json::parse(ReadFile(site / "data" / name).value_or(""), nullptr, false);
+  };
+  const Ended written = Run({"site", site.string()});
+  EXPECT_EQ(written.code, 0) << written;
+  EXPECT_THAT(written.out, HasSubstr("40 entries"));
+  EXPECT_EQ(document("scores.json"), Score({}));
+  EXPECT_EQ(document("runs/run-of-bad.json")["score"], Score({"run-of-bad"}));
+  EXPECT_EQ(document("compare/good/bad.json"), Run({"compare", "good", "bad", "--ranges", "--json"}).Lines().at(0));
+  EXPECT_EQ(document("entries/good60.json"), Run({"show", "good60", "--json"}).Lines().at(0));
+  const json catalog = document("catalog.json");
+  EXPECT_EQ(catalog["entries"]["id"].size(), 41u) << "and one that the engine failed at";
+  EXPECT_THAT(ReadFile(site / "index.html").value_or(""), HasSubstr("<script src=\"app.js\">"));
+  EXPECT_TRUE(std::filesystem::exists(site / "app.js"));
+
+  const Ended one = Run({"report", "--run", "run-of-good", "-o", page.string()});
+  EXPECT_EQ(one.code, 0) << one;
+  EXPECT_THAT(one.out, AllOf(HasSubstr("20 evaluations written"), HasSubstr("fast_1")));
+  const std::string html = ReadFile(page).value_or("");
+  const std::string open = "id=\"documents\">";
+  const size_t begin = html.find(open) + open.size();
+  const json documents = json::parse(html.substr(begin, html.find("</script>", begin) - begin), nullptr, false);
+  EXPECT_EQ(documents["catalog.json"]["entries"]["id"].size(), 20u);
+  EXPECT_EQ(documents["catalog.json"]["scope"], "only the run run-of-good");
+  EXPECT_FALSE(documents.contains("runs/run-of-bad.json"));
+
+  const Ended no_run = Run({"report", "--run", "typo", "-o", page.string()});
+  EXPECT_EQ(no_run.code, 2) << no_run;
+  EXPECT_THAT(no_run.err, HasSubstr("it has run-of-good, run-of-bad"));
+  const Ended refused = Run({"site", root().string()});
+  EXPECT_EQ(refused.code, 2) << refused;
+  EXPECT_THAT(refused.err, HasSubstr("choose a new or empty folder"));
+  EXPECT_TRUE(std::filesystem::exists(store()));
+}
+
 // A candidate that makes the engine fail gains nothing by it.
 TEST_F(ScoreTest, AJobThatFailsMakesARange) {
   Fill();

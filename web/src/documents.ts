@@ -7,6 +7,7 @@ export interface Catalog {
   made: string; // UTC, ISO 8601
   version: string; // of the program
   scope: string; // "store", or what the store was cut down to, as a sentence
+  left_out: string[]; // kinds of documents that there are none of, for their size: "rounds", "conversations", "sources"
   values: Values;
   entries: Entries;
   runs: RunLine[];
@@ -57,7 +58,7 @@ export interface Entries {
 }
 
 export interface RunLine {
-  run: string;
+  run: string; // "" of evaluations without a run
   created: string;
   last: string; // when its newest evaluation ended
   strategy: string | null; // of what was generated: "oneshot", "refine", "evolve", "agent", ...
@@ -150,7 +151,7 @@ export interface MachineDocument {
   live: boolean; // else it tells of the machine on which the files were written
   made: string;
   service: JsonObject | null; // as GET /v1/service
-  devices: JsonObject[]; // device_info of docs/evaluation.md, with `calibration`
+  devices: JsonObject[]; // device_info of docs/evaluation.md, with `kind` and `calibration`
   doctor: JsonObject | null; // as `doctor --json`
 }
 
@@ -170,7 +171,7 @@ export const documentNames = {
   catalog: () => "catalog.json",
   scores: () => "scores.json", // as `score --json`
   run: (run: string) => `runs/${namePart(run)}.json`,
-  compare: (a: string, b: string) => `compare/${namePart(a)}/${namePart(b)}.json`, // models; as `compare A B --json`
+  compare: (a: string, b: string) => `compare/${namePart(a)}/${namePart(b)}.json`, // models; as `compare A B --ranges --json`
   entry: (id: string) => `entries/${namePart(id)}.json`, // an evaluation without samples, measurements and source
   rounds: (id: string) => `rounds/${namePart(id)}.json`,
   source: (sha256: string) => `sources/${namePart(sha256)}.json`,
