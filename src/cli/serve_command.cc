@@ -22,6 +22,7 @@
 #include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "judge/devices/device_kind.h"
+#include "pages/pages.h"
 #include "report/score_formats.h"
 #include "server/api.h"
 #include "server/http_server.h"
@@ -37,7 +38,7 @@ struct ServeFlags {
   std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
   std::vector<std::string> hosts;
   double idle_s = 0;
-  bool no_auth = false, allow_problems = false, demo = false, quiet = false;
+  bool no_auth = false, allow_problems = false, show_all = false, demo = false, quiet = false;
 };
 
 // 127.0.0.1:80, [::1]:80, localhost:80.
@@ -51,6 +52,9 @@ Status CheckFlags(const ServeFlags& flags) {
   if (flags.no_auth && !IsLoopback(flags.listen)) {
     return Fail(ErrorCode::kUsage,
                 "--no-auth is for a loopback address alone: others need tokens (kernelbench token add)");
+  }
+  if (flags.show_all && !flags.no_auth) {
+    return Fail(ErrorCode::kUsage, "--show-all is for --no-auth: with a token its right admin shows all");
   }
   if (flags.allow_problems && !flags.no_auth) {
     return Fail(ErrorCode::kUsage, "--allow-problems is for --no-auth: a token has the right or not");
@@ -135,6 +139,13 @@ void PrintDemo(const ServeFlags& flags, const std::string& address) {
   std::fflush(stdout);
 }
 
+void PrintPages(const ServeFlags& flags, const std::string& address) {
+  fmt::print(stderr, "pages: http://{}/{}\n", address,
+             !flags.no_auth    ? " (with a token: kernelbench token add)"
+             : !flags.show_all ? " (of what is sent without a token; --show-all: of the whole store)"
+                               : "");
+}
+
 Status Serve(ServeFlags flags) {
   if (flags.demo && flags.listen.empty()) {
     flags.listen = "127.0.0.1:0";
@@ -157,13 +168,24 @@ Status Serve(ServeFlags flags) {
                                    .builds = BuildsOf(server::TokenFile(flags.tokens))};
   KB_ASSIGN_OR_RETURN(server::ApiOptions api_options, ApiOptionsOf(flags, installation, devices));
   KB_ASSIGN_OR_RETURN(const auto desk, server::Desk::Open(std::move(desk_options), &store));
-  KB_ASSIGN_OR_RETURN(Store reading, Store::Open(flags.store));  // whose readers hold up nobody who writes
+  // Two that are only read: their readers hold up nobody who writes, and those of pages nobody else.
+  KB_ASSIGN_OR_RETURN(Store reading, Store::Open(flags.store));
+  KB_ASSIGN_OR_RETURN(const Store shown, Store::Open(flags.store));
+  api_options.pages_show_all = flags.show_all;
+  api_options.pages =
+      std::make_shared<Pages>(&shown, PagesOptions{.installation = installation,
+                                                   .problems = problems,
+                                                   .version = KB_VERSION,
+                                                   .service = [desk = desk.get(), identity = api_options.identity] {
+                                                     return server::ServiceJson(*desk, identity);
+                                                   }});
   server::Api api(std::move(api_options), reader, desk.get(), &reading);
   KB_ASSIGN_OR_RETURN(const auto http, server::HttpServer::Start({flags.socket, flags.listen}, {}, &api));
   if (!flags.quiet) {
     fmt::print(stderr, "kernelbench: judging on {}; listening on {}{}\n", fmt::join(devices, ", "), flags.socket,
                flags.listen.empty() ? "" : fmt::format(" and http://{}", http->address()));
   }
+  if (!flags.quiet && !flags.listen.empty()) PrintPages(flags, http->address());
   if (flags.demo) PrintDemo(flags, http->address());
   WaitForEnd(*desk, api, flags.idle_s);
   const Status judging = desk->status();
@@ -182,6 +204,7 @@ void AddServeFlags(CLI::App* command, const std::shared_ptr<ServeFlags>& flags) 
   command->add_option("--tokens", flags->tokens, "the file of tokens; default: tokens.json beside the store");
   command->add_option("--host", flags->hosts, "a name under which it is reached over TCP");
   command->add_flag("--no-auth", flags->no_auth, "over TCP nobody needs a token, for a loopback address");
+  command->add_flag("--show-all", flags->show_all, "with --no-auth: pages show the whole store");
   command->add_flag("--allow-problems", flags->allow_problems, "with --no-auth: clients may bring problems");
   command->add_flag("--demo", flags->demo,
                     "print what to paste to use it; without --listen on a free port, where nobody needs a token");

@@ -141,7 +141,7 @@ TEST_F(PagesTest, EachDocumentOfAnEvaluation) {
   EXPECT_EQ(source["files"], json::parse(R"([{"path": "", "text": "source one"}])"));
   EXPECT_EQ(Read("machine.json")["devices"][0]["kind"], "cpu");
   EXPECT_TRUE(Read("machine.json")["devices"][0]["calibration"].is_object());
-  EXPECT_EQ(Read("problems/1~2f19.json")["line"]["title"], "ReLU");
+  EXPECT_EQ(Read("problems/1~2f19.json")["line"]["title"], "Rectified linear unit, element by element");
   EXPECT_THAT(Read("problems/1~2f19.json")["text"].get<std::string>(), HasSubstr("class Model"));
   const json run = Read("runs/r.json");
   EXPECT_EQ(run["line"]["models"], json({"m"}));

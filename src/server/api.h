@@ -21,12 +21,18 @@
 #include "server/http_server.h"
 #include "server/identity.h"
 #include "server/reward.h"
+#include "server/timers.h"
 #include "server/workers.h"
+
+namespace kb {
+class Pages;
+}
 
 namespace kb::server {
 
 class Api;
 class Mcp;
+struct PageStream;
 
 extern const Field kFrom;                 // a query: the first event that is wanted
 inline constexpr double kMostWait = 600;  // seconds that a request may wait for an end
@@ -63,6 +69,8 @@ struct ApiOptions {
   Identity identity;
   Installation installation;
   std::function<Result<std::string>(const std::string& run)> scores;  // of a run: JSON of docs/scores.md; on any thread
+  std::shared_ptr<Pages> pages = nullptr;                             // none: GET /v1/pages/... is 404
+  bool pages_show_all = false;                                        // also to clients who lack the right admin
 };
 
 class Api : public HttpServer::Handler {
@@ -122,6 +130,11 @@ class Api : public HttpServer::Handler {
   void PostMcp(Call call);  // faces/mcp_http.cc
   void GetScores(Call call);
   void AnswerOpenEnv(Call call);
+  void GetPageFile(Call call);
+  void GetPageDocument(Call call);
+  void GetPageEvents(Call call);
+  void TellPages(const std::shared_ptr<PageStream>& stream);
+  bool TellChanges(PageStream* stream);
 
   Result<Prompt> MakePrompt(const Call& call) const;
 
@@ -137,7 +150,6 @@ class Api : public HttpServer::Handler {
   void AnswerShaped(const Call& call, double wait_s, const std::string& id, Shape shape);
   // `of_held`: the status, where it is that.
   void AnswerLease(const Call& call, const std::string& id, double wait_s, bool until_held, int of_held);
-  nlohmann::json Leases() const;
   // Whether it is one; else the refusal is sent.
   bool Is(Order::Kind kind, const Call& call);
   struct Listening {
@@ -155,12 +167,18 @@ class Api : public HttpServer::Handler {
   const std::shared_ptr<Mcp> mcp_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
   std::atomic<bool> stopping_ = false;
-  std::atomic<int> scoring_ = 0;           // runs
-  std::atomic<int> extracting_ = 0;        // requests with long answers
+  std::atomic<int> scoring_ = 0;        // runs
+  std::atomic<int> extracting_ = 0;     // requests with long answers
+  std::atomic<int> reading_pages_ = 0;  // documents
+  std::atomic<int> page_streams_ = 0;
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
+  Timers page_timers_;
   OpenEnv openenv_{[this](std::function<void()> work) { return workers_.Do(std::move(work)); }};
 };
+
+// What GET /v1/service answers.
+nlohmann::json ServiceJson(const Desk& desk, const Identity& identity);
 
 // The OpenAPI 3.1 document of the routes.
 nlohmann::json OpenApi(const std::vector<Route>& routes, const std::string& version);

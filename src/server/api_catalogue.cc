@@ -1,6 +1,4 @@
 // What there is to ask about besides evaluations.
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/file.h"
@@ -70,11 +68,6 @@ void Api::GetProtocols(Call call) {
     protocols.push_back({{"name", name}, {"description", protocol->description}, {"keys", protocol->ToJson()}});
   }
   call.responder->Send(JsonAnswer({{"protocols", std::move(protocols)}}));
-}
-
-void Api::GetService(Call call) {
-  call.responder->Send(JsonAnswer(
-      {{"pid", ::getpid()}, {"identity", options_.identity}, {"open", desk_->counts().Open()}, {"leases", Leases()}}));
 }
 
 void Api::GetPrompts(Call call) {

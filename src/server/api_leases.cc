@@ -1,4 +1,6 @@
-// Leases: devices of this machine that clients use without the judge.
+// Leases: devices of this machine that clients use without the judge. And what the service says of itself.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "server/api.h"
@@ -62,11 +64,13 @@ void Api::GetLease(Call call) {
   AnswerLease(call, call.path["id"], call.query.value("wait", 0.0), until_held, 202);
 }
 
-json Api::Leases() const {
+json ServiceJson(const Desk& desk, const Identity& identity) {
   json leases = json::array();
-  for (const json& view : desk_->Leases()) leases.push_back(LeaseOf(view));
-  return leases;
+  for (const json& view : desk.Leases()) leases.push_back(LeaseOf(view));
+  return {{"pid", ::getpid()}, {"identity", identity}, {"open", desk.counts().Open()}, {"leases", std::move(leases)}};
 }
+
+void Api::GetService(Call call) { call.responder->Send(JsonAnswer(ServiceJson(*desk_, options_.identity))); }
 
 void Api::DeleteLease(Call call) {
   if (!Is(Order::Kind::kLease, call)) return;

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "pages/pages.h"
 #include "server/api.h"
 #include "server/http_client.h"
 #include "server/http_server.h"
@@ -25,6 +26,8 @@ class ApiTest : public ServiceTest {
     ApiOptions options{.version = "1", .devices = {"cpu"}};
     options.access = {.tokens = path("tokens.json"), .no_auth = no_auth};
     options.scores = scores_;
+    options.installation.web = path("web");
+    options.pages = std::make_shared<Pages>(&store_, PagesOptions{.problems = path("problems")});
     options.rewards = ReadRewards(std::string(KB_SOURCE_DIR) + "/rewards").value();
     api_ = std::make_unique<Api>(std::move(options), reader_, desk_.get(), &store_);
     auto http = HttpServer::Start({path("s"), listen}, {}, api_.get());

@@ -56,6 +56,8 @@ const char* MeaningOf(int status) {
       return "as asked, from now on";
     case 202:
       return "accepted, and not ended yet";
+    case 304:
+      return "as If-None-Match has it";
     case 400:
       return "the request is wrong; detail names the field";
     case 401:
