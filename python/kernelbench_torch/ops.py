@@ -224,10 +224,18 @@ class Attach:
     pid: int
 
 
-@operation("share_reference")
-class ShareReference:
+@operation("reference_source")
+class ReferenceSource:
     size: str
     kind: str
+
+    @dataclass
+    class Reply:
+        source: str
+
+
+@operation("share_reference")
+class ShareReference:
     holds: bool
 
     @dataclass
@@ -235,7 +243,6 @@ class ShareReference:
         room: bool
         arena_bytes: int = 0
         output_turns: int = 0
-        source: str = ""
 
 
 @operation("attach_reference")

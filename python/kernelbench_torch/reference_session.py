@@ -80,18 +80,21 @@ class ReferenceSession:
 class Operations:
     """Those of the device process (device_host.py) that are about the reference's own process."""
 
+    def reference_source(self, request):
+        """What the reference's process is to run."""
+        text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"),
+                      self.problem.text)
+        return ops.ReferenceSource.Reply(source=text)
+
     def share_reference(self, request):
-        """Memory for the reference in a process of its own (reference_session.py), where there is room for one: descriptors, and what
-        the process is to run."""
+        """Memory for the reference in a process of its own (reference_session.py), where there is room for one."""
         self.end_reference()
         arena, turns = self.reference_arena() if self.kind != "cpu" else self.host_arena()
         if not arena:
             return ops.ShareReference.Reply(room=False)
         layout = dataclasses.replace(self.layout, parameters=[], parameters_bytes=0, holds=request.holds)
         self.beside = ReferenceSession(self.lib, self.device, layout, arena if self.kind == "cpu" else 0)
-        text = source(self.problem.path, request.size, request.kind, getattr(self.problem.module, "reference_name", "Model"),
-                      self.problem.text)
-        return ops.ShareReference.Reply(room=True, arena_bytes=arena, output_turns=turns, source=text), list(self.beside.fds)
+        return ops.ShareReference.Reply(room=True, arena_bytes=arena, output_turns=turns), list(self.beside.fds)
 
     def reference_arena(self):
         """Bytes for its outputs and temporaries, and in how many places those lie in turn: as for a candidate if there is room for that

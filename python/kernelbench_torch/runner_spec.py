@@ -105,4 +105,10 @@ class Capture:
     keep: str
 
 
-WORKERS = {"run": Run, "native": Native, "device": Device, "probe": Probe, "capture": Capture}  # by what they are started for
+@dataclass
+class Import:
+    pass
+
+
+# By what they are started for.
+WORKERS = {"run": Run, "native": Native, "device": Device, "probe": Probe, "capture": Capture, "import": Import}

@@ -1,4 +1,4 @@
-"""A process that has torch imported and nothing else; each module runner is forked from it.
+"""A process that has torch imported, and Inductor where a baseline is compiled; each module runner is forked from it.
 
 Started inside the sandbox as `python -m kernelbench_torch.zygote SOCKET_FD LIBRARY NAMESPACES`. Trusted: it never loads a
 candidate. Each request forks a child that enters namespaces of its own, gives up its powers and becomes the runner of one
@@ -6,9 +6,10 @@ candidate, the builder's eyes on one (op "capture": which extensions does it wan
 problem (op "device", device_host.py), or tries what a candidate could do (op "probe"). Op "native" makes it kb-runner.
 
 Requests are those of runner_spec.py. Descriptors with one: hello, status, output (its stdout and stderr), then a socket by which
-it is told what to run (module_runner.py) or do; for "capture" instead: result.
+it is told what to run (module_runner.py) or do; for "capture" instead: result. "import" comes without any, for the zygote itself.
 """
 
+import contextlib
 import dataclasses
 import gc
 import os
@@ -89,6 +90,36 @@ def warm_up():
     torch.backends.cpu.get_cpu_capability()
 
 
+@contextlib.contextmanager
+def without_cuda():
+    """Who asks for CUDA's devices is refused: a child of a process that has asked cannot use them."""
+    def refuse(*_, **__):
+        raise RuntimeError("the zygote opens no device")
+    asked = [(where, name) for where, name in ((torch.cuda, "is_available"), (torch.cuda, "device_count"), (torch.cuda, "_lazy_init"),
+                                               (torch._C, "_cuda_getDeviceCount")) if hasattr(where, name)]
+    own = [getattr(where, name) for where, name in asked]
+    for where, name in asked:
+        setattr(where, name, refuse)
+    try:
+        yield
+    finally:
+        for (where, name), value in zip(asked, own):
+            setattr(where, name, value)
+
+
+def import_compilers():
+    """What takes a runner of a compiled baseline seconds. What cannot be imported here, that runner meets itself."""
+    with without_cuda(), contextlib.suppress(Exception):
+        import torch._inductor.compile_fx
+        import torch.export._trace
+        from torch._dynamo.backends import registry
+        from torch._inductor.codegen import common
+        common.init_backend_registration()
+        registry.list_backends()
+    with without_cuda(), contextlib.suppress(Exception):
+        import torch._inductor.runtime.triton_heuristics  # noqa: F401
+
+
 def main():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.pop("LD_PRELOAD", None)  # it has been loaded (output_arena.py), and no program that is started needs it
@@ -104,6 +135,11 @@ def main():
     channel.send({"ready": True})
     while (message := channel.receive()) is not None:
         body, fds = message
+        if body["op"] == "import":
+            import_compilers()
+            gc.freeze()
+            channel.send({"ready": True})
+            continue
         if os.fork() == 0:
             become_child(library, namespaces, body, fds)
             os._exit(125)

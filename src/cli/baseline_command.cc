@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "cli/baseline_ahead.h"
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
@@ -29,20 +30,12 @@ struct BaselineFlags {
   DeviceFlags on;
   std::string size, precision, protocol = "quick", store = DefaultStore(), keep_triton;
   std::vector<std::string> kinds = {"eager"};
-  int check = 0;
+  int check = 0, jobs = 0;
   bool json = false, again = false, quiet = false;
 };
 
 // Problem, its text, size, precision, kind.
 using Key = std::tuple<std::string, std::string, std::string, std::string, std::string>;
-
-struct BaselineTask {
-  ProblemFile problem;
-  std::string size;
-  Protocol protocol;
-  json known;  // the stored baseline, or null
-  json eager;  // what is stored of kind eager, or null
-};
 
 struct Measurer {
   std::unique_ptr<Evaluator> evaluator;
@@ -118,13 +111,19 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
   for (const BaselineTask& task : tasks) {
     if (!eager_anew && !task.eager.is_null()) baselines.push_back(task.eager);
   }
+  std::vector<const BaselineTask*> anew;
+  for (const BaselineTask& task : tasks) {
+    if (is_new(task)) anew.push_back(&task);
+  }
+  CompilesAhead ahead(measurer->evaluator.get(), std::move(anew), flags.jobs);
   size_t measured = 0;
   if (!flags.json) fmt::print("{}", BaselineHeading());
   for (const BaselineTask& task : tasks) {
     json baseline = task.known;
     if (is_new(task)) {
       auto taken = steps.Take("", NameOf(task), [&]() -> Result<json> {
-        KB_ASSIGN_OR_RETURN(json now, measurer->evaluator->MeasureBaseline(task.problem, task.size, task.protocol));
+        KB_ASSIGN_OR_RETURN(json now, measurer->evaluator->MeasureBaseline(task.problem, task.size, task.protocol,
+                                                                           ahead.SecondsOf(task)));
         KB_RETURN_IF_ERROR(measurer->store.AddBaseline(now));
         return now;
       });
@@ -244,6 +243,10 @@ void AddBaseline(CLI::App* app, int* exit_code) {
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16; default: the protocol's");
   command->add_option("--protocol", flags->protocol, "how many calls, how narrow an interval")->capture_default_str();
   AddResourceFlags(command, &flags->on);
+  command
+      ->add_option("--jobs", flags->jobs,
+                   "baselines that are compiled at the same time, before they are measured; 0: half as many as cores")
+      ->check(CLI::Range(0, 1024));
   command->add_option("--store", flags->store, "where baselines are kept")->capture_default_str();
   CLI::Option* again = command->add_flag("--again", flags->again, "also what was measured before");
   CLI::Option* check =

@@ -184,6 +184,7 @@ json BaselineOf(const BaselineRow& row, const std::string& kind, const FileFlags
           {"interval", nullptr},
           {"confidence", nullptr},
           {"compile_s", nullptr},
+          {"engine_us", nullptr},
           {"created", UtcNow(kIso8601)},
           {"notes", {"imported: from " + flags.file + ", not measured here"}}};
 }

@@ -72,8 +72,14 @@ class Evaluator {
   // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // What the protocol's baseline takes by itself, timed as an evaluation times it but without a runner beside it
-  // (docs/baselines.md).
-  Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // (docs/baselines.md). `compiled_s`: what CompileAhead() took.
+  Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                         std::optional<double> compiled_s = {});
+  // What a baseline that is compiled will be compiled from.
+  Result<RunnerSpec> SpecOfBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // Compiles it on any thread, several at a time, while nothing is measured: MeasureBaseline() finds it in the build
+  // cache. The seconds that took; nothing if it was there, or is not now.
+  std::optional<double> CompileAhead(const RunnerSpec& spec) const;
   // The reference, compiled by Inductor into a candidate that launches its Triton kernels. Needs a GPU.
   Result<InductorText> CompileToTriton(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",

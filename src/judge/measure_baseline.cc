@@ -93,16 +93,30 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
 
 }  // namespace
 
-Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol) {
+Result<RunnerSpec> Evaluator::SpecOfBaseline(const ProblemFile& problem, const std::string& size,
+                                             const Protocol& protocol) {
+  StepTimes times;
+  KB_RETURN_IF_ERROR(services_.Ensure(true));
+  KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
+  return services_.SpecOfReference({problem, size, {}, protocol}, loaded);
+}
+
+std::optional<double> Evaluator::CompileAhead(const RunnerSpec& spec) const {
+  const auto compiled = preparer_->CompileBaseline(spec, true);
+  if (!compiled || compiled->artifact.empty() || compiled->cached) return std::nullopt;
+  return compiled->seconds;
+}
+
+Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
+                                        std::optional<double> compiled_s) {
   KB_RETURN_IF_ERROR(CanTime(protocol));
   StepTimes times;
   KB_RETURN_IF_ERROR(services_.Ensure(true));
   KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
   KB_RETURN_IF_ERROR(services_.OpenSession(false, protocol, &times));
-  std::optional<double> compile_s;
   const auto compile = [&](const RunnerSpec& spec) {
     auto compiled = preparer_->CompileBaseline(spec);
-    if (compiled && !compiled->cached) compile_s = compiled->seconds;
+    if (compiled && !compiled->cached) compiled_s = compiled->seconds;
     return compiled;
   };
   const auto calls = TimeReference(&services_, {problem, size, {}, protocol}, loaded, compile, &times);
@@ -125,7 +139,8 @@ Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::s
       {"device", setup_.options.device},
       {"device_info", {{"name", facts.name}, {"cores", facts.cores}, {"torch", facts.torch}, {"clocks", read.clocks}}},
       {"protocol", protocol.name},
-      {"compile_s", compile_s ? json(*compile_s) : json()},
+      {"compile_s", compiled_s ? json(*compiled_s) : json()},
+      {"engine_us", times},
       {"created", UtcNow(kIso8601)},
       {"notes", loaded.notes}};
   AddFigures(*calls, protocol, &baseline);

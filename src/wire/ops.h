@@ -238,18 +238,27 @@ struct Attach {
 
 // --- The reference in a process of its own ---
 
+// The problem that is loaded as a module that computes by a baseline.
+struct ReferenceSource {
+  static constexpr const char* kOp = "reference_source";
+  struct Reply {
+    std::string source;
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, source)
+  };
+  std::string size, kind;
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ReferenceSource, size, kind)
+};
+
 // Answered with four descriptors where there is room.
 struct ShareReference {
   static constexpr const char* kOp = "share_reference";
   struct Reply {
     bool room = false;
     uint64_t arena_bytes = 0, output_turns = 0;
-    std::string source;
-    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, room, arena_bytes, output_turns, source)
+    NLOHMANN_DEFINE_TYPE_INTRUSIVE_WITH_DEFAULT(Reply, room, arena_bytes, output_turns)
   };
-  std::string size, kind;
   bool holds = true;
-  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ShareReference, size, kind, holds)
+  NLOHMANN_DEFINE_TYPE_INTRUSIVE(ShareReference, holds)
 };
 
 struct AttachReference {

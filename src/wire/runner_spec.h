@@ -139,6 +139,12 @@ struct Capture {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Capture, source, problem, path, size, cores, nice, confinement, keep)
 };
 
+// No worker: the zygote imports what compiles a baseline, so that runners that are forked from then on need not. It
+// says once more that it is ready.
+struct Import {
+  static constexpr const char* kOp = "import";
+};
+
 }  // namespace worker
 }  // namespace kb
 

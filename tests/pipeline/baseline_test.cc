@@ -35,9 +35,9 @@ class BaselineTest : public PipelineTest {
   }
 };
 
-const char* const kKeys[] = {"origin",  "problem", "sha256",    "size",     "precision",  "kind",       "device",
-                             "mean_us", "std_us",  "min_us",    "max_us",   "trials",     "interval",   "median_us",
-                             "created", "notes",   "compile_s", "protocol", "confidence", "device_info"};
+const char* const kKeys[] = {"origin",  "problem", "sha256",    "size",     "precision",  "kind",        "device",
+                             "mean_us", "std_us",  "min_us",    "max_us",   "trials",     "interval",    "median_us",
+                             "created", "notes",   "compile_s", "protocol", "confidence", "device_info", "engine_us"};
 
 TEST_F(BaselineTest, AreMeasuredOnce) {
   const Ended first = Baseline({"1/19", "1/36", "--size", "small", "--json"});
@@ -91,6 +91,38 @@ TEST_F(BaselineTest, KindsAreComparedWithEager) {
   const Ended unknown = Baseline({relu, "--kind", "lazy"});
   EXPECT_EQ(unknown.code, 2) << unknown;
   EXPECT_THAT(unknown.err, HasSubstr("baseline is eager, "));
+}
+
+TEST_F(BaselineTest, CompiledOnesAreCompiledBeforeAnyIsMeasured) {
+  Play({});
+  const Arguments three = {Write("relu.py", kReluProblem), Problem("more.py"), Problem("last.py"), "--json"};
+  const auto compiled = [&](const char* jobs) {
+    Arguments arguments = three;
+    arguments.insert(arguments.end(), {"--kind", "eager,compile-default", "--jobs", jobs, "--again"});
+    return Baseline(arguments);
+  };
+  const Ended first = compiled("2");
+  EXPECT_EQ(first.code, 0) << first;
+  ASSERT_THAT(first.Lines(), SizeIs(6));
+  for (const json& line : first.Lines()) EXPECT_EQ(line.at("compile_s").is_number(), line.at("kind") != "eager");
+  // Each has its text asked for when it is compiled, and when it is measured.
+  const auto asked = Asked();
+  const auto text_at = [&](int count) {
+    for (size_t i = 0; i < asked.size(); ++i) {
+      if (asked[i] == ops::ReferenceSource::kOp && --count == 0) return i;
+    }
+    return asked.size();
+  };
+  const auto measured = [&](size_t from, size_t to) {
+    const auto begin = asked.begin() + static_cast<std::ptrdiff_t>(from);
+    return std::count(begin, asked.begin() + static_cast<std::ptrdiff_t>(to), ops::Baseline::kOp);
+  };
+  EXPECT_GT(measured(text_at(1), text_at(2)), 0) << "eager is not compiled";
+  EXPECT_EQ(measured(text_at(2), text_at(4)), 0);
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), ops::ReferenceSource::kOp), 9);
+
+  for (const json& line : compiled("1").Lines()) EXPECT_TRUE(line.at("compile_s").is_null()) << "it is in the cache";
+  ExpectNoProcessLeft();
 }
 
 TEST_F(BaselineTest, ABrokenProblemCostsOnlyItself) {

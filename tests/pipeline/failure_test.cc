@@ -96,7 +96,8 @@ TEST_F(FailureTest, ThePlacesAreAllThatAnEvaluationAsks) {
   ASSERT_EQ(Run(Measure({Right()})).code, 0);
   const auto asked = Asked();
   // The first evaluation of a process starts the reference's, which serves the others.
-  std::set<std::string> known = {kProbe, ops::EndSession::kOp, ops::ShareReference::kOp, ops::AttachReference::kOp};
+  std::set<std::string> known = {kProbe, ops::EndSession::kOp, ops::ReferenceSource::kOp, ops::ShareReference::kOp,
+                                 ops::AttachReference::kOp};
   for (const Place& place : Places()) known.insert(place.op);
   EXPECT_EQ(std::set<std::string>(asked.begin(), asked.end()), known);
 }

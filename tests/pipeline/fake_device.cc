@@ -31,33 +31,14 @@ std::pair<const std::string, Operation> Performs() {
 
 const std::map<std::string, Operation>& Operations() {
   using namespace ops;
-  static const std::map<std::string, Operation> operations = {Performs<Hello>(),
-                                                              Performs<LoadProblem>(),
-                                                              Performs<Clocks>(),
-                                                              Performs<MemoryTaken>(),
-                                                              Performs<Anchor>(),
-                                                              Performs<Impostors>(),
-                                                              Performs<Audit>(),
-                                                              Performs<BeginSession>(),
-                                                              Performs<EndSession>(),
-                                                              Performs<Share>(),
-                                                              Performs<Attach>(),
-                                                              Performs<ShareReference>(),
-                                                              Performs<AttachReference>(),
-                                                              Performs<EndReference>(),
-                                                              Performs<CallReference>(),
-                                                              Performs<Call>(),
-                                                              Performs<ops::Observe>(),
-                                                              Performs<SetWeights>(),
-                                                              Performs<Draw>(),
-                                                              Performs<Present>(),
-                                                              Performs<CheckInputs>(),
-                                                              Performs<Baseline>(),
-                                                              Performs<Expect>(),
-                                                              Performs<ops::Compare>(),
-                                                              Performs<Flush>(),
-                                                              Performs<KeepOutputs>(),
-                                                              Performs<OutputsEqualKept>()};
+  static const std::map<std::string, Operation> operations = {
+      Performs<Hello>(),          Performs<LoadProblem>(),     Performs<Clocks>(),       Performs<MemoryTaken>(),
+      Performs<Anchor>(),         Performs<Impostors>(),       Performs<Audit>(),        Performs<BeginSession>(),
+      Performs<EndSession>(),     Performs<Share>(),           Performs<Attach>(),       Performs<ReferenceSource>(),
+      Performs<ShareReference>(), Performs<AttachReference>(), Performs<EndReference>(), Performs<CallReference>(),
+      Performs<Call>(),           Performs<ops::Observe>(),    Performs<SetWeights>(),   Performs<Draw>(),
+      Performs<Present>(),        Performs<CheckInputs>(),     Performs<Baseline>(),     Performs<Expect>(),
+      Performs<ops::Compare>(),   Performs<Flush>(),           Performs<KeepOutputs>(),  Performs<OutputsEqualKept>()};
   return operations;
 }
 
@@ -165,6 +146,10 @@ ops::ShareReference::Reply FakeDevice::Do(const ops::ShareReference&) {
   shared_.resize(4);
   KB_CHECK(reference_->Share(nullptr, nullptr, 0, shared_.data()).has_value());
   return {.room = true};
+}
+
+ops::ReferenceSource::Reply FakeDevice::Do(const ops::ReferenceSource& request) {
+  return {.source = problem_ + " " + request.kind};
 }
 
 ops::AttachReference::Reply FakeDevice::Do(const ops::AttachReference&) { return {}; }

@@ -41,6 +41,7 @@ class FakeDevice {
   ops::EndSession::Reply Do(const ops::EndSession&);
   ops::Share::Reply Do(const ops::Share&);
   ops::Attach::Reply Do(const ops::Attach& request);
+  ops::ReferenceSource::Reply Do(const ops::ReferenceSource& request);
   ops::ShareReference::Reply Do(const ops::ShareReference&);
   ops::AttachReference::Reply Do(const ops::AttachReference&);
   ops::EndReference::Reply Do(const ops::EndReference&);

@@ -171,7 +171,8 @@ Result<Compiled> CompileNow(const Sandbox& sandbox, const CompileJob& job) {
   spec.environment = job.environment;
   spec.read_only = job.read_only;
   spec.files = workspace.files;
-  spec.inherit = {began.get(), output.get()};
+  spec.inherit = job.inherit;
+  spec.inherit.insert(spec.inherit.end(), {began.get(), output.get()});
   spec.tmp_bytes = workspace.bytes + 2 * job.limits.output_bytes + (uint64_t{256} << 20);
   spec.own_scratch = spec.own_pids = true;
   spec.seat = job.limits.seat;

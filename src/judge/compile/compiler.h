@@ -46,6 +46,7 @@ struct CompileJob {
   bool replaces_shell = false;
   std::vector<std::filesystem::path> read_only;  // what the compiler may see beside the system
   std::vector<std::string> environment;          // beside what every sandbox has
+  std::vector<int> inherit;                      // descriptors that it has, by the same numbers
   CompileLimits limits;
   CacheHold hold;  // of what it reads of the cache
 };

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/mman.h>
 
 #include <set>
 #include <utility>
@@ -83,7 +84,9 @@ std::string CompilerOutput(const Prepared& prepared) {
 Result<std::unique_ptr<Preparer>> Preparer::Create(const Setup* setup, Services* services) {
   KB_ASSIGN_OR_RETURN(Builder builder,
                       Builder::Create(setup->installation, &setup->sandbox, Gigabytes(setup->options.cache_gb)));
-  return std::unique_ptr<Preparer>(new Preparer(setup, services, std::move(builder)));
+  Fd turns(memfd_create("turns", MFD_CLOEXEC));
+  if (!turns.valid()) return Fail(ErrorCode::kUnavailable, "cannot make a memory file: out of memory or descriptors");
+  return std::unique_ptr<Preparer>(new Preparer(setup, services, std::move(builder), std::move(turns)));
 }
 
 Status Preparer::MakeReady(const Request& request) const {
@@ -270,9 +273,11 @@ CompileLimits Preparer::BaselineLimits() const {
   return limits;
 }
 
-Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec) const {
-  setup_->Say("compiling the baseline");
-  return FirstCall({kFirstCall}, SpecFile{.spec = spec}, {}, BaselineLimits());
+Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec, bool beside) const {
+  if (!beside) setup_->Say("compiling the baseline");
+  CompileLimits limits = BaselineLimits();
+  if (beside) limits.seat = Seat();
+  return FirstCall({kFirstCall}, SpecFile{.spec = spec}, {}, limits, beside ? turns_.get() : -1);
 }
 
 Result<BuildResult> Preparer::CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
@@ -285,7 +290,7 @@ Result<BuildResult> Preparer::CompileToTriton(const RunnerSpec& spec, const std:
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py). The device waits for
 // it.
 Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules, const json& told, Files files,
-                                        const CompileLimits& limits) const {
+                                        const CompileLimits& limits, int turns) const {
   const Installation& installation = setup_->installation;
   const PythonIdentity& python = services_->python();
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
@@ -304,6 +309,10 @@ Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules,
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;
   job.environment = TensorEnvironment(installation, setup_->device.environment, setup_->options.threads);
+  if (turns >= 0) {
+    job.environment.push_back(fmt::format("KERNELBENCH_TURNS=/proc/self/fd/{}", turns));
+    job.inherit = {turns};
+  }
   job.read_only = python.paths;
   job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});
   job.limits = limits;

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "judge/compile/builder.h"
 #include "judge/request.h"
@@ -73,7 +74,8 @@ class Preparer {
   Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
 
   // The same of a baseline. An artifact is there whatever its first call did: its process meets that again.
-  Result<BuildResult> CompileBaseline(const RunnerSpec& spec) const;
+  // `beside`: on any core, several at a time, while nothing is measured.
+  Result<BuildResult> CompileBaseline(const RunnerSpec& spec, bool beside = false) const;
   // What Inductor makes of the problem that is the spec's source, as JSON (kernelbench_torch/inductor_capture.py).
   Result<BuildResult> CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
                                       const std::string& size) const;
@@ -81,8 +83,8 @@ class Preparer {
   const Builder& builder() const { return builder_; }
 
  private:
-  Preparer(const Setup* setup, Services* services, Builder builder)
-      : setup_(setup), services_(services), builder_(std::move(builder)) {}
+  Preparer(const Setup* setup, Services* services, Builder builder, Fd turns)
+      : setup_(setup), services_(services), builder_(std::move(builder)), turns_(std::move(turns)) {}
   void CheckText(Prepared* prepared) const;
   Status CheckNeeds(const Request& request) const;
   Result<std::vector<ExtensionRequest>> CaptureExtensions(const Request& request) const;
@@ -90,9 +92,10 @@ class Preparer {
   Status BuildExtensions(Prepared* prepared) const;
   // `files`: beside what `told` says.
   using Files = std::vector<std::pair<std::string, std::string>>;
-  // `modules` of kernelbench_torch, of which the first is run, and told `told`.
+  // `modules` of kernelbench_torch, of which the first is run, and told `told`. `turns`: a file by whose lock it tries
+  // out kernels while no other does.
   Result<BuildResult> FirstCall(const std::vector<std::string>& modules, const nlohmann::json& told, Files files,
-                                const CompileLimits& limits) const;
+                                const CompileLimits& limits, int turns = -1) const;
   CompileLimits BaselineLimits() const;
   // The result as it counts: in the time that all builds have.
   BuildResult Add(BuildResult result, Prepared* prepared) const;
@@ -102,6 +105,7 @@ class Preparer {
   const Setup* setup_;
   Services* services_;
   Builder builder_;
+  Fd turns_;                      // of baselines that are compiled beside each other
   mutable std::mutex capturing_;  // held while a module is captured, which may take all the memory of a candidate
 };
 

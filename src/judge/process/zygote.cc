@@ -3,6 +3,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "base/interrupt.h"
 #include "judge/compile/extension_request.h"
 
@@ -50,6 +52,16 @@ Status Zygote::AwaitReady() {
   }
   state_->ready = true;
   return {};
+}
+
+Status Zygote::ImportCompilers() {
+  KB_RETURN_IF_ERROR(AwaitReady());
+  const std::lock_guard lock(state_->channel);
+  if (std::exchange(state_->compilers, true)) return {};
+  state_->ready = false;
+  const Status sent = channel_.Send({{"op", worker::Import::kOp}}, {});
+  if (!sent) state_->gone = true;
+  return sent;
 }
 
 template <typename Op>

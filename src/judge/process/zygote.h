@@ -44,9 +44,11 @@ class Zygote {
   // The same for module candidates; see ProbeNative().
   Result<std::string> Probe(const worker::Probe& probe);
 
-  // Whether it is known to have imported torch.
+  // Whether it is known to have imported all that it was told to.
   bool ready() const { return state_->ready; }
   Status AwaitReady();
+  // Has it import what compiles a baseline, once; that goes on in the background until the next use.
+  Status ImportCompilers();
   // False once it has ended, for which `patience` is given, or could not be told something: its sandbox ends a moment
   // later than it does. Start another one then. One thread alone may ask.
   bool alive(std::chrono::milliseconds patience = {}) { return !state_->gone && !process_.Wait(patience); }
@@ -71,6 +73,7 @@ class Zygote {
   struct State {
     std::mutex channel;  // held while something is sent or received
     std::atomic<bool> ready = false, gone = false;
+    bool compilers = false;  // it was told to import them
   };
   std::unique_ptr<State> state_ = std::make_unique<State>();
 };

@@ -31,23 +31,30 @@ Result<bool> Services::StartReference(const Request& request, const ops::Problem
   return true;
 }
 
-Result<bool> Services::LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile) {
+Result<RunnerSpec> Services::SpecOfReference(const Request& request, const ops::Problem& problem) {
   const Protocol& protocol = request.protocol;
-  KB_ASSIGN_OR_RETURN(auto shared, device_->AskForMemory(ops::ShareReference{.size = request.size,
-                                                                             .kind = protocol.baseline,
-                                                                             .holds = protocol.LaunchesHide()},
-                                                         kStepTime));
-  const ops::ShareReference::Reply& reply = shared.first;
-  if (!reply.room) return false;
-  KB_ASSIGN_OR_RETURN(const SessionFds session,
-                      SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
+  KB_ASSIGN_OR_RETURN(auto text,
+                      device_->Ask(ops::ReferenceSource{.size = request.size, .kind = protocol.baseline}, kStepTime));
   RunnerSpec spec = SpecOf(request, problem);
   spec.events = spec.reference = true;
   spec.waits = !protocol.LaunchesHide();
   spec.form.parameters.clear();
   spec.form.may_alias = true;
-  spec.source = reply.source;
+  spec.source = std::move(text.source);
   spec.compiled = protocol.CompilesBaseline();
+  if (spec.compiled) KB_RETURN_IF_ERROR(zygote()->ImportCompilers());
+  return spec;
+}
+
+Result<bool> Services::LoadReference(const Request& request, const ops::Problem& problem, const Compile& compile) {
+  const Protocol& protocol = request.protocol;
+  KB_ASSIGN_OR_RETURN(auto shared,
+                      device_->AskForMemory(ops::ShareReference{.holds = protocol.LaunchesHide()}, kStepTime));
+  const ops::ShareReference::Reply& reply = shared.first;
+  if (!reply.room) return false;
+  KB_ASSIGN_OR_RETURN(const SessionFds session,
+                      SessionOf(std::move(shared.second), reply.arena_bytes, reply.output_turns));
+  KB_ASSIGN_OR_RETURN(RunnerSpec spec, SpecOfReference(request, problem));
   BuildResult compiled;
   if (spec.compiled) {
     KB_ASSIGN_OR_RETURN(compiled, compile(spec));

@@ -91,6 +91,8 @@ class Services {
   // inputs.
   Result<SessionFds> ShareMemory(bool beside, StepTimes* times);
 
+  // What the reference's process is told, but where its outputs lie. One that is compiled has the zygote know how.
+  Result<RunnerSpec> SpecOfReference(const Request& request, const ops::Problem& problem);
   // What the baseline compiles at its first call, for such a runner.
   using Compile = std::function<Result<BuildResult>(const RunnerSpec& spec)>;
   // Has the reference run in a process of its own, which serves every evaluation with this problem and baseline. False
