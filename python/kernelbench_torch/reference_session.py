@@ -9,9 +9,11 @@ at: the expected ones come from the device process, by eager, whatever is timed.
 
 import ctypes
 import dataclasses
+import importlib.metadata
 import importlib.util
 import os
 import pathlib
+import re
 
 from . import ops
 from .device_library import PLACED_BEFORE, PLACED_LATE, parsed, pointers
@@ -32,8 +34,30 @@ def source(path, size, kind, model, text=None):
     if text is None:
         text = importlib.util.decode_source(pathlib.Path(path).read_bytes())  # heeds the file's own declaration of its encoding
     constants = "" if size == "standard" else f"globals().update(SIZES[{size!r}])\n"
+    if kind == "library":
+        return f"{text}\n\n{constants}{_library(pathlib.Path(path))}\n\n{_KINDS['eager'].format(model=model)}"
     timed = _KINDS.get(kind, _COMPILED).format(model=model, mode=kind.removeprefix("compile-"))
     return f"{text}\n\n{constants}import torch\n{timed}"
+
+
+def _library(problem):
+    """What puts a library's functions in place of the problem's own (problems/v3/libraries), and on which version it was found. It names
+    its package and a prefix of the version."""
+    path = problem.parent.parent / "libraries" / problem.name
+    if not path.is_file():
+        raise ProblemError("it names no library as its baseline (docs/baselines.md says which do); choose another baseline, such as eager")
+    text = path.read_text()
+    told = {name: value for name, value in re.findall(r'^(PACKAGE|VERSION) = "(.*)"$', text, re.M)}
+    package, version = told["PACKAGE"], told["VERSION"]
+    try:
+        found = importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        raise ProblemError(f"its baseline library is {package} {version}, which this Python lacks: python -m pip install "
+                           f"'{package}=={version}.*', or choose another baseline, such as eager") from None
+    if not f"{found}.".startswith(f"{version}."):
+        raise ProblemError(f"its baseline library is {package} {version}, and this Python has {found}: python -m pip install "
+                           f"'{package}=={version}.*', or choose another baseline, such as eager")
+    return f"# {package} {found}\n{text}"
 
 
 class ReferenceSession:

@@ -235,8 +235,8 @@ void AddBaseline(CLI::App* app, int* exit_code) {
   CLI::Option* kind =
       command
           ->add_option("--kind", flags->kinds,
-                       "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune; several, "
-                       "separated by commas")
+                       "eager, eager-fp32, compile-default, compile-reduce-overhead, compile-max-autotune, or library, "
+                       "of problems that name one; several, separated by commas")
           ->delimiter(',')
           ->allow_extra_args(false)
           ->capture_default_str();

@@ -70,7 +70,7 @@ struct Protocol {
 
   // On a GPU. Events around a call count its launches as KernelBench counts them: then nothing hides them.
   bool LaunchesHide() const { return !TimedByEvents(); }
-  bool CompilesBaseline() const { return baseline.starts_with("compile-"); }
+  bool CompilesBaseline() const { return baseline.starts_with("compile-") || baseline == "library"; }
   bool TimedByEvents() const { return timing == "cuda_event" || timing == "do_bench" || timing == "do_bench_impl"; }
   bool Profiles() const { return profile_ms > 0; }
   bool AcceptsEveryAuthorship() const;
