@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
 #include "interop/baseline_file.h"
+#include "interop/baseline_rows.h"
 #include "report/text.h"
 #include "score/score.h"
 #include "store/store.h"
@@ -32,7 +33,7 @@ constexpr char kFilePrefix[] = "baseline_time_";
 struct FileFlags {
   std::string store = DefaultStore(), file, hardware;
   BaselineFilter filter;
-  bool json = false;
+  bool json = false, shipped = false, rows = false;
 };
 
 bool Imported(const json& baseline) { return baseline.at("origin") != "measured"; }
@@ -45,7 +46,25 @@ double TypicalUs(const json& baseline) {
 
 std::string TextOrDash(const json& value) { return value.is_string() ? OneLine(value.get<std::string>(), 60) : "-"; }
 
+// Those that come with this installation.
+Result<std::vector<json>> Shipped(const FileFlags& flags) {
+  KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
+  KB_ASSIGN_OR_RETURN(std::vector<json> baselines, ReadAllBaselineRows(installation.published / "baselines"));
+  const std::pair<const char*, const std::string*> wanted[] = {{"problem", &flags.filter.problem},
+                                                               {"size", &flags.filter.size},
+                                                               {"precision", &flags.filter.precision},
+                                                               {"kind", &flags.filter.kind}};
+  std::erase_if(baselines, [&](const json& each) {
+    return std::any_of(std::begin(wanted), std::end(wanted), [&](const auto& key_and_value) {
+      const auto& [key, value] = key_and_value;
+      return !value->empty() && each.at(key) != *value;
+    });
+  });
+  return baselines;
+}
+
 Result<std::vector<json>> Stored(const FileFlags& flags) {
+  if (flags.shipped) return Shipped(flags);
   if (!std::filesystem::exists(flags.store)) return std::vector<json>();  // reading must not create it
   KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(std::vector<json> baselines, store.Baselines(flags.filter));
@@ -77,7 +96,7 @@ int List(const FileFlags& flags) {
     for (const json& each : *baselines) fmt::print("{}", JsonLine(each));
     return kAllCorrect;
   }
-  if (baselines->empty()) fmt::print("no baselines in {}\n", flags.store);
+  if (baselines->empty()) fmt::print("no baselines in {}\n", flags.shipped ? "this installation" : flags.store);
   for (const auto& [name, group] : Groups(*baselines)) {
     std::set<std::string> problems;
     fmt::print("{}\n{}", name, BaselineHeading());
@@ -111,7 +130,40 @@ std::optional<BaselineRow> RowOf(const json& baseline, const std::vector<Problem
                      .device = baseline.at("device") == "cuda" ? "cuda:0" : baseline.at("device")};
 }
 
-int Export(const FileFlags& flags) {
+// Of the problems as their files are now.
+int ExportRows(const FileFlags& flags) {
+  auto baselines = Stored(flags);
+  if (!baselines) return PrintError(baselines.error());
+  const auto directory = ProblemDirectory("");
+  if (!directory) return PrintError(directory.error());
+  std::map<std::string, std::string> texts;
+  for (const ProblemFile& each : ListProblems(*directory)) {
+    const auto source = ReadFile(each.path);
+    if (source) texts[each.name] = Sha256(*source);
+  }
+  std::erase_if(*baselines, [&](const json& each) {
+    const auto text = texts.find(each.at("problem"));
+    return Imported(each) || text == texts.end() || each.at("sha256") != text->second;
+  });
+  if (baselines->empty()) {
+    return PrintError(
+        {ErrorCode::kUsage, fmt::format("no such measured baseline is in {}; kernelbench baseline measures "
+                                        "them",
+                                        flags.store)});
+  }
+  if (const Status written = WriteFileAtomic(flags.file, BaselineRowsText(*baselines)); !written)
+    return PrintError(written.error());
+  fmt::print("{} baselines written to {}\n", baselines->size(), flags.file);
+  return kAllCorrect;
+}
+
+int Export(const FileFlags& given) {
+  if (given.rows) return ExportRows(given);
+  FileFlags flags = given;
+  for (const auto& [value, otherwise] :
+       {std::pair(&flags.filter.size, "standard"), {&flags.filter.precision, "fp32"}, {&flags.filter.kind, "eager"}}) {
+    if (value->empty()) *value = otherwise;
+  }
   const auto baselines = Stored(flags);
   if (!baselines) return PrintError(baselines.error());
   const auto directory = ProblemDirectory("");
@@ -189,7 +241,20 @@ json BaselineOf(const BaselineRow& row, const std::string& kind, const FileFlags
           {"notes", {"imported: from " + flags.file + ", not measured here"}}};
 }
 
+int ImportRows(const FileFlags& flags) {
+  const auto rows = ReadBaselineRows(flags.file);
+  if (!rows) return PrintError(rows.error());
+  auto store = Store::Open(flags.store);
+  if (!store) return PrintError(store.error());
+  for (const json& row : *rows) {
+    if (const Status added = store->AddBaseline(row); !added) return PrintError(added.error());
+  }
+  fmt::print("{} measured baselines imported from {}\n", rows->size(), flags.file);
+  return kAllCorrect;
+}
+
 int Import(const FileFlags& flags) {
+  if (flags.file.ends_with(".jsonl")) return ImportRows(flags);
   const auto kind = flags.filter.kind.empty() ? KindOf(flags.file) : Result<std::string>(flags.filter.kind);
   if (!kind) return PrintError(kind.error());
   const auto rows = ReadBaselineFile(flags.file);
@@ -266,20 +331,21 @@ void AddBaselineFiles(CLI::App* baseline, int* exit_code) {
   list->add_option("--size", listed->filter.size, "only this size");
   list->add_option("--precision", listed->filter.precision, "only this precision");
   list->add_option("--hardware", listed->hardware, "only of the device with this name");
+  list->add_flag("--shipped", listed->shipped, "those that come with this installation, instead of a store's");
   list->add_flag("--json", listed->json, "one line of JSON for each (docs/baselines.md)");
 
-  const auto [write, written] = add("export", "write measured baselines of one kind as KernelBench does", Export);
-  written->filter = {.size = "standard", .precision = "fp32", .kind = "eager"};
+  const auto [write, written] =
+      add("export", "write measured baselines of one kind as KernelBench does, or all as rows", Export);
   write->add_option("-o,--output", written->file, "file to write")->required();
+  write->add_flag("--rows", written->rows, "JSON Lines instead, one for each baseline of any kind, size and precision");
 
-  const auto [read, imported] = add("import", "keep KernelBench's baselines, marked as such", Import);
+  const auto [read, imported] = add("import", "keep KernelBench's baselines, marked as such, or exported rows", Import);
   imported->filter = {.size = "standard", .precision = "fp32"};
-  read->add_option("file", imported->file, "baseline_time_NAME.json")->required();
+  read->add_option("file", imported->file, "baseline_time_NAME.json, or a .jsonl of `export --rows`")->required();
   for (const auto& [sub, flags] : {std::pair(write, written), std::pair(read, imported)}) {
-    sub->add_option("--kind", flags->filter.kind, "its kind; import: default is what the file's name says")
-        ->capture_default_str();
-    sub->add_option("--size", flags->filter.size, "of the problems")->capture_default_str();
-    sub->add_option("--precision", flags->filter.precision, "that they were run in")->capture_default_str();
+    sub->add_option("--kind", flags->filter.kind, "its kind; default: eager, or what the imported file's name says");
+    sub->add_option("--size", flags->filter.size, "of the problems; default: standard, with --rows all");
+    sub->add_option("--precision", flags->filter.precision, "that they were run in; default: fp32, with --rows all");
     sub->add_option("--hardware", flags->hardware, "name of the device, where there are several or none");
   }
 }

@@ -1,11 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/make_pages.h"
 #include "cli/score_flags.h"
+#include "interop/baseline_rows.h"
 #include "report/score_formats.h"
 
 namespace kb::cli {
@@ -19,6 +22,22 @@ struct Flags {
   std::vector<int64_t> ks;
   bool with_unscored = false, published = false;
 };
+
+// What others published for level 3, and what the shipped baselines say of it.
+Result<Published> PublishedOfLevel3(const std::filesystem::path& directory, const ProblemTable& problems) {
+  KB_ASSIGN_OR_RETURN(Published published, ReadPublished(directory / "level3.toml"));
+  KB_ASSIGN_OR_RETURN(std::vector<nlohmann::json> rows, ReadAllBaselineRows(directory / "baselines"));
+  std::set<std::string> unscored;
+  for (const auto& [name, facts] : problems) {
+    if (!facts.unscored.empty()) unscored.insert(name);
+  }
+  std::erase_if(rows, [](const nlohmann::json& row) {
+    return !row.at("problem").get<std::string>().starts_with("3/") || row.at("size") != "standard" ||
+           row.at("precision") != "fp32";
+  });
+  AddMeasured(rows, unscored, "measured here: kernelbench baseline list --shipped", &published);
+  return published;
+}
 
 Status Score(const Flags& flags) {
   KB_ASSIGN_OR_RETURN(const std::string format, FormatOf(flags.common, kFormats));
@@ -35,7 +54,7 @@ Status Score(const Flags& flags) {
       return Fail(ErrorCode::kUsage, "--published is for --format terminal and json");
     }
     KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
-    KB_ASSIGN_OR_RETURN(sheet.published, ReadPublished(installation.published / "level3.toml"));
+    KB_ASSIGN_OR_RETURN(sheet.published, PublishedOfLevel3(installation.published, input.problems));
   }
   if (format == "html") return WriteScorePage(flags.common);
   const auto write = format == "json"       ? ScoreJson
@@ -59,8 +78,10 @@ void AddScore(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(0.0, 1e9));
   command->add_flag("--with-unscored", flags->with_unscored,
                     "beside the score one over all problems, also those that count for none, as published for level 3");
-  command->add_flag("--published", flags->published,
-                    "below the scores what others published for level 3, with source and date");
+  command->add_flag(
+      "--published", flags->published,
+      "below the scores what others published for level 3, and what was measured of torch.compile, with source "
+      "and date");
   command
       ->add_option(
           "--k", flags->ks,

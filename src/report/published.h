@@ -1,10 +1,12 @@
-// What others published, to stand beside a score. It is never mixed into one.
+// What others published, and baselines that this project measured, to stand beside a score. Never mixed into one.
 #ifndef REPORT_PUBLISHED_H_
 #define REPORT_PUBLISHED_H_
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,12 @@ struct Published {
 
 // Of published/level3.toml and its like. kUsage names what is missing or of another type.
 Result<Published> ReadPublished(const std::filesystem::path& path);
+
+// Adds for each compiled kind the geometric means over eager of measured baselines (rows of `baseline list --json`, all
+// at one size and precision): over all problems that have both, and over those but `unscored`. `source`: where they
+// are.
+void AddMeasured(std::span<const nlohmann::json> rows, const std::set<std::string>& unscored, const std::string& source,
+                 Published* published);
 
 nlohmann::ordered_json PublishedJson(const Published& published);
 // A table with its sources below; "" where there is nothing.
