@@ -139,6 +139,9 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
                     "refine and evolve show earlier candidates, but not how they were judged");
   command->add_flag("!--no-profile", flags->profile,
                     "refine and evolve do not show which kernels a correct candidate's time went into, on a GPU");
+  command->add_flag("--counters", flags->counters,
+                    "refine and evolve show a GPU's counters of a correct candidate's kernels, which takes seconds "
+                    "(ncu); judged here and by no service");
   command->add_flag("!--no-judge", flags->judged, "only generate; kernelbench generate judges them later");
   command->add_flag("--forecast", flags->forecast_only, "say what it will take, and ask nothing");
   command

@@ -44,8 +44,8 @@ struct GenerateFlags {
   std::vector<int> turns_by_level;  // refine: of problems of level 1, 2 ...; the last one of those above
   std::string preset;
   std::optional<double> expect_output;
-  bool judged = true, feedback = true, profile = true, forecast_only = false, again = false, json = false,
-       no_service = false, quiet = false;
+  bool judged = true, feedback = true, profile = true, counters = false, forecast_only = false, again = false,
+       json = false, no_service = false, quiet = false;
 };
 
 // All of them. `flags` outlives the parser.

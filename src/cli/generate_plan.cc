@@ -23,7 +23,12 @@ using nlohmann::json;
 // Of a correct candidate's traced call: null where there is none, as on a CPU.
 json ProfileOf(const json& evaluation) {
   if (!evaluation.is_object() || evaluation.value("verdict", "") != "correct") return nullptr;
-  return KernelProfile(evaluation, evaluation.value("figures", json::object()));
+  json profile = KernelProfile(evaluation, evaluation.value("figures", json::object()));
+  const json& authorship = evaluation.at("authorship");
+  if (profile.is_object() && authorship.contains("counters")) {
+    AddCounters({{"kernels", authorship["counters"]}, {"why", ""}}, evaluation.at("device_info"), &profile);
+  }
+  return profile;
 }
 
 // What the flags say of sampling. A setting that would not reach the model is an error, before anything is paid.
@@ -121,6 +126,7 @@ json SettingsOf(const GenerateFlags& flags, const GeneratePlan& plan) {
     settings["custom_sha256"] = text ? Sha256(*text) : "";
   }
   if (!flags.profile) settings["profile"] = false;
+  if (flags.counters) settings["counters"] = true;
   if (strategy.name != "sample") settings["turns"] = strategy.turns;
   if (strategy.name != "sample" && !flags.turns_by_level.empty()) settings["turns_by_level"] = flags.turns_by_level;
   if (strategy.name == "refine" && strategy.history > 1) settings["history"] = strategy.history;
@@ -241,8 +247,8 @@ Status BeginRun(const GeneratePlan& plan, Store* store) {
       differs += fmt::format("{}samples was {}, now {}", differs.empty() ? "" : "; ", before.dump(), value.dump());
     }
   }
-  for (const char* key :
-       {"profile", "history", "turns_by_level", "lead", "agent"}) {  // kept where they are not what no flag says
+  for (const char* key : {"profile", "counters", "history", "turns_by_level", "lead",
+                          "agent"}) {  // kept where they are not what no flag says
     if (!stored.contains(key) || plan.settings.contains(key)) continue;
     differs += fmt::format("{}{} was {}, now it is not given", differs.empty() ? "" : "; ", key, stored[key].dump());
   }

@@ -154,9 +154,9 @@ Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, co
                                 .devices = std::move(on.devices),
                                 .job_device = std::move(on.job_device),
                                 .protocol = plan.protocol,
-                                .make_judge = EvaluatorJudges(OptionsOf(*flags.judge)),
+                                .make_judge = EvaluatorJudges(OptionsOf(*flags.judge), flags.counters),
                                 .compilations = flags.judge->jobs};
-  if (!flags.no_service && !wanted.devices.empty()) {
+  if (!flags.no_service && !flags.counters && !wanted.devices.empty()) {
     wanted.executor = WarmService(flags.store, wanted.devices, *flags.judge, flags.quiet);
   }
   for (const PlannedModel& model : plan.models) wanted.models.push_back(model.settings.name);

@@ -39,8 +39,9 @@ struct Shares {
 };
 using JudgeMaker = std::function<Result<std::shared_ptr<Judge>>(const std::string& device, const Shares& shares)>;
 
-// An evaluator for each device, which is not that of the options.
-JudgeMaker EvaluatorJudges(EvaluatorOptions options);
+// An evaluator for each device, which is not that of the options. `counters`: a correct candidate's traced kernels are
+// counted, too (Evaluator::ReadCounters()), where this machine lets them: `counters` of `authorship`.
+JudgeMaker EvaluatorJudges(EvaluatorOptions options, bool counters = false);
 
 }  // namespace kb
 

@@ -266,10 +266,26 @@ class Feedback {
           occupancy
               ? fmt::format(", occupancy at most {} by {}", FormatPercent(*occupancy), Text(kernel, "occupancy_limit"))
               : "");
+      Counters(MemberAt(kernel, "counters"));
     }
     for (const json& hint : MemberAt(profile, "hints")) {
       if (hint.is_string()) hints_.push_back(OneLine(hint.get<std::string>(), 300));
     }
+  }
+
+  // Of another call, by Nsight Compute.
+  void Counters(const json& counters) {
+    constexpr std::pair<const char*, const char*> kShares[] = {{"dram", "memory bandwidth"},
+                                                               {"sm", "arithmetic units"},
+                                                               {"occupancy", "occupancy reached"},
+                                                               {"l1_hits", "L1 hits"},
+                                                               {"l2_hits", "L2 hits"}};
+    std::string line;
+    for (const auto& [key, what] : kShares) {
+      const auto share = counters.is_object() ? NumberAt(counters, key) : std::nullopt;
+      if (share) line += fmt::format("{}{} {}", line.empty() ? "" : ", ", what, FormatPercent(*share));
+    }
+    if (!line.empty()) out_ += fmt::format("  - counted, of what the device can: {}\n", line);
   }
 
   void Notes() {

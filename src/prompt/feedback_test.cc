@@ -71,6 +71,20 @@ TEST(Feedback, TellsAProfileWithItsHints) {
             HasSubstr("- relu: 8 blocks for 132 multiprocessors; the others are idle\n")));
 }
 
+TEST(Feedback, TellsCountersWhereThereAreSome) {
+  FeedbackContext context;
+  context.profile = json::parse(
+      R"({"span_us": 9.0, "busy_us": 9.0, "launches": 1, "hints": [],
+    "kernels": [{"name": "relu", "us": 9.0, "calls": 1, "grid": [8, 1, 1], "block": [256, 1, 1], "registers": 32, "occupancy": null, "occupancy_limit": null,
+                 "counters": {"dram": 0.71, "sm": 0.3, "occupancy": 0.43, "l1_hits": null, "l2_hits": 0.5}}]})");
+  const json evaluation = ReadEvaluation("correct_faster");
+  EXPECT_THAT(DescribeFeedback(evaluation, context),
+              HasSubstr("32 registers a thread\n  - counted, of what the device can: memory bandwidth 71%, arithmetic "
+                        "units 30%, occupancy reached 43%, L2 hits 50%\n"));
+  context.profile["kernels"][0]["counters"] = nullptr;
+  EXPECT_THAT(DescribeFeedback(evaluation, context), Not(HasSubstr("counted")));
+}
+
 TEST(Feedback, LateMismatchOnOtherInputsIsAHint) {
   json evaluation = ReadEvaluation("incorrect_column");
   EXPECT_THAT(DescribeFeedback(evaluation), Not(HasSubstr("Rounds before this one were right")));
