@@ -1,0 +1,154 @@
+// Model × problem: what became of each, and how fast it is. A click opens the entry.
+import * as Plot from "@observablehq/plot";
+import type { Outcome } from "../figures.ts";
+import { measured } from "../figures.ts";
+import { outcomeOfVerdict, outcomes as outcomeKinds } from "../outcomes.ts";
+import type { Chart, ChartElement, LegendItem } from "../plot.ts";
+import { chart, tips } from "../plot.ts";
+import { addressOf } from "../router.ts";
+import type { ModelView, RunView } from "../run_view.ts";
+import { partOf, partsOf, viewNote } from "../run_view.ts";
+import { verdictOf } from "../samples.ts";
+import { formatSpeedupWithInterval, formatTime } from "../text.ts";
+import { fitted, labelMargin } from "./shares.ts";
+
+// How a correct candidate compares with its baseline.
+export interface Pace {
+  key: string;
+  label: string;
+  glyph: string;
+  color: string;
+}
+const kFaster: Pace = { key: "faster", label: "surely faster: interval above 1", glyph: "▲", color: "var(--plot-faster)" };
+const kEven: Pace = { key: "even", label: "not decided: interval holds 1, or there is none", glyph: "=", color: "var(--plot-even)" };
+const kSlower: Pace = { key: "slower", label: "surely slower: interval below 1", glyph: "▽", color: "var(--plot-slower)" };
+export const paces = [kFaster, kEven, kSlower];
+
+export function paceOf(outcome: Outcome): Pace | null {
+  if (!measured(outcome)) return null;
+  if (outcome.low !== null && outcome.low > 1) return kFaster;
+  if (outcome.high !== null && outcome.high < 1) return kSlower;
+  return kEven;
+}
+
+interface Cell {
+  model: ModelView;
+  outcome: Outcome;
+  level: string;
+  column: number;
+  glyph: string;
+  color: string;
+  strength: number;
+  flags: string[]; // what doubts it
+}
+
+// Twice as fast, or as slow, has two thirds of the colour.
+const strengthOf = (speedup: number): number => 0.15 + 0.45 * Math.min(1, Math.abs(Math.log2(speedup)) / 3);
+
+function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]> } {
+  const columns = new Map<string, string[]>();
+  for (const level of partsOf(view, "deck")) columns.set(level, []);
+  const problems = [...new Set(view.models.flatMap(({ outcomes }) => outcomes.map(({ problem }) => problem)))]
+    .sort(new Intl.Collator("en", { numeric: true }).compare);
+  for (const problem of problems) columns.get(partOf(view, problem, "deck"))?.push(problem);
+  const places = new Map([...columns.values()].flatMap((names) => names.map((name, i) => [name, i] as const)));
+  const { entries, values } = view.catalog;
+  const cells = view.models.flatMap((model) => model.outcomes.map((outcome): Cell => {
+    const flags = (outcome.entry === null ? [] : entries.flags[outcome.entry] ?? []).map((flag) => values.flag[flag] ?? "");
+    const place = { model, outcome, flags, level: partOf(view, outcome.problem, "deck"), column: places.get(outcome.problem) ?? 0 };
+    const pace = paceOf(outcome);
+    if (pace) return { ...place, glyph: pace.glyph, color: pace.color, strength: pace === kEven ? 0.18 : strengthOf(outcome.speedup ?? 1) };
+    if (outcome.entry === null) return { ...place, glyph: "…", color: "var(--plot-wrong)", strength: 0.1 };
+    const verdict = verdictOf(view.catalog, outcome.entry);
+    return { ...place, glyph: outcomeOfVerdict(verdict).letter, color: "var(--plot-wrong)", strength: outcome.correct ? 0.1 : 0.3 };
+  }));
+  return { cells, columns };
+}
+
+const isFlagged = ({ flags, outcome }: Cell): boolean => flags.length > 0 && measured(outcome);
+
+function tipLines(view: RunView, { model, outcome, flags }: Cell): string[] {
+  const line = view.lines.get(outcome.problem);
+  const head = [`${outcome.problem}${line ? ` ${line.title}` : ""}`, model.label];
+  if (outcome.entry === null) return [...head, "no verdict yet"];
+  const { baseline_us, candidate_us } = view.catalog.entries;
+  const verdict = verdictOf(view.catalog, outcome.entry).replaceAll("_", " ");
+  if (!outcome.correct) return [...head, verdict];
+  return [...head, `${verdict}, ${formatSpeedupWithInterval(outcome.speedup, outcome.low, outcome.high)}`,
+    `baseline ${formatTime(baseline_us[outcome.entry])}, candidate ${formatTime(candidate_us[outcome.entry])}`,
+    ...flags.map((flag) => `flagged: ${flag.replaceAll("_", " ")}`)];
+}
+
+function cellAt(cells: readonly Cell[], x: number, y: number, plot: ChartElement): Cell | undefined {
+  const [across, down, facet] = [plot.scale("x"), plot.scale("y"), plot.scale("fy")];
+  if (!across || !down || !facet) return undefined;
+  const top = Math.min(...cells.map(({ level }) => facet.apply(level) as number));
+  return cells.find(({ column, model, level }) => {
+    const above = (facet.apply(level) as number) - top + (down.apply(model.label) as number);
+    return x >= across.apply(column - 0.5) && x < across.apply(column + 0.5) && y >= above && y < above + (down.bandwidth ?? 0);
+  });
+}
+
+export function matrix(view: RunView): Chart {
+  const { cells, columns } = cellsOf(view);
+  const models = view.models.map(({ label }) => label);
+  const levels = [...columns.keys()];
+  const widest = Math.max(1, ...[...columns.values()].map((names) => names.length));
+  const verdicts = new Set(cells.filter(({ outcome }) => !measured(outcome)).map(({ glyph }) => glyph));
+  const legend: LegendItem[] = [
+    ...paces.map(({ label, glyph, color }) => ({ label, glyph, color, opacity: 0.4 })),
+    ...outcomeKinds.filter(({ letter }) => verdicts.has(letter))
+      .map(({ letter, word, key }) => ({ label: key === "right" ? "right, not timed" : word, glyph: letter, color: "var(--plot-wrong)", opacity: 0.3 })),
+    ...(cells.some(isFlagged) ? [{ label: "framed: flagged, its time is in doubt", color: "var(--o-flagged)", glyph: "□", opacity: 0.15 }] : []),
+    ...(verdicts.has("…") ? [{ label: "no verdict yet", glyph: "…", color: "var(--plot-wrong)", opacity: 0.1 }] : []),
+  ];
+  const title = "What became of each problem, model × problem";
+  return chart({
+    title, legend, name: `${view.file}-problems`,
+    label: `${title}: ${models.length} models, ${[...columns].map(([level, names]) => `${names.length} problems of ${level}`).join(", ")}. The same stands in the table of entries.`,
+    note: `The stronger the colour, the further from 1×; letters: what a candidate without a time became. Click a cell for its entry. ${viewNote(view)}`,
+    least: 140 + widest * 10,
+    numbers: () => ({
+      head: ["Model", "Problem", "Verdict", "Speedup"],
+      rows: cells.map(({ model, outcome }) => [model.label, outcome.problem,
+        outcome.entry === null ? "none yet" : verdictOf(view.catalog, outcome.entry),
+        outcome.correct ? formatSpeedupWithInterval(outcome.speedup, outcome.low, outcome.high) : "–"]),
+    }),
+    clickAt: (x, y, plot) => {
+      const entry = cellAt(cells, x, y, plot)?.outcome.entry ?? null;
+      const id = entry === null ? undefined : view.catalog.entries.id[entry];
+      if (id && !id.startsWith("job-")) location.hash = addressOf("entry", [id]);
+    },
+    draw: (width) => {
+      const marginLeft = labelMargin(models, width);
+      const step = Math.min(22, (width - marginLeft - 6) / widest);
+      const rowHeight = Math.max(15, Math.min(20, step));
+      const every = step < 12 ? 20 : 10;
+      const label = (column: number, level: string) => (columns.get(level)?.[column] ?? "").replace(/^.*\//, "");
+      const ticks = levels.flatMap((level) => (columns.get(level) ?? [])
+        .map((_, column) => ({ level, column })).filter(({ column }) => column > 0 && (column + 1) % every === 0));
+      return {
+        width, marginLeft, marginRight: 6, marginTop: 18, marginBottom: 4,
+        height: 24 + levels.length * (models.length * rowHeight + 24),
+        x: { type: "linear", domain: [-0.5, Math.max(widest, (width - marginLeft - 6) / 22) - 0.5], axis: null },
+        y: { domain: models, label: null, tickSize: 0, tickFormat: (name: string) => fitted(name, marginLeft) },
+        fy: { domain: levels, axis: null, padding: 0.2 },
+        marks: [
+          Plot.rect(cells, {
+            fy: "level", x1: (cell: Cell) => cell.column - 0.5, x2: (cell: Cell) => cell.column + 0.5, y: (cell: Cell) => cell.model.label,
+            fill: "color", fillOpacity: "strength", inset: 0.5,
+          }),
+          Plot.rect(cells.filter(isFlagged), {
+            fy: "level", x1: (cell: Cell) => cell.column - 0.5, x2: (cell: Cell) => cell.column + 0.5, y: (cell: Cell) => cell.model.label,
+            fill: "none", stroke: "var(--o-flagged)", strokeWidth: 1.75, inset: 1.25,
+          }),
+          Plot.text(cells, { fy: "level", x: "column", y: (cell: Cell) => cell.model.label, text: "glyph", fontSize: Math.min(10, Math.max(6, step * 0.62)) }),
+          Plot.text(ticks, { fy: "level", x: "column", text: ({ column, level }: { column: number; level: string }) => label(column, level),
+            frameAnchor: "top", dy: -9, fontSize: 9, fill: "var(--plot-muted)" }),
+          Plot.text(levels.map((level) => ({ level })), { fy: "level", text: "level", frameAnchor: "top-left", dy: -11, fontSize: 11, fontWeight: 600 }),
+          tips(cells, { x: (cell) => cell.column, y: (cell) => cell.model.label, fy: (cell) => cell.level, title: (cell) => tipLines(view, cell) }),
+        ],
+      };
+    },
+  });
+}
