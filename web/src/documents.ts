@@ -58,7 +58,7 @@ export interface Entries {
 }
 
 export interface RunLine {
-  run: string; // "" of evaluations without a run
+  run: string;
   created: string;
   last: string; // when its newest evaluation ended
   strategy: string | null; // of what was generated: "oneshot", "refine", "evolve", "agent", ...
@@ -118,8 +118,15 @@ export interface SourceDocument {
 
 export interface ConversationDocument {
   answers: ConversationAnswer[] | null; // of a model that was asked
-  transcript: JsonObject | null; // of an agent, as `trajectory RUN --candidate N --json` (docs/reference/transcripts.md)
+  transcript: Transcript | null; // of an agent
   parents: string[]; // ids of evaluations that the model was shown, or that a candidate descends from
+}
+
+// The lines of `trajectory RUN --candidate N --json` (docs/reference/transcripts.md).
+export interface Transcript {
+  episode: JsonObject;
+  turns: JsonObject[];
+  end: JsonObject | null;
 }
 
 export interface ConversationAnswer {
@@ -151,7 +158,7 @@ export interface MachineDocument {
   live: boolean; // else it tells of the machine on which the files were written
   made: string;
   service: JsonObject | null; // as GET /v1/service
-  devices: JsonObject[]; // device_info of docs/evaluation.md, with `kind` and `calibration`
+  devices: JsonObject[]; // device_info of docs/evaluation.md, with `calibration`
   doctor: JsonObject | null; // as `doctor --json`
 }
 
@@ -171,7 +178,7 @@ export const documentNames = {
   catalog: () => "catalog.json",
   scores: () => "scores.json", // as `score --json`
   run: (run: string) => `runs/${namePart(run)}.json`,
-  compare: (a: string, b: string) => `compare/${namePart(a)}/${namePart(b)}.json`, // models; as `compare A B --ranges --json`
+  compare: (a: string, b: string) => `compare/${namePart(a)}/${namePart(b)}.json`, // models; as `compare A B --json`
   entry: (id: string) => `entries/${namePart(id)}.json`, // an evaluation without samples, measurements and source
   rounds: (id: string) => `rounds/${namePart(id)}.json`,
   source: (sha256: string) => `sources/${namePart(sha256)}.json`,

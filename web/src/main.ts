@@ -1,3 +1,4 @@
-import { h } from "./dom.ts";
+import { startFrame } from "./frame.ts";
 
-document.getElementById("app")?.append(h("p", {}, "KernelBench"));
+const root = document.getElementById("app");
+if (root) void startFrame(root);

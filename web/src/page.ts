@@ -5,13 +5,14 @@ import type { Source } from "./source.ts";
 
 export interface PageContext {
   source: Source;
-  catalog: Catalog; // the newest
+  readonly catalog: Catalog; // the newest
   parts: string[]; // decoded, without the page's name
-  query: URLSearchParams;
+  readonly query: URLSearchParams;
   signal: AbortSignal; // aborted when the page is left
-  // Changes the query in place, without a new entry in the browser's history unless `push`; null removes a key.
-  setQuery(changes: Record<string, string | null>, push?: boolean): void;
-  // Called after setQuery() and when a service has told of something new, until the page is left.
+  // Changes the query in place, without a new entry in the browser's history unless `push`; null or an empty list
+  // removes a key.
+  setQuery(changes: Record<string, string | string[] | null>, push?: boolean): void;
+  // Called after the query changed and when a service has told of something new, until the page is left.
   onChange(listener: () => void): void;
   // What "Download JSON" saves: that which is shown now. `name` without ".json".
   offerDownload(name: string, make: () => unknown): void;
@@ -22,4 +23,5 @@ export interface Page {
   body: HTMLElement;
 }
 
+// Throws DocumentError where a document is missing: the frame says so.
 export type PageMaker = (context: PageContext) => Promise<Page>;

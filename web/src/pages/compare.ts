@@ -1,0 +1,298 @@
+// Two models side by side, as `kernelbench compare` says.
+import { documentNames, type Json, type JsonObject } from "../documents.ts";
+import { h, type Child } from "../dom.ts";
+import { problemLink } from "../entriestable.ts";
+import type { PageContext, PageMaker } from "../page.ts";
+import { modelLabel } from "../rows.ts";
+import { addressOf } from "../router.ts";
+import { settingLabel, type Setting } from "../samples.ts";
+import { DocumentError } from "../source.ts";
+import { table, type Column } from "../table.ts";
+import {
+  formatCount,
+  formatInterval,
+  formatNumber,
+  formatShare,
+  formatSpeedup,
+  none,
+  oneLine,
+  plural,
+} from "../text.ts";
+
+interface Comparison {
+  p?: number;
+  problems: number;
+  a: number | null;
+  b: number | null;
+  difference?: number | null;
+  ratio?: number | null;
+  interval: [number | null, number | null] | null;
+  p_value: number | null;
+  difference_shown: boolean;
+}
+
+const nobody = "(none)"; // in the address, for candidates that are nobody's
+
+export const makeComparePage: PageMaker = async (context) => {
+  const [a = "", b = ""] = context.parts;
+  const title = h("h1", {}, "Compare two models");
+  if (a === "" || b === "" || a === b)
+    return {
+      title: "Compare",
+      body: h("div", {}, title, chooser(context, a, b), h("div", { class: "empty" }, "Choose two models.")),
+    };
+  const [first, second] = [a, b].map((each) => (each === nobody ? "" : each)) as [string, string];
+  const found = await read(context, first, second);
+  const turned = found ? null : await read(context, second, first);
+  const document = found ?? turned;
+  if (document === null) {
+    return {
+      title: "Compare",
+      body: h(
+        "div",
+        {},
+        title,
+        chooser(context, a, b),
+        h(
+          "div",
+          { class: "empty" },
+          "These pages hold no comparison of ",
+          h("b", {}, oneLine(a)),
+          " and ",
+          h("b", {}, oneLine(b)),
+          ": they attempted no problem in common in one setting, or it was left out when the pages were written. On the machine with the store: ",
+          h("code", {}, oneLine(`kernelbench compare ${quoted(first)} ${quoted(second)}`, 400)),
+        ),
+      ),
+    };
+  }
+  const names = turned ? ([second, first] as const) : ([first, second] as const);
+  const settings = (document["settings"] as JsonObject[] | undefined) ?? [];
+  context.offerDownload(`compare-${a}-${b}`, () => document);
+  return {
+    title: `${modelLabel(first)} against ${modelLabel(second)}`,
+    body: h(
+      "div",
+      {},
+      title,
+      chooser(context, a, b),
+      h(
+        "p",
+        { class: "muted" },
+        "Over the problems that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
+      ),
+      settings.length === 0 &&
+        h("div", { class: "empty" }, "They were judged in no setting in common, or attempted no problem in common."),
+      settings.map((setting, at) => section(context, setting, names, at)),
+    ),
+  };
+};
+
+// Null where there is none.
+async function read(context: PageContext, a: string, b: string): Promise<JsonObject | null> {
+  const { model } = context.catalog.values;
+  if (!model.includes(a) || !model.includes(b)) return null;
+  try {
+    return (await context.source.document(documentNames.compare(a, b))) as JsonObject;
+  } catch (error) {
+    if (error instanceof DocumentError && error.kind === "gone") return null;
+    throw error;
+  }
+}
+
+const quoted = (name: string): string =>
+  /^[A-Za-z0-9@:/._-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
+
+function chooser(context: PageContext, a: string, b: string): HTMLElement {
+  const models = context.catalog.values.model.map((model) => model || nobody);
+  const select = (label: string, value: string, go: (chosen: string) => string[]) =>
+    h(
+      "label",
+      {},
+      `${label} `,
+      h(
+        "select",
+        {
+          onchange: (event: Event) =>
+            (location.hash = addressOf("compare", go((event.target as HTMLSelectElement).value))),
+        },
+        !models.includes(value) && h("option", { value }, value === "" ? "choose …" : oneLine(value, 60)),
+        models.map((model) => h("option", { value: model, selected: model === value }, oneLine(model, 60))),
+      ),
+    );
+  return h(
+    "div",
+    { class: "pickers" },
+    select("A", a, (chosen) => [chosen, b || nobody]),
+    select("B", b, (chosen) => [a || nobody, chosen]),
+    h("a", { href: addressOf("compare", [b, a]) }, "swap"),
+  );
+}
+
+function section(
+  context: PageContext,
+  setting: JsonObject,
+  [a, b]: readonly [string, string],
+  at: number,
+): HTMLElement {
+  const fast = (setting["fast_p"] as unknown as Comparison[] | undefined) ?? [];
+  const rows: { name: Child; of: Comparison; share: boolean }[] = [
+    ...fast.map((of) => ({ name: of.p === 0 ? "correct (fast_0)" : `fast_${of.p}`, of, share: true })),
+    ...(
+      [
+        ["speedup_with_floor", "speedup, incorrect as 0.1×"],
+        ["speedup_both_correct", "speedup where both are correct"],
+      ] as const
+    )
+      .filter(([key]) => setting[key])
+      .map(([key, name]) => ({ name, of: setting[key] as unknown as Comparison, share: false })),
+  ];
+  const value = (row: (typeof rows)[number], of: number | null) => (row.share ? formatShare(of, 1) : formatSpeedup(of));
+  const difference = (row: (typeof rows)[number]) =>
+    row.share
+      ? `${points(row.of.difference)} (${row.of.interval ? `${points(row.of.interval[0])} to ${points(row.of.interval[1])}` : "no interval"})`
+      : `${formatNumber(row.of.ratio)} (${formatInterval(row.of.interval?.[0], row.of.interval?.[1], "")})`;
+  const label = settingLabel(setting as unknown as Setting);
+  const missing = ["missing_a", "missing_b"].reduce(
+    (sum, key) => sum + ((setting[key] as Json[] | undefined)?.length ?? 0),
+    0,
+  );
+  return h(
+    "section",
+    {},
+    h("h2", {}, oneLine(label)),
+    h(
+      "p",
+      { class: "muted" },
+      `${plural(Number(setting["problems"]), "problem")} in common, ${formatCount(Number(setting["only_a"]))} attempted by A alone, ${formatCount(Number(setting["only_b"]))} by B alone. `,
+      `Samples: ${formatCount(Number(setting["samples_a"]))} of A, ${formatCount(Number(setting["samples_b"]))} of B. `,
+      missing > 0 &&
+        `${plural(missing, "candidate")} without a verdict or a time count as failing, and a difference is shown only where it holds either way.`,
+    ),
+    h(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Comparison: ${oneLine(label)}` },
+      h(
+        "table",
+        { class: "comparison" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { scope: "col" }, "Figure"),
+            h("th", { scope: "col", class: "number" }, `A: ${oneLine(modelLabel(a), 30)}`),
+            h("th", { scope: "col", class: "number" }, `B: ${oneLine(modelLabel(b), 30)}`),
+            h(
+              "th",
+              {
+                scope: "col",
+                class: "number",
+                title: "of shares in percentage points, of speedups A over B; with its 95% interval",
+              },
+              "A − B, or A / B",
+            ),
+            h("th", { scope: "col", class: "number" }, "p"),
+            h("th", { scope: "col" }, "Difference"),
+            h("th", { scope: "col", class: "number" }, "Problems"),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map((row) =>
+            h(
+              "tr",
+              {},
+              h("th", { scope: "row" }, row.name),
+              h("td", { class: "number" }, value(row, row.of.a)),
+              h("td", { class: "number" }, value(row, row.of.b)),
+              h("td", { class: "number" }, difference(row)),
+              h(
+                "td",
+                { class: "number" },
+                row.of.p_value === null ? none : row.of.p_value < 0.001 ? "< 0.001" : row.of.p_value.toFixed(3),
+              ),
+              h(
+                "td",
+                {},
+                row.of.difference_shown
+                  ? h("b", {}, `shown: ${better(row.of) ? "A" : "B"} is better`)
+                  : h("span", { class: "muted" }, "not shown"),
+              ),
+              h("td", { class: "number" }, formatCount(row.of.problems)),
+            ),
+          ),
+        ),
+      ),
+    ),
+    differMost(context, setting, [a, b], at),
+  );
+}
+
+const points = (of: number | null | undefined): string =>
+  of === null || of === undefined ? "?" : `${of > 0 ? "+" : of < 0 ? "−" : ""}${Math.abs(of * 100).toFixed(1)}`;
+const better = (of: Comparison): boolean => (of.difference ?? Math.log(of.ratio ?? 1)) > 0;
+
+interface Differing {
+  problem: string;
+  a: { samples: number; correct: number; speedup: number | null };
+  b: { samples: number; correct: number; speedup: number | null };
+  ratio: number;
+}
+
+function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly [string, string], at: number): Child {
+  const rows = (setting["differ_most"] as unknown as Differing[] | undefined) ?? [];
+  if (rows.length === 0) return null;
+  const cell = (of: Differing["a"], model: string, problem: string) =>
+    h(
+      "a",
+      { href: addressOf("entries", [], { model, problem }) },
+      of.correct === 0 ? "none correct" : formatSpeedup(of.speedup),
+      h("span", { class: "muted" }, ` ${of.correct} of ${of.samples}`),
+    );
+  const columns: Column<Differing>[] = [
+    {
+      key: "problem",
+      title: "Problem",
+      clip: true,
+      sort: (row) => row.problem,
+      cell: (row) => problemLink(context.catalog, row.problem),
+    },
+    {
+      key: "a",
+      title: "A",
+      number: true,
+      help: "mean speedup of what is correct, and how many samples are",
+      sort: (row) => row.a.speedup,
+      cell: (row) => cell(row.a, a, row.problem),
+    },
+    {
+      key: "b",
+      title: "B",
+      number: true,
+      help: "mean speedup of what is correct, and how many samples are",
+      sort: (row) => row.b.speedup,
+      cell: (row) => cell(row.b, b, row.problem),
+    },
+    {
+      key: "ratio",
+      title: "A / B",
+      number: true,
+      help: "of speedups, an incorrect sample counting as 0.1×",
+      sort: (row) => row.ratio,
+      cell: (row) => formatNumber(row.ratio),
+    },
+  ];
+  return [
+    h("h3", {}, "Where they differ most"),
+    table(context, {
+      caption: `Problems where they differ most: ${oneLine(settingLabel(setting as unknown as Setting))}`,
+      name: `s${at}`,
+      columns,
+      rows,
+      empty: "",
+    }).element,
+  ];
+}
