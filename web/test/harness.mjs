@@ -45,7 +45,7 @@ export async function go(page, url, address) {
   await ready(page);
 }
 
-export async function ready(page, timeout = 15_000) {
+export async function ready(page, timeout = 40_000) {
   await page.waitForFunction(() => {
     const main = document.querySelector("#main");
     return main && !main.hasAttribute("aria-busy") && !main.querySelector(":scope > .loading") && main.childElementCount > 0;
