@@ -130,7 +130,7 @@ Result<std::vector<std::string>> Pages::Parents(const json& evaluation, const Ge
     for (size_t place = 0; place < lines_.all().size(); ++place) {
       const Line& line = lines_.all()[place];
       const ScoreRow& row = line.entry.row;
-      if (line.counts && row.verdict != kInfrastructure)
+      if (line.newest && row.verdict != kInfrastructure)
         kept_.lines[key(row.run, row.model, row.problem)].push_back(place);
     }
   }

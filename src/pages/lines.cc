@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/clock.h"
+#include "report/score_groups.h"
 
 namespace kb {
 
@@ -105,20 +106,20 @@ Status Lines::Extend() {
     const auto audit = audits_.find(line.entry.row.id);
     line.audited = audit != audits_.end() && !audit->second;
   }
-  MarkCounting();
+  MarkNewest();
   return {};
 }
 
 // As Store::Scores() chooses.
-void Lines::MarkCounting() {
+void Lines::MarkNewest() {
   std::unordered_map<std::string, Line*> newest;
   for (Line& line : lines_) {
-    line.counts = true;
+    line.newest = true;
     if (line.entry.row.verdict == kInfrastructure) continue;
     const auto [found, first] = newest.try_emplace(SampleKey(line.entry.row), &line);
     if (first) continue;
     const bool older = line.entry.row.created < found->second->entry.row.created;
-    (older ? line : *found->second).counts = false;
+    (older ? line : *found->second).newest = false;
     if (!older) found->second = &line;
   }
 }
@@ -131,6 +132,26 @@ std::vector<size_t> Lines::Taken(const PagesView& view) const {
   if (view.limit > 0 && taken.size() > static_cast<size_t>(view.limit))
     taken.erase(taken.begin(), taken.end() - view.limit);
   return taken;
+}
+
+std::vector<bool> Lines::Counting(const std::vector<size_t>& taken) const {
+  std::vector<bool> counting(taken.size());
+  std::vector<const ScoreRow*> rows;
+  std::unordered_map<const ScoreRow*, size_t> places;
+  for (size_t i = 0; i < taken.size(); ++i) {
+    const Line& line = lines_[taken[i]];
+    const ScoreRow& row = line.entry.row;
+    counting[i] = row.verdict == kInfrastructure;
+    if (counting[i] || !line.newest) continue;
+    rows.push_back(&row);
+    places[&row] = i;
+  }
+  for (const ScoreGroup& group : GroupRows(rows, {}, GroupBy::kModel)) {
+    for (const ProblemSamples& problem : group.problems) {
+      for (const ScoreRow* row : problem.samples) counting[places.at(row)] = true;
+    }
+  }
+  return counting;
 }
 
 int Columns::Names::Of(const std::string& key, const json& value) {
@@ -157,7 +178,7 @@ Columns::Columns() {
   for (const char* column : kValues) names_[column];
 }
 
-void Columns::Add(const Line& line) {
+void Columns::Add(const Line& line, bool counts) {
   const EntryRow& entry = line.entry;
   const ScoreRow& row = entry.row;
   const auto add = [&](const char* column, json value) { entries_[column].push_back(std::move(value)); };
@@ -188,7 +209,7 @@ void Columns::Add(const Line& line) {
   if (line.audited) flags.push_back(Number("flag", "audit"));
   for (const std::string& doubt : entry.doubts) flags.push_back(Number("flag", doubt));
   add("flags", std::move(flags));
-  add("counts", line.counts);
+  add("counts", counts);
 }
 
 json Columns::Values() const {
@@ -259,7 +280,7 @@ json RunLines(const Lines& lines, const PagesView& view, int64_t now) {
     const ScoreRow& row = line.entry.row;
     RunTally& tally = tallies[row.run];
     if (!row.model.empty()) tally.models.insert(row.model);
-    if (line.counts) ++tally.verdicts[row.verdict];
+    if (line.newest) ++tally.verdicts[row.verdict];
     if (row.verdict == kInfrastructure) continue;
     tally.last = std::max(tally.last, row.created);
     tally.first = tally.first.empty() ? row.created : std::min(tally.first, row.created);

@@ -27,7 +27,7 @@ nlohmann::json OrNull(const std::optional<T>& value) {
 struct Line {
   EntryRow entry;        // `row.id` of a job that failed: "job-NUMBER"
   bool audited = false;  // and an audit does not confirm it
-  bool counts = true;    // it is the newest of its sample
+  bool newest = true;    // of its sample in its run
 };
 
 // Of whom sees what. An empty function or string means no restriction.
@@ -58,11 +58,13 @@ class Lines {
 
   // Places of the lines that the view takes, in their order.
   std::vector<size_t> Taken(const PagesView& view) const;
+  // Of these, which scores of all of them count (GroupRows()), and the jobs that failed.
+  std::vector<bool> Counting(const std::vector<size_t>& taken) const;
 
  private:
   Status ReadAnew();
   Status Extend();
-  void MarkCounting();
+  void MarkNewest();
 
   const Store* store_;
   std::string version_;
@@ -79,7 +81,7 @@ class Lines {
 class Columns {
  public:
   Columns();
-  void Add(const Line& line);
+  void Add(const Line& line, bool counts);
   nlohmann::json Values() const;
   nlohmann::json Entries() const { return entries_; }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -93,7 +94,9 @@ Result<std::string> Pages::Document(std::string_view name, const PagesView& view
 
 Result<json> Pages::Catalog(const PagesView& view) {
   Columns columns;
-  for (const size_t place : lines_.Taken(view)) columns.Add(lines_.all()[place]);
+  const std::vector<size_t> taken = lines_.Taken(view);
+  const std::vector<bool> counting = lines_.Counting(taken);
+  for (size_t i = 0; i < taken.size(); ++i) columns.Add(lines_.all()[taken[i]], counting[i]);
   json problems = json::array();
   std::set<std::string> named;
   KB_ASSIGN_OR_RETURN(const std::vector<std::string> used, UsedProblems(view));
@@ -240,25 +243,32 @@ Result<Pages::Changes> Pages::ChangesSince(Place* place, const PagesView& view) 
   KB_RETURN_IF_ERROR(Refresh());
   Changes changes;
   changes.runs = RunLines(lines_, view, UtcSeconds());
-  const Place now{lines_.generation(), lines_.all().size()};
+  Place now{lines_.generation(), lines_.all().size(), std::move(place->counting)};
   const bool first = place->generation == 0, again = !first && place->generation != now.generation;
   if (first || again || place->lines < now.lines) {
     Columns columns;
-    size_t shown = 0, known = 0;
-    for (const size_t at : lines_.Taken(view)) {
-      columns.Add(lines_.all()[at]);
-      ++shown;
-      known += first || at < place->lines ? 1 : 0;
+    const std::vector<size_t> taken = lines_.Taken(view);
+    const std::vector<bool> counting = lines_.Counting(taken), before = std::exchange(now.counting, counting);
+    const size_t shown = taken.size();
+    size_t known = 0;
+    json recounted = json::object();
+    for (size_t i = 0; i < shown; ++i) {
+      columns.Add(lines_.all()[taken[i]], counting[i]);
+      if (!first && taken[i] >= place->lines) continue;
+      ++known;
+      if (i < before.size() && before[i] != counting[i]) recounted[std::to_string(i)] = static_cast<bool>(counting[i]);
     }
     json entries = columns.Entries();
     for (auto& [name, column] : entries.items())
       column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(again ? shown : known));
     if (first || again || known < shown) {
-      changes.entries = {
-          {"sequence", again ? json(-1) : json(shown)}, {"entries", std::move(entries)}, {"values", columns.Values()}};
+      changes.entries = {{"sequence", again ? json(-1) : json(shown)},
+                         {"entries", std::move(entries)},
+                         {"values", columns.Values()},
+                         {"recounted", again ? json::object() : std::move(recounted)}};
     }
   }
-  *place = now;
+  *place = std::move(now);
   return changes;
 }
 

@@ -58,9 +58,10 @@ class Pages {
   struct Place {
     int64_t generation = 0;  // 0: at the beginning
     size_t lines = 0;
+    std::vector<bool> counting;  // of the entries
   };
   struct Changes {
-    nlohmann::json entries;  // {"sequence", "entries", "values"}; null: none is new
+    nlohmann::json entries;  // {"sequence", "entries", "values", "recounted"}; null: none is new
     nlohmann::json runs;     // RunLine of each
   };
   Result<Changes> ChangesSince(Place* place, const PagesView& view);
@@ -103,7 +104,7 @@ class Pages {
     std::string compared_of;  // which runs and problem; empty: what one client sees
     std::string run;          // what `requests` are of
     std::vector<GenerationRequest> requests;
-    std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, those that count
+    std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, the newest
   };
   Kept kept_;
 };

@@ -170,6 +170,25 @@ TEST_F(PagesTest, ASummaryIsThatOfTheScores) {
   EXPECT_EQ(Read("runs/~.json")["score"]["models"][0]["samples"], 1);
 }
 
+TEST_F(PagesTest, ATextThatTwoRunsJudgedCountsOnce) {
+  json evaluation = RunEvaluation("one", 0, "a");
+  Add(evaluation);
+  Pages::Place place;
+  EXPECT_TRUE(pages_.ChangesSince(&place, {})->entries["recounted"].empty());
+  evaluation["id"] = "two";
+  evaluation["run"] = "b";
+  evaluation["created"] = "2026-01-02T10:00:00Z";
+  Add(evaluation);
+  Add(RunEvaluation("three", 0, "c"));  // another text
+  EXPECT_EQ(pages_.ChangesSince(&place, {})->entries["recounted"], json::parse(R"({"0": false})"));
+  const json catalog = Read("catalog.json");
+  EXPECT_EQ(catalog["entries"]["counts"], json({false, true, true}));
+  EXPECT_EQ(Read("scores.json")["models"][0]["samples"], 2);
+  for (const json& run : catalog["runs"]) EXPECT_EQ(run["verdicts"]["correct"], 1) << run;
+  EXPECT_EQ(Read("catalog.json", {.runs = {"a"}})["entries"]["counts"], json({true}))
+      << "as scores of that run have it";
+}
+
 TEST_F(PagesTest, NamesAreTextWhateverTheyHold) {
   json evaluation = RunEvaluation("one", 0, kHostile);
   evaluation["model"] = kHostile;

@@ -97,7 +97,7 @@ std::string Setting::label() const {
                      or_dash(size), or_dash(baseline));
 }
 
-std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemTable& problems, GroupBy by) {
+std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow* const> rows, const ProblemTable& problems, GroupBy by) {
   std::vector<Filling> fillings;
   const auto group_of = [&](const ScoreRow& row) -> Filling& {
     const std::string& name = by == GroupBy::kModel ? row.model : row.run;
@@ -110,16 +110,17 @@ std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemT
   Filling* last = nullptr;
   const ScoreRow* before = nullptr;
   SampleRows nowhere;
-  for (const ScoreRow& row : rows) {
+  for (const ScoreRow* each : rows) {
+    const ScoreRow& row = *each;
     if (row.device_name.empty()) {
-      nowhere.push_back(&row);
+      nowhere.push_back(each);
       continue;
     }
     const bool as_before =
         before && before->model == row.model && before->run == row.run && SettingOf(*before) == SettingOf(row);
     if (!as_before) last = &group_of(row);
     AddRow(last, row);
-    before = &row;
+    before = each;
   }
   const size_t on_devices = fillings.size();
   for (const ScoreRow* row : nowhere) {
@@ -143,6 +144,12 @@ std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemT
     return a.name != b.name ? NaturalLess(a.name, b.name) : a.setting.label() < b.setting.label();
   });
   return groups;
+}
+
+std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemTable& problems, GroupBy by) {
+  SampleRows each;
+  for (const ScoreRow& row : rows) each.push_back(&row);
+  return GroupRows(each, problems, by);
 }
 
 Setting SettingOf(const ScoreRow& row) { return {row.device, row.device_name, row.protocol, row.size, row.baseline}; }

@@ -57,6 +57,7 @@ enum class GroupBy { kModel, kRun };
 //
 // A candidate that was rejected by its text was near no device, so that its evaluation names none: it counts on every
 // device on which its run judged others under the same protocol, size and baseline.
+std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow* const> rows, const ProblemTable& problems, GroupBy by);
 std::vector<ScoreGroup> GroupRows(std::span<const ScoreRow> rows, const ProblemTable& problems, GroupBy by);
 
 // Missing: without a verdict, or correct and without a time although its speedup would count.

@@ -41,13 +41,13 @@ export class CatalogStore {
   }
 
   private apply(name: string, data: string, listener: CatalogListener): void {
-    const event = JSON.parse(data) as { runs?: RunLine[]; sequence?: number; entries?: Entries; values?: Values };
+    const event = JSON.parse(data) as { runs?: RunLine[]; sequence?: number; entries?: Entries; values?: Values; recounted?: Record<string, boolean> };
     if (name === "runs" && event.runs) {
       this.current = withRuns(this.current, event.runs);
     } else if (name === "entries" && event.entries && event.values) {
       const known = new Set(this.current.entries.id.slice(-1000));
       if (event.entries.id.some((id) => known.has(id))) return void this.reload(listener);
-      this.current = withEntries(this.current, event.entries, event.values);
+      this.current = withEntries(this.current, event.entries, event.values, event.recounted ?? {});
       if (event.sequence !== undefined && event.sequence !== this.current.entries.id.length)
         return void this.reload(listener);
     } else {

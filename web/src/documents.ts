@@ -54,7 +54,7 @@ export interface Entries {
   own: (number | null)[]; // custom / (custom + library), 0 to 1
   backend: number[];
   flags: number[][];
-  counts: boolean[]; // whether it is the newest of its sample: others count for no score
+  counts: boolean[]; // whether scores of all entries count it: the newest of its sample (docs/scores.md)
 }
 
 export interface RunLine {

@@ -73,27 +73,19 @@ export function withRuns(catalog: Catalog, lines: RunLine[]): Catalog {
   return { ...catalog, runs: [...runs.values()] };
 }
 
-// And with new entries. An older entry of the same sample counts no more.
-export function withEntries(catalog: Catalog, more: Entries, values: Values): Catalog {
+// And with new entries. `recounted` says of older ones, by their place, whether they count now.
+export function withEntries(
+  catalog: Catalog,
+  more: Entries,
+  values: Values,
+  recounted: Record<string, boolean>,
+): Catalog {
   const entries = {} as Record<string, unknown[]>;
   const old = catalog.entries as unknown as Record<string, unknown[]>;
   for (const [key, column] of Object.entries(more as unknown as Record<string, unknown[]>)) {
     entries[key] = (old[key] ?? []).concat(column);
   }
   const all = entries as unknown as Entries;
-  const sample = (row: number) =>
-    [
-      all.model[row],
-      all.sample[row] ?? all.candidate[row],
-      all.problem[row],
-      all.size[row],
-      all.device[row],
-      all.protocol[row],
-      all.baseline[row],
-    ].join("|");
-  const added = new Set(more.id.map((_, at) => sample(catalog.entries.id.length + at)));
-  for (let row = 0; row < catalog.entries.id.length; ++row) {
-    if (all.counts[row] && added.has(sample(row))) all.counts[row] = false;
-  }
+  for (const [row, counts] of Object.entries(recounted)) all.counts[Number(row)] = counts;
   return { ...catalog, entries: all, values };
 }

@@ -144,7 +144,8 @@ function fillingsOf(catalog: Catalog, entries: readonly number[]): Filling[] {
 
 function inOrder(catalog: Catalog, filling: Filling): number[] {
   const { sample, candidate, run } = catalog.entries;
-  const place = (entry: number) => filling.runs.indexOf(catalog.values.run[run[entry] ?? -1] ?? "");
+  const places = new Map([...filling.runs, ""].map((name, at) => [name, at])); // what is in no run comes last
+  const place = (entry: number) => places.get(catalog.values.run[run[entry] ?? -1] ?? "") ?? 0;
   return [...filling.entries].sort((a, b) => {
     const [one, other] = [sample[a] ?? Infinity, sample[b] ?? Infinity];
     if (one !== other) return one < other ? -1 : 1;

@@ -141,13 +141,13 @@ test("values are counted among rows", () => {
   );
 });
 
-test("a new entry replaces the older one of its sample, in another catalog", () => {
+test("a new entry takes the place of an older one, in another catalog", () => {
   const old = catalog();
   const more = Object.fromEntries(
     Object.entries(old.entries).map(([key, column]) => [key, [column[1]]]),
   ) as unknown as Catalog["entries"];
   more.id = ["f"];
-  const next = withEntries(old, more, old.values);
+  const next = withEntries(old, more, old.values, { 1: false });
   assert.deepEqual(next.entries.id, ["a", "b", "c", "d", "e", "f"]);
   assert.deepEqual(next.entries.counts, [false, false, true, true, true, true]);
   assert.deepEqual(old.entries.counts, [false, true, true, true, true]);
