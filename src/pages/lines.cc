@@ -252,7 +252,9 @@ json RunLineOf(const RunSummary& run, const RunTally& tally, const GenerationSpe
     jobs[state] = found == run.jobs.end() ? 0 : found->second;
   }
   for (const RunSummary::Judging& each : run.judging)
-    judging.push_back({{"problem", each.problem}, {"candidate", each.path}, {"since", nullptr}});
+    judging.push_back({{"problem", each.problem},
+                       {"candidate", each.path},
+                       {"since", each.since > 0 ? json(UtcText(each.since, kIso8601)) : json()}});
   std::set<std::string> models = tally.models;
   models.insert(run.models.begin(), run.models.end());
   const bool asked = spent.answers > 0;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/temp_dir.h"
 #include "pages/names.h"
@@ -126,6 +127,15 @@ TEST_F(PagesTest, AJobThatTheEngineFailedAtIsAnEntry) {
   EXPECT_EQ(catalog["runs"][0]["verdicts"], json::parse(R"({"correct": 1, "infrastructure": 1})"));
   EXPECT_EQ(catalog["runs"][0]["jobs"], json::parse(R"({"queued": 0, "running": 0, "done": 0, "failed": 2})"));
   ExpectGone("entries/job-1.json");
+}
+
+TEST_F(PagesTest, WhatIsBeingJudgedSaysSinceWhen) {
+  const std::vector<Job> jobs = {QueuedJob(1)};
+  ASSERT_TRUE(store_.AddJobs("r", jobs));
+  ASSERT_TRUE(store_.ClaimJob(store_.Jobs("r")->at(0).id, "me 1").value());
+  const json judging = Read("catalog.json")["runs"][0]["judging"];
+  ASSERT_EQ(judging.size(), 1u);
+  EXPECT_NEAR(SecondsOf(judging[0]["since"]), UtcSeconds(), 60);
 }
 
 TEST_F(PagesTest, EachDocumentOfAnEvaluation) {

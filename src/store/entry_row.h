@@ -39,6 +39,7 @@ struct RunSummary {
   std::map<std::string, int64_t> jobs;  // by state
   struct Judging {
     std::string problem, path;
+    int64_t since = 0;  // seconds since 1970; 0: it is not known
   };
   std::vector<Judging> judging;  // some of those that run
 };

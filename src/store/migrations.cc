@@ -339,8 +339,13 @@ constexpr char kRefusals[] = R"sql(
 ALTER TABLE episodes ADD COLUMN refusals INTEGER NOT NULL DEFAULT 0;
 )sql";
 
-constexpr const char* kMigrations[] = {kFirstSchema,  kAudits, kRuns,        kGeneration, kProblemTexts,
-                                       kMeasurements, kQueue,  kSubmissions, kEpisodes,   kRefusals};
+// 11: when what runs was claimed, in seconds since 1970.
+constexpr char kClaims[] = R"sql(
+ALTER TABLE jobs ADD COLUMN claimed INTEGER NOT NULL DEFAULT 0;
+)sql";
+
+constexpr const char* kMigrations[] = {kFirstSchema, kAudits,      kRuns,     kGeneration, kProblemTexts, kMeasurements,
+                                       kQueue,       kSubmissions, kEpisodes, kRefusals,   kClaims};
 
 int Pragma(SQLite::Database& database, const char* name) {
   return database.execAndGet(fmt::format("PRAGMA {}", name)).getInt();

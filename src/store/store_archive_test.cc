@@ -299,7 +299,8 @@ TEST_F(ArchiveTest, JobsOfEarlierArchivesTakeTheProblemsTextFromTheirEvaluations
       "DROP TABLE turn_verdicts; DROP TABLE turn_files; DROP TABLE turns; DROP TABLE episodes; "
       "DROP TABLE submissions; DROP TABLE measurements; DROP INDEX jobs_changed; DROP INDEX jobs_owner; ALTER TABLE "
       "runs DROP COLUMN changes; "
-      "ALTER TABLE jobs DROP COLUMN changed; ALTER TABLE jobs DROP COLUMN lease_until; "
+      "ALTER TABLE jobs DROP COLUMN claimed; ALTER TABLE jobs DROP COLUMN changed; ALTER TABLE jobs DROP COLUMN "
+      "lease_until; "
       "ALTER TABLE jobs DROP COLUMN priority; ALTER TABLE jobs DROP COLUMN client; "
       "ALTER TABLE jobs DROP COLUMN problem_sha256; PRAGMA user_version = 4");
   Store store = Open("to");

@@ -203,11 +203,13 @@ Result<std::vector<RunSummary>> Store::RunSummaries(int most_judging) const {
     SQLite::Statement jobs(database, "SELECT run_id, state, count(*) FROM jobs GROUP BY run_id, state");
     while (jobs.executeStep())
       runs[place.at(jobs.getColumn(0).getInt64())].jobs[jobs.getColumn(1).getString()] = jobs.getColumn(2).getInt64();
-    SQLite::Statement running(database, "SELECT run_id, problem, path FROM jobs WHERE state = 'running' ORDER BY id");
+    SQLite::Statement running(database,
+                              "SELECT run_id, problem, path, claimed FROM jobs WHERE state = 'running' ORDER BY id");
     while (running.executeStep()) {
       RunSummary& run = runs[place.at(running.getColumn(0).getInt64())];
       if (run.judging.size() < static_cast<size_t>(most_judging))
-        run.judging.push_back({running.getColumn(1).getString(), running.getColumn(2).getString()});
+        run.judging.push_back(
+            {running.getColumn(1).getString(), running.getColumn(2).getString(), running.getColumn(3).getInt64()});
     }
     return runs;
   });

@@ -222,12 +222,14 @@ Result<bool> Store::ChangeJob(int64_t id, Change change) {
 
 Result<bool> Store::ClaimJob(int64_t id, const std::string& owner, int64_t lease_until) {
   return ChangeJob(id, [&](SQLite::Database& database) -> Result<bool> {
-    SQLite::Statement claim(database, fmt::format("UPDATE jobs SET state = 'running', owner = ?2, lease_until = ?3, "
-                                                  "attempts = attempts + 1, {} WHERE id = ?1 AND state = 'queued'",
-                                                  kChanged));
+    SQLite::Statement claim(
+        database, fmt::format("UPDATE jobs SET state = 'running', owner = ?2, lease_until = ?3, claimed = ?4, "
+                              "attempts = attempts + 1, {} WHERE id = ?1 AND state = 'queued'",
+                              kChanged));
     claim.bind(1, id);
     claim.bind(2, owner);
     claim.bind(3, lease_until);
+    claim.bind(4, UtcSeconds());
     return claim.exec() == 1;
   });
 }
