@@ -20,7 +20,7 @@ mkdir "$work/moved"
 mv "$work/first" "$tree"
 
 for file in bin/kernelbench libexec/kernelbench/{kb-runner,kb-nvrtc,kb-keeper} include/kernelbench/kernel.h \
-  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,prompts/default.toml,prompts/turns.toml,examples/expected.json,models/prices.toml}; do
+  share/kernelbench/{python/kernelbench_torch/device_host.py,protocols/strict.toml,prompts/default.toml,prompts/turns.toml,examples/expected.json,models/prices.toml,web/{index.html,app.js,style.css}}; do
   [[ -e $tree/$file ]] || fail "$file is not installed"
 done
 if find "$tree" -name __pycache__ | grep -q .; then fail "bytecode of Python was installed"; fi
