@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
+#include "judge/doctor/doctor.h"
 #include "pages/site.h"
 
 namespace kb::cli {
@@ -18,6 +19,11 @@ Result<OpenPages> OpenPages::Open(const std::string& path, const std::string& sc
   PagesOptions options{.installation = {}, .problems = {}, .version = KB_VERSION, .scope = scope};
   KB_ASSIGN_OR_RETURN(options.installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(options.problems, ProblemDirectory(""));
+  options.doctor = [installation = options.installation]() -> Result<nlohmann::json> {
+    const auto state = std::filesystem::path(DefaultStore()).parent_path();
+    KB_ASSIGN_OR_RETURN(const Diagnosis diagnosis, Diagnose(installation, Isolation::kNamespaces, {}, state));
+    return diagnosis.ToJson();
+  };
   OpenPages open;
   open.name = path;
   open.store = std::make_unique<Store>(std::move(store));

@@ -22,6 +22,7 @@
 #include "cli/warm_service.h"
 #include "jobs/devices.h"
 #include "judge/devices/device_kind.h"
+#include "judge/doctor/doctor.h"
 #include "pages/pages.h"
 #include "report/score_formats.h"
 #include "server/api.h"
@@ -146,6 +147,25 @@ void PrintPages(const ServeFlags& flags, const std::string& address) {
                                : "");
 }
 
+// What pages show of the machine.
+nlohmann::json MachineOf(const server::Desk& desk, const server::Identity& identity) {
+  nlohmann::json machine = server::ServiceJson(desk, identity);
+  const server::Desk::Counts counts = desk.counts();
+  machine["queue"] = counts.open;
+  machine["ended"] = counts.ended;
+  return machine;
+}
+
+Result<nlohmann::json> AskDoctor(const server::Desk& desk, const Installation& installation, const JudgeFlags& judge,
+                                 const fs::path& state) {
+  if (desk.counts().Open() > 0) {
+    return Fail(ErrorCode::kUnavailable,
+                "candidates are being judged, and the checks would disturb their times: ask again when none waits");
+  }
+  KB_ASSIGN_OR_RETURN(const Diagnosis diagnosis, Diagnose(installation, OptionsOf(judge).isolation, {}, state));
+  return diagnosis.ToJson();
+}
+
 Status Serve(ServeFlags flags) {
   if (flags.demo && flags.listen.empty()) {
     flags.listen = "127.0.0.1:0";
@@ -172,13 +192,17 @@ Status Serve(ServeFlags flags) {
   KB_ASSIGN_OR_RETURN(Store reading, Store::Open(flags.store));
   KB_ASSIGN_OR_RETURN(const Store shown, Store::Open(flags.store));
   api_options.pages_show_all = flags.show_all;
-  api_options.pages =
-      std::make_shared<Pages>(&shown, PagesOptions{.installation = installation,
-                                                   .problems = problems,
-                                                   .version = KB_VERSION,
-                                                   .service = [desk = desk.get(), identity = api_options.identity] {
-                                                     return server::ServiceJson(*desk, identity);
-                                                   }});
+  api_options.pages = std::make_shared<Pages>(
+      &shown,
+      PagesOptions{
+          .installation = installation,
+          .problems = problems,
+          .version = KB_VERSION,
+          .service = [desk = desk.get(), identity = api_options.identity] { return MachineOf(*desk, identity); },
+          .doctor =
+              [&flags, &installation, desk = desk.get()] {
+                return AskDoctor(*desk, installation, *flags.judge, fs::path(flags.store).parent_path());
+              }});
   server::Api api(std::move(api_options), reader, desk.get(), &reading);
   KB_ASSIGN_OR_RETURN(const auto http, server::HttpServer::Start({flags.socket, flags.listen}, {}, &api));
   if (!flags.quiet) {

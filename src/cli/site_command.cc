@@ -19,7 +19,7 @@ constexpr size_t kMostPrinted = 100;  // evaluations
 struct PageFlags {
   std::string store = DefaultStore(), output;
   PagesView view;
-  bool quiet = false;
+  bool quiet = false, doctor = false;
 };
 
 // What was not let through, as a sentence.
@@ -48,6 +48,9 @@ Result<SiteWritten> WritePages(const PageFlags& flags, Write write) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(const OpenPages open, OpenPages::Open(flags.store, ScopeOf(flags.view)));
   KB_RETURN_IF_ERROR(open.CheckRuns(flags.view.runs));
+  if (flags.doctor) {  // machine.json then holds what it said
+    if (const auto said = open.pages->Document("doctor.json"); !said) return tl::make_unexpected(said.error());
+  }
   Progress progress(flags.quiet, 0);
   SiteOptions options{.view = flags.view, .start = ""};
   options.progress = [&](size_t done, size_t all) -> Status {
@@ -110,6 +113,7 @@ void AddSite(CLI::App* app, int* exit_code) {
   command->add_option("folder", flags->output, "a new or empty one, or one that this wrote: then it is replaced")
       ->required();
   AddPageFlags(command, flags.get());
+  command->add_flag("--doctor", flags->doctor, "also what `kernelbench doctor` says of this machine: some seconds");
   command->callback([flags, exit_code] { *exit_code = MakeSite(*flags); });
 }
 

@@ -234,11 +234,32 @@ Result<json> Pages::Machine(const PagesView& view) {
     device["kind"] = kind;
     device["calibration"] = CalibrationOf(options_.installation, kind, TextAt(device, "name"));
   }
+  json doctor;
+  {
+    const std::lock_guard lock(doctor_mutex_);
+    doctor = doctor_;
+  }
   return json{{"live", static_cast<bool>(options_.service)},
               {"made", UtcNow(kIso8601)},
               {"service", options_.service && !view.may_see ? options_.service() : json()},
               {"devices", std::move(devices)},
-              {"doctor", nullptr}};
+              {"doctor", view.may_see ? json() : std::move(doctor)}};
+}
+
+// It takes seconds and processors, so whoever asks again within a minute reads what it said.
+Result<json> Pages::Doctor(const PagesView& view) {
+  constexpr int64_t kHolds = 60;  // seconds
+  if (!options_.doctor || view.may_see) return Fail(ErrorCode::kUsage, "there is no document doctor.json");
+  const std::lock_guard one(asking_doctor_);
+  {
+    const std::lock_guard lock(doctor_mutex_);
+    if (!doctor_.is_null() && UtcSeconds() - doctor_said_ < kHolds) return doctor_;
+  }
+  KB_ASSIGN_OR_RETURN(json said, options_.doctor());
+  const std::lock_guard lock(doctor_mutex_);
+  doctor_ = said;
+  doctor_said_ = UtcSeconds();
+  return said;
 }
 
 }  // namespace kb

@@ -71,6 +71,7 @@ Result<std::string> Pages::Version() {
 }
 
 Result<std::string> Pages::Document(std::string_view name, const PagesView& view) {
+  if (name == "doctor.json") return Written(Doctor(view));
   const std::lock_guard lock(mutex_);
   const std::vector<std::string> parts = PartsOf(name);
   if (parts.empty()) return NoDocument(name);

@@ -25,10 +25,11 @@ namespace kb {
 
 struct PagesOptions {
   Installation installation;
-  std::filesystem::path problems;             // their directory
-  std::string version;                        // of the program
-  std::string scope = "store";                // or what the views are cut down to, as a sentence
-  std::function<nlohmann::json()> service{};  // of a service, what it says of itself; none: nobody serves
+  std::filesystem::path problems;                    // their directory
+  std::string version;                               // of the program
+  std::string scope = "store";                       // or what the views are cut down to, as a sentence
+  std::function<nlohmann::json()> service{};         // of a service, what it says of itself; none: nobody serves
+  std::function<Result<nlohmann::json>()> doctor{};  // what `doctor --json` prints; none: it cannot be asked
 };
 
 // Thread-safe: one call at a time.
@@ -79,6 +80,7 @@ class Pages {
   Result<Json> Conversation(const std::string& id, const PagesView& view);
   Result<Json> Problem(const std::string& name, const PagesView& view);
   Result<Json> Machine(const PagesView& view);
+  Result<Json> Doctor(const PagesView& view);
 
   Result<Json> Visible(const std::string& id, EvaluationParts parts, const PagesView& view);
   Result<std::vector<std::string>> Parents(const Json& evaluation, const GenerationRequest& request);
@@ -92,6 +94,10 @@ class Pages {
   const Store* const store_;
   const PagesOptions options_;
   Lines lines_;
+  std::mutex asking_doctor_;  // one at a time; nothing else waits for it
+  std::mutex doctor_mutex_;
+  Json doctor_;  // what it last said
+  int64_t doctor_said_ = 0;
   std::vector<SelectedProblem> problems_;  // read once
   std::optional<ProblemTable> table_;
   // Read for one document and kept for the next, as long as the store stays as it is.

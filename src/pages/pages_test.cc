@@ -138,6 +138,26 @@ TEST_F(PagesTest, WhatIsBeingJudgedSaysSinceWhen) {
   EXPECT_NEAR(SecondsOf(judging[0]["since"]), UtcSeconds(), 60);
 }
 
+TEST_F(PagesTest, TheDoctorIsAskedOnceAMinute) {
+  ExpectGone("doctor.json");
+  PagesOptions options = Options();
+  int asked = 0;
+  options.doctor = [&]() -> Result<json> {
+    if (++asked == 1) return Fail(ErrorCode::kUnavailable, "not now");
+    return json{{"asked", asked}};
+  };
+  Pages pages(&store_, std::move(options));
+  const PagesView nobody{.may_see = [](const std::string&) { return false; }};
+  EXPECT_FALSE(pages.Document("doctor.json", nobody));
+  EXPECT_EQ(asked, 0);
+  const auto machine = [&](const PagesView& view = {}) { return json::parse(*pages.Document("machine.json", view)); };
+  EXPECT_FALSE(pages.Document("doctor.json"));
+  EXPECT_TRUE(machine()["doctor"].is_null());
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(pages.Document("doctor.json").value_or(""), R"({"asked":2})");
+  EXPECT_EQ(machine()["doctor"]["asked"], 2);
+  EXPECT_TRUE(machine(nobody)["doctor"].is_null());
+}
+
 TEST_F(PagesTest, EachDocumentOfAnEvaluation) {
   json evaluation = RunEvaluation("one");
   evaluation["measurements"] = {{"much", true}};

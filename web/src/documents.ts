@@ -157,9 +157,9 @@ export interface ProblemDocument {
 export interface MachineDocument {
   live: boolean; // else it tells of the machine on which the files were written
   made: string;
-  service: JsonObject | null; // as GET /v1/service
+  service: JsonObject | null; // as GET /v1/service, with `queue` by state and `ended` by verdict; only for who sees all
   devices: JsonObject[]; // device_info of docs/evaluation.md, with `calibration`
-  doctor: JsonObject | null; // as `doctor --json`
+  doctor: JsonObject | null; // as `doctor --json`, if it was asked
 }
 
 // A part of a document's name: what is neither a letter, a digit, ".", "_" nor "-" becomes "~" and two hexadecimal
@@ -185,4 +185,5 @@ export const documentNames = {
   conversation: (id: string) => `conversations/${namePart(id)}.json`,
   problem: (problem: string) => `problems/${namePart(problem)}.json`,
   machine: () => "machine.json",
+  doctor: () => "doctor.json", // as `doctor --json`: a service is asked now, which takes seconds
 };

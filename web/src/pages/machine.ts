@@ -35,8 +35,12 @@ export const makeMachinePage: PageMaker = async (context) => {
           ),
       queue(context, machine),
       devices(machine.devices),
-      doctor(machine.doctor),
+      doctor(machine.doctor, machine.service === null ? null : askDoctor),
     );
+  const askDoctor = async () => {
+    machine = { ...machine, doctor: object(await context.source.document(documentNames.doctor())) };
+    if (!context.signal.aborted) draw();
+  };
   draw();
   let reading = false;
   context.onChange(() => {
@@ -66,6 +70,8 @@ function queue(context: PageContext, machine: MachineDocument): Child {
   const sum = (key: "queued" | "running") => lines.reduce((total, line) => total + line.jobs[key], 0);
   const identity = object(machine.service?.["identity"]);
   const open = machine.service?.["open"];
+  const queued = object(machine.service?.["queue"]);
+  const ended = byCount(object(machine.service?.["ended"]));
   const figure = (value: string, name: string) =>
     h("li", {}, h("span", { class: "value" }, value), h("span", { class: "name" }, name));
   return h(
@@ -77,8 +83,9 @@ function queue(context: PageContext, machine: MachineDocument): Child {
       { class: "figures" },
       figure(formatCount(sum("running")), "running"),
       figure(formatCount(sum("queued")), "queued"),
-      typeof open === "number" && figure(formatCount(open), "evaluations that clients wait for"),
+      typeof open === "number" && figure(formatCount(open), `evaluations that clients wait for${byCount(queued, ": ")}`),
     ),
+    ended !== "" && h("p", { class: "muted" }, `Clients' evaluations since the service began: ${ended}.`),
     lines.length === 0
       ? h("p", { class: "muted" }, "No run waits for anything.")
       : plainTable(
@@ -102,6 +109,13 @@ function queue(context: PageContext, machine: MachineDocument): Child {
       ),
     ],
   );
+}
+
+// "12 correct, 3 incorrect"; "" where there is none.
+function byCount(counts: JsonObject | null, before = ""): string {
+  const some = Object.entries(counts ?? {}).filter(([, count]) => typeof count === "number" && count > 0);
+  const texts = some.map(([name, count]) => `${formatCount(count as number)} ${oneLine(name.replaceAll("_", " "), 60)}`);
+  return texts.length === 0 ? "" : before + texts.join(", ");
 }
 
 // What is known of a device, with units; keys that have no words here come after these as they are.
@@ -209,13 +223,38 @@ function calibration(device: JsonObject): Child {
   return [told || words(of), origin !== "" && h("span", { class: "muted" }, `, from ${oneLine(origin, 200)}`)];
 }
 
-function doctor(of: JsonObject | null): Child {
+// Asks when it is pressed, and says why where that fails.
+function askButton(ask: () => Promise<void>, label: string): HTMLElement {
+  const said = h("span", { class: "muted", role: "status" });
+  const button = h(
+    "button",
+    {
+      type: "button",
+      onclick: () => {
+        button.disabled = true;
+        replace(said, " This takes some seconds…");
+        ask()
+          .catch((error: unknown) => {
+            if (!(error instanceof DocumentError)) throw error;
+            replace(said, ` ${oneLine(error.message, 300)}`);
+          })
+          .finally(() => (button.disabled = false));
+      },
+    },
+    label,
+  );
+  return h("p", {}, button, said);
+}
+
+// `ask` is null where nobody can be asked.
+function doctor(of: JsonObject | null, ask: (() => Promise<void>) | null): Child {
   if (of === null)
     return h(
       "section",
       {},
       h("h2", {}, "Doctor"),
       h("p", { class: "muted" }, "Not asked. ", h("code", {}, "kernelbench doctor"), " tells on the machine itself."),
+      ask && askButton(ask, "Ask now"),
     );
   const backends = list(of["backends"]);
   const checks = list(of["checks"]);
@@ -240,6 +279,7 @@ function doctor(of: JsonObject | null): Child {
       `, isolation by ${words(of["isolation"])}: `,
       `${plural(probes.length - open.length, "attempt")} of ${formatCount(probes.length)} to break out failed, as they must.`,
     ),
+    ask && askButton(ask, "Ask again"),
     bad.length > 0 && [
       h("h3", {}, "What to mend"),
       plainTable("Checks that are not in order", ["State", "Of", "Check", "Found", "Remedy"], [], bad.map(check)),
