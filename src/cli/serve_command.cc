@@ -203,6 +203,9 @@ Status Serve(ServeFlags flags) {
               [&flags, &installation, desk = desk.get()] {
                 return AskDoctor(*desk, installation, *flags.judge, fs::path(flags.store).parent_path());
               }});
+  const std::jthread prepare([pages = flags.listen.empty() ? nullptr : api_options.pages] {
+    if (pages) (void)pages->Prepare();  // an error is told to whoever reads
+  });
   server::Api api(std::move(api_options), reader, desk.get(), &reading);
   KB_ASSIGN_OR_RETURN(const auto http, server::HttpServer::Start({flags.socket, flags.listen}, {}, &api));
   if (!flags.quiet) {

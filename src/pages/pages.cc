@@ -65,6 +65,11 @@ Status Pages::Refresh() {
   return {};
 }
 
+Status Pages::Prepare() {
+  const std::lock_guard lock(mutex_);
+  return Refresh();
+}
+
 Result<std::string> Pages::Version() {
   const std::lock_guard lock(mutex_);
   return store_->Version();
@@ -154,8 +159,12 @@ Result<ScoreInput> Pages::InputOf(const std::vector<std::string>& runs, const Pa
 }
 
 Result<std::string> Pages::Scores(const PagesView& view) {
+  const bool all = !view.may_see && view.runs.empty() && view.problem.empty();
+  if (all && kept_.scores) return *kept_.scores;
   KB_ASSIGN_OR_RETURN(const ScoreInput input, InputOf(view.runs, view));
-  return Trimmed(ScoreJson(MakeScoreSheet(input.rows, input.jobs, input.problems, {}, input.spent)));
+  std::string scores = Trimmed(ScoreJson(MakeScoreSheet(input.rows, input.jobs, input.problems, {}, input.spent)));
+  if (all) kept_.scores = scores;
+  return scores;
 }
 
 Result<std::string> Pages::Compare(const std::string& a, const std::string& b, const PagesView& view) {

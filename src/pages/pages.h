@@ -42,6 +42,8 @@ class Pages {
 
   // Compact JSON. kUsage: there is no such document, or none that the view shows.
   Result<std::string> Document(std::string_view name, const PagesView& view = {});
+  // Reads what documents are made of, so that the first one takes no longer than others.
+  Status Prepare();
   // Another text whenever a document may be another one.
   Result<std::string> Version();
 
@@ -107,8 +109,9 @@ class Pages {
     std::optional<ScoreInput> input;
     std::optional<ScoreInput> compared;  // `input` without what waits for cards, and its groups
     std::vector<ScoreGroup> groups;
-    std::string compared_of;  // which runs and problem; empty: what one client sees
-    std::string run;          // what `requests` are of
+    std::string compared_of;            // which runs and problem; empty: what one client sees
+    std::optional<std::string> scores;  // scores.json of the whole store
+    std::string run;                    // what `requests` are of
     std::vector<GenerationRequest> requests;
     std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, the newest
   };
