@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -48,6 +49,15 @@ fi
 [ "$1" = eval ] && touch "$FIRST_EVAL"
 exec "$BINARY" "$@"
 """
+SAID = "times as fast as|without a speedup: machine_busy"
+
+
+def timed(score):
+    """A correct candidate's score has a speedup; where other programs had the machine, it says so instead."""
+    speedup = score["value"]["speedup"]
+    return speedup > 0 if speedup is not None else score["metadata"]["no_speedup"] == "machine_busy"
+
+
 READ = """
 import glob, json, sys
 from inspect_ai.log import read_eval_log, read_eval_log_sample, read_eval_log_sample_summaries
@@ -123,7 +133,7 @@ class Check:
         verdicts = [scores["1/19", epoch]["metadata"]["verdict"] for epoch in (1, 2, 3, 4)]
         self.expect(verdicts == ["correct", "incorrect", "build_failed", "static_rejected"], f"verdicts of 1/19: {verdicts}")
         right = next(sample for sample in log["samples"] if (sample["id"], sample["epoch"]) == ("1/19", 1))
-        self.expect(right["scores"]["judge"]["value"]["speedup"] > 0 and right["scores"]["judge"]["answer"] == RELU, "value, and the candidate as the answer")
+        self.expect(timed(scores["1/19", 1]) and right["scores"]["judge"]["answer"] == RELU, "value, and the candidate as the answer")
         self.expect(right["roles"] == ["system", "user", "assistant"] and right["answer"] == RIGHT, "the conversation")
         self.expect(list(right["usage"].values()) == [2100] and right["metadata"]["cost_usd"] == 0.01, "tokens and cost")
         self.expect("was not declared" in scores["1/19", 3]["metadata"]["compiler_output"], "what the compiler said")
@@ -150,7 +160,7 @@ class Check:
             view.wait()
         self.expect(not shown["failures"], f"no error in the page: {shown['failures']}")
         self.expect("fast_1" in shown["samples"].lower() and "1/20" in shown["samples"], "inspect view shows scores and samples")
-        self.expect("kb_forward" in shown["sample"] and "times as fast as" in shown["score"], "inspect view shows messages and explanation")
+        self.expect("kb_forward" in shown["sample"] and re.search(SAID, shown["score"]), "inspect view shows messages and explanation")
 
     # ---- the task ----
 
@@ -179,8 +189,9 @@ class Check:
         self.expect(verdicts == {"1/19": "correct", "1/20": "incorrect", "1/21": "static_rejected", "1/22": "build_failed"}, f"verdicts of the task: {verdicts}")
         regenerations = {sample["id"]: sample["metadata"]["regenerations"] for sample in log["samples"]}
         self.expect(regenerations == {"1/19": 2, "1/20": 0, "1/21": 2, "1/22": 0}, f"answers that were sent back: {regenerations}")
-        self.expect(scores["1/19"]["value"]["speedup"] > 0 and scores["1/21"]["value"] == {"speedup": 0, "correct": 0}, "values")
-        self.expect(log["metrics"]["fast_0"] == log["metrics"]["fast_0.001"] == 0.25 and log["status"] == "success", f"metrics: {log['metrics']}")
+        self.expect(timed(scores["1/19"]) and scores["1/21"]["value"] == {"speedup": 0, "correct": 0}, "values")
+        fast = 0.25 if scores["1/19"]["value"]["speedup"] else 0
+        self.expect(log["metrics"]["fast_0"] == 0.25 and log["metrics"]["fast_0.001"] == fast and log["status"] == "success", f"metrics: {log['metrics']}")
         shown = json.loads(self.run(self.binary, "show", scores["1/19"]["metadata"]["evaluation"], "--json").stdout)
         self.expect(shown["verdict"] == "correct", "the store has the evaluation")
 
