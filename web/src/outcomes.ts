@@ -1,7 +1,7 @@
 // Verdicts (docs/evaluation.md) by what they mean to a reader: a letter, a word and a colour each. The colour is the
 // class "outcome-KEY" (style.css), the letter carries the meaning where there is none.
 import { h } from "./dom.ts";
-import type { Catalog } from "./documents.ts";
+import type { Catalog, RunLine } from "./documents.ts";
 
 export interface Outcome {
   key: string;
@@ -58,6 +58,37 @@ export function outcomeOfRow(catalog: Catalog, row: number): Outcome {
   return flagged ? byKey.get("flagged")! : outcomeOfVerdict(verdict);
 }
 
+// A run's line counts verdicts; which of the correct ones are flagged, its entries say.
+export function outcomesOfRun(catalog: Catalog, line: RunLine): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const [verdict, count] of Object.entries(line.verdicts)) {
+    const { key } = outcomeOfVerdict(verdict);
+    if (count > 0) counts.set(key, (counts.get(key) ?? 0) + count);
+  }
+  const right = counts.get("right") ?? 0;
+  const flagged = Math.min(right, flaggedOf(catalog).get(line.run) ?? 0);
+  if (flagged > 0) counts.set("flagged", (counts.get("flagged") ?? 0) + flagged);
+  if (flagged > 0 && flagged === right) counts.delete("right");
+  else if (flagged > 0) counts.set("right", right - flagged);
+  return counts;
+}
+
+const flaggedRuns = new WeakMap<Catalog, Map<string, number>>();
+
+// By run: those that count, are correct and flagged.
+function flaggedOf(catalog: Catalog): Map<string, number> {
+  let counts = flaggedRuns.get(catalog);
+  if (counts) return counts;
+  flaggedRuns.set(catalog, (counts = new Map()));
+  const { entries, values } = catalog;
+  for (let row = 0; row < entries.id.length; ++row) {
+    if (!entries.counts[row] || values.verdict[entries.verdict[row]!] !== "correct") continue;
+    const run = values.run[entries.run[row]!] ?? "";
+    if (entries.flags[row]!.length > 0) counts.set(run, (counts.get(run) ?? 0) + 1);
+  }
+  return counts;
+}
+
 // "incorrect" as words: "out of memory".
 export const verdictWords = (verdict: string): string => verdict.replaceAll("_", " ");
 
@@ -71,19 +102,19 @@ export function outcomeChip(of: Outcome, word: string | null = of.word): HTMLEle
   );
 }
 
-// With counts, only those that occur.
-export function outcomeLegend(counts: Map<string, number> | null = null): HTMLElement {
+// With counts, only those that occur; `link` gives the address of an outcome's entries.
+export function outcomeLegend(
+  counts: Map<string, number> | null = null,
+  link: ((key: string) => string) | null = null,
+): HTMLElement {
   const shown = outcomes.filter((each) => counts === null || (counts.get(each.key) ?? 0) > 0);
   return h(
     "ul",
     { class: "legend", "aria-label": "Outcomes" },
-    shown.map((each) =>
-      h(
-        "li",
-        { title: each.meaning },
-        outcomeChip(each, counts === null ? each.word : `${counts.get(each.key)} ${each.word}`),
-      ),
-    ),
+    shown.map((each) => {
+      const chip = outcomeChip(each, counts === null ? each.word : `${counts.get(each.key)} ${each.word}`);
+      return h("li", { title: each.meaning }, link ? h("a", { href: link(each.key) }, chip) : chip);
+    }),
   );
 }
 

@@ -4,7 +4,8 @@ import { h } from "../dom.ts";
 import { filterBar } from "../filterbar.ts";
 import { countOutcomes, outcomeLegend } from "../outcomes.ts";
 import type { PageMaker } from "../page.ts";
-import { filtersOf, selectRows } from "../rows.ts";
+import { addressOf } from "../router.ts";
+import { filtersOf, queryOfFilters, selectRows } from "../rows.ts";
 
 export const makeEntriesPage: PageMaker = async (context) => {
   const base = () =>
@@ -24,7 +25,9 @@ export const makeEntriesPage: PageMaker = async (context) => {
       : "No evaluation passes all of these filters: take one off above.",
   );
   const list = entriesTable(context, rows, { caption: "Evaluations", empty });
-  const legend = h("div", {}, outcomeLegend(countOutcomes(context.catalog, rows)));
+  const only = (key: string) =>
+    addressOf("entries", [], queryOfFilters({ ...filtersOf(context.query), outcome: [key] }));
+  const legend = h("div", {}, outcomeLegend(countOutcomes(context.catalog, rows), only));
   const bar = filterBar(context, {
     keys: [
       "run",
@@ -53,7 +56,7 @@ export const makeEntriesPage: PageMaker = async (context) => {
     shown = rows.join();
     catalog = context.catalog;
     list.update(rows);
-    legend.replaceChildren(outcomeLegend(countOutcomes(context.catalog, rows)));
+    legend.replaceChildren(outcomeLegend(countOutcomes(context.catalog, rows), only));
   });
   context.offerDownload("entries", () => rowsAsJson(context.catalog, rows));
   return { title: "Entries", body: h("div", {}, h("h1", {}, "Entries"), bar, legend, list.element) };

@@ -1,9 +1,9 @@
 // All runs: how far each is, what came out, what it cost.
 import type { RunLine } from "../documents.ts";
 import { h, replace } from "../dom.ts";
-import { outcomeBar, outcomeLegend, outcomeOfVerdict } from "../outcomes.ts";
+import { outcomeBar, outcomeLegend, outcomesOfRun } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
-import { runLabel } from "../rows.ts";
+import { queryOfFilters, runLabel } from "../rows.ts";
 import { addressOf } from "../router.ts";
 import { table, type Column } from "../table.ts";
 import { dateElement, formatCount, formatLarge, formatUsd, none, oneLine, plural } from "../text.ts";
@@ -13,13 +13,6 @@ const jobs = (line: RunLine) => judged(line) + line.jobs.queued + line.jobs.runn
 const evaluations = (line: RunLine) => Object.values(line.verdicts).reduce((sum, count) => sum + count, 0);
 const going = (line: RunLine) => line.jobs.queued + line.jobs.running > 0;
 
-function outcomesOf(line: RunLine): Map<string, number> {
-  const counts = new Map<string, number>();
-  const add = (key: string, count: number) => count > 0 && counts.set(key, (counts.get(key) ?? 0) + count);
-  for (const [verdict, count] of Object.entries(line.verdicts)) add(outcomeOfVerdict(verdict).key, count);
-  return counts;
-}
-
 function progress(line: RunLine): HTMLElement {
   const words = `${formatCount(judged(line))} of ${formatCount(jobs(line))}`;
   if (!going(line))
@@ -28,9 +21,13 @@ function progress(line: RunLine): HTMLElement {
     "span",
     { class: "progress" },
     h("progress", { value: judged(line), max: jobs(line), "aria-label": words }),
-    words,
-    line.jobs.running > 0 && h("span", { class: "muted" }, `, ${line.jobs.running} running`),
-    line.jobs.failed > 0 && failed(line),
+    h(
+      "span",
+      {},
+      words,
+      line.jobs.running > 0 && h("span", { class: "muted" }, `, ${line.jobs.running} running`),
+      line.jobs.failed > 0 && failed(line),
+    ),
   );
 }
 
@@ -42,7 +39,7 @@ const failed = (line: RunLine) =>
   );
 
 function rate(line: RunLine): string {
-  if (line.evaluations_per_s === null) return none;
+  if (line.evaluations_per_s === null || line.evaluations_per_s === 0) return none;
   const a_minute = line.evaluations_per_s * 60;
   return `${a_minute < 10 ? a_minute.toFixed(1) : Math.round(a_minute)} / min`;
 }
@@ -62,7 +59,7 @@ const tokens = (line: RunLine) =>
     ? null
     : (line.input_tokens ?? 0) + (line.output_tokens ?? 0);
 
-const columns: Column<RunLine>[] = [
+const columnsOf = (context: PageContext): Column<RunLine>[] => [
   {
     key: "run",
     title: "Run",
@@ -85,8 +82,10 @@ const columns: Column<RunLine>[] = [
             { title: line.models.map((model) => oneLine(model)).join(", ") },
             line.models
               .slice(0, 2)
-              .map((model) => oneLine(model, 40))
-              .join(", "),
+              .flatMap((model, at) => [
+                at > 0 && ", ",
+                h("a", { href: addressOf("run", [], { model }) }, oneLine(model, 40)),
+              ]),
             line.models.length > 2 && ` and ${line.models.length - 2} more`,
           ),
   },
@@ -114,7 +113,7 @@ const columns: Column<RunLine>[] = [
     optional: true,
     descending: true,
     help: "evaluations a minute, over the last minutes",
-    sort: (line) => line.evaluations_per_s,
+    sort: (line) => line.evaluations_per_s || null,
     cell: (line) => h("span", { title: left(line) || null }, rate(line)),
   },
   {
@@ -122,8 +121,8 @@ const columns: Column<RunLine>[] = [
     title: "Outcomes",
     descending: true,
     help: "sorted by the share that is right",
-    sort: (line) => (line.verdicts["correct"] ?? 0) / Math.max(1, judged(line)),
-    cell: (line) => outcomeBar(outcomesOf(line)),
+    sort: (line) => (outcomesOfRun(context.catalog, line).get("right") ?? 0) / Math.max(1, evaluations(line)),
+    cell: (line) => outcomeBar(outcomesOfRun(context.catalog, line)),
   },
   {
     key: "usd",
@@ -203,7 +202,7 @@ function figures(lines: RunLine[]): HTMLElement {
     "ul",
     { class: "figures" },
     figure(formatCount(named), named === 1 ? "run" : "runs"),
-    figure(formatCount(sum(evaluations)), "evaluations"),
+    figure(formatCount(sum(evaluations)), sum(evaluations) === 1 ? "evaluation" : "evaluations"),
     sum((line) => line.jobs.running) > 0 && figure(formatCount(sum((line) => line.jobs.running)), "running"),
     sum((line) => line.jobs.queued) > 0 && figure(formatCount(sum((line) => line.jobs.queued)), "queued"),
     costs.length > 0 &&
@@ -255,15 +254,17 @@ export const makeRunsPage: PageMaker = async (context) => {
         ]
       : "No run and no model has these words in its name.",
   );
-  const list = table(context, { caption: "Runs", columns, rows: lines(), empty, sort: "-last" });
+  const list = table(context, { caption: "Runs", columns: columnsOf(context), rows: lines(), empty, sort: "-last" });
   const head = h("div", {});
   const now = h("div", {});
   const draw = () => {
     const shown = lines();
     const counts = new Map<string, number>();
     for (const line of shown)
-      for (const [key, count] of outcomesOf(line)) counts.set(key, (counts.get(key) ?? 0) + count);
-    replace(head, figures(shown), outcomeLegend(counts));
+      for (const [key, count] of outcomesOfRun(context.catalog, line)) counts.set(key, (counts.get(key) ?? 0) + count);
+    const run = shown.length < context.catalog.runs.length ? shown.map((line) => line.run) : [];
+    const link = (key: string) => addressOf("entries", [], queryOfFilters({ run, outcome: [key] }));
+    replace(head, figures(shown), outcomeLegend(counts, run.length <= 20 ? link : null));
     replace(now, judging(context));
   };
   let drawn = context.catalog;
