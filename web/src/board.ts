@@ -14,6 +14,7 @@ import {
   type SampleGroup,
   type Setting,
 } from "./samples.ts";
+import { settingOrder } from "./settings.ts";
 
 export interface Line {
   model: string;
@@ -67,7 +68,9 @@ export const measureOf = (context: PageContext): string => {
 export interface Board {
   settings: { key: string; label: string; count: number }[];
   setting: Setting | null;
-  all: number[]; // without filters
+  emptied: string | null; // the setting that filters left nothing of, where another is shown for it
+  nowhere: number[]; // of settings without a device, which pass the filters
+  all: number[]; // of the setting, without filters
   rows: number[]; // of the setting, with filters: those with a speedup
   counted: number; // of the setting, with filters
   lines: Line[];
@@ -80,10 +83,14 @@ export function boardOf(context: PageContext, stored: JsonObject[]): Board {
   const all = newestSamples(catalog, selectRows(catalog, filtersOf(new URLSearchParams())));
   const authors = filters.authorship;
   const passing = new Set(selectRows(catalog, { ...filters, authorship: [], all: false }));
-  const groups = groupSamples(
-    catalog,
-    all.filter((row) => passing.has(row)),
-  );
+  const unfiltered = groupSamples(catalog, all);
+  const groups =
+    passing.size === all.length
+      ? unfiltered
+      : groupSamples(
+          catalog,
+          all.filter((row) => passing.has(row)),
+        );
   const settings = new Map<string, { key: string; label: string; count: number; setting: Setting }>();
   const rowsOf = (group: SampleGroup) => [...group.problems.values()].flat();
   for (const group of groups) {
@@ -92,11 +99,18 @@ export function boardOf(context: PageContext, stored: JsonObject[]): Board {
     known.count += rowsOf(group).length;
     settings.set(key, known);
   }
+  const placeOf = settingOrder(catalog, all);
+  const onDevices = [...settings.values()].some((each) => each.setting.device_name !== "");
   const sorted = [...settings.values()]
-    .filter((each) => each.setting.device_name !== "" || settings.size === 1)
-    .sort((a, b) => b.count - a.count);
+    .filter((each) => each.setting.device_name !== "" || !onDevices)
+    .sort((a, b) => placeOf(a.key) - placeOf(b.key) || b.count - a.count);
   const chosen = settings.get(query.get("setting") ?? "") ?? sorted[0];
-  if (!chosen) return { settings: [], setting: null, all, rows: [], counted: 0, lines: [], authors };
+  if (!chosen)
+    return { settings: [], setting: null, emptied: null, nowhere: [], all, rows: [], counted: 0, lines: [], authors };
+  const labels = new Map(unfiltered.map(({ setting }) => [settingKey(setting), settingLabel(setting)]));
+  const asked = query.get("setting") ?? "";
+  const wanted = labels.has(asked) ? asked : [...labels.keys()].sort((a, b) => placeOf(a) - placeOf(b))[0];
+  const nowhere = groups.filter(({ setting }) => setting.device_name === "" && settingKey(setting) !== chosen.key);
   const measure = measureOf(context);
   const plain = filters.run.length === 0 && !filters.text && !filters.from && !filters.to;
   const lines = groups
@@ -129,7 +143,17 @@ export function boardOf(context: PageContext, stored: JsonObject[]): Board {
         (authors.length === 0 || authors.includes(catalog.values.authorship[catalog.entries.authorship[row]!]!)),
     );
   const counted = lines.reduce((sum, line) => sum + line.rows.length, 0);
-  return { settings: sorted, setting: chosen.setting, all, rows, counted, lines, authors };
+  return {
+    settings: sorted,
+    setting: chosen.setting,
+    emptied: wanted === undefined || wanted === chosen.key ? null : labels.get(wanted)!,
+    nowhere: onDevices ? nowhere.flatMap(rowsOf) : [],
+    all: unfiltered.filter(({ setting }) => settingKey(setting) === chosen.key).flatMap(rowsOf),
+    rows,
+    counted,
+    lines,
+    authors,
+  };
 }
 
 function missingPasses(context: PageContext, problem: string): boolean {

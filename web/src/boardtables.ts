@@ -42,7 +42,6 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
     {
       key: "compare",
       title: "Pick",
-      secondary: true,
       help: "two of them to compare",
       cell: (line) =>
         h("input", {
@@ -148,6 +147,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       key: "flagged",
       title: "Flagged",
       number: true,
+      secondary: true,
       descending: true,
       help: "samples that tampered, or whose time is in doubt",
       sort: (line) => line.flagged,

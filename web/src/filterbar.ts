@@ -11,6 +11,7 @@ export interface FilterBarOptions {
   shown: () => number; // how many it shows
   noun?: string; // of what is counted: "evaluations"
   newestOnly?: boolean; // no choice to see replaced ones
+  within?: () => string; // what else `rows` depends on: the setting that is shown
 }
 
 const titles: Record<ListKey, string> = {
@@ -66,14 +67,16 @@ export function filterBar(context: PageContext, options: FilterBarOptions): HTML
   all.addEventListener("change", () => set({ all: all.checked ? "1" : null }));
 
   const built = new Map<ListKey, Menu>();
-  let known: { catalog: Catalog; all: boolean; rows: number[]; choices: Map<ListKey, boolean> } | null = null;
+  let known: { catalog: Catalog; all: boolean; within: string; rows: number[]; choices: Map<ListKey, boolean> } | null = null;
   function draw(): void {
     const filters = filtersOf(context.query);
-    if (known?.catalog !== context.catalog || known.all !== filters.all) {
+    const within = options.within?.() ?? "";
+    if (known?.catalog !== context.catalog || known.all !== filters.all || known.within !== within) {
       const rows = options.rows();
       known = {
         catalog: context.catalog,
         all: filters.all,
+        within,
         rows,
         choices: new Map(options.keys.map((key) => [key, hasChoice(context, key, rows)])),
       };

@@ -5,6 +5,7 @@ import { scoreOf } from "./figures.ts";
 import type { SampleGroup, Setting } from "./samples.ts";
 import { groupSamples, missingOf, naturalOrder, newestSamples, outcomesOf, settingKey, settingLabel } from "./samples.ts";
 import { modelLabel } from "./rows.ts";
+import { settingOrder, settingsOf } from "./settings.ts";
 import { oneLine, plural } from "./text.ts";
 
 export type Part = "deck" | "family" | "dominated_by";
@@ -64,10 +65,14 @@ export interface Inputs {
   file: string;
 }
 
-// The settings of what is in view, that with the most entries first, and the view of one of them.
-export function viewRun(inputs: Inputs): { settings: SettingChoice[]; view: RunView | null } {
+// The settings of what is in view, in the order of settingOrder(), the view of one of them, and the setting that the
+// filters left nothing of where another is shown for it.
+export function viewRun(inputs: Inputs): {
+  settings: SettingChoice[]; view: RunView | null; emptied: string | null; nowhere: number[]; // entries of no device
+} {
   const { catalog, shown, score } = inputs;
   const newest = newestSamples(catalog, inputs.scope);
+  const placeOf = settingOrder(catalog, newest);
   const styles = [...new Set(newest.map((entry) => catalog.values.model[catalog.entries.model[entry] ?? -1] ?? ""))]
     .sort(naturalOrder);
   const groups = groupSamples(catalog, shown ? newest.filter((entry) => shown.has(entry)) : newest);
@@ -80,9 +85,11 @@ export function viewRun(inputs: Inputs): { settings: SettingChoice[]; view: RunV
   };
   for (const group of groups) choice(group.setting).entries += countOf(group.problems) + countOf(group.unscored);
   if (!shown) storedModels(score).forEach((model) => choice(storedSetting(model)));
-  const ordered = [...settings.values()].sort((a, b) => b.entries - a.entries);
+  const ordered = [...settings.values()].sort((a, b) => placeOf(a.key) - placeOf(b.key) || b.entries - a.entries);
   const chosen = ordered.find(({ key }) => key === inputs.setting) ?? ordered[0];
-  if (!chosen) return { settings: [], view: null };
+  if (!chosen) return { settings: [], view: null, emptied: null, nowhere: [] };
+  const before = settingsOf(catalog, shown ? newest : []);
+  const wanted = before.find(({ key }) => key === inputs.setting) ?? before[0];
   const thresholds = numbers(score?.["thresholds"]) ?? kThresholds;
   const cap = typeof score?.["cap"] === "number" ? score["cap"] : null;
   const firstSamples = typeof score?.["first_samples"] === "number" ? score["first_samples"] : 1;
@@ -110,6 +117,9 @@ export function viewRun(inputs: Inputs): { settings: SettingChoice[]; view: RunV
   nameApart(models);
   return {
     settings: ordered.map(({ key, label, entries }) => ({ key, label, entries })),
+    nowhere: chosen.setting.device_name === "" ? [] : groups.filter(({ setting }) => setting.device_name === "")
+      .flatMap(({ problems }) => [...problems.values()].flat()),
+    emptied: wanted && !settings.has(wanted.key) ? wanted.label : null,
     view: {
       catalog, setting: chosen.setting, models, filtered: shown !== null, entries: chosen.entries, thresholds, cap, firstSamples,
       lines: new Map(catalog.problems.map((line) => [line.problem, line])), published: catalog.published, file: inputs.file,

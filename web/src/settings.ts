@@ -2,8 +2,9 @@
 import type { Catalog } from "./documents.ts";
 import { h } from "./dom.ts";
 import type { PageContext } from "./page.ts";
-import { settingKey, settingLabel, settingOf, type Setting } from "./samples.ts";
-import { formatCount, oneLine } from "./text.ts";
+import { addressOf } from "./router.ts";
+import { settingKey, settingLabel, settingOf, verdictOf, type Setting } from "./samples.ts";
+import { formatCount, oneLine, plural } from "./text.ts";
 
 export interface SettingChoice {
   key: string;
@@ -40,6 +41,38 @@ export function settingsOf(catalog: Catalog, rows: Iterable<number>): SettingCho
     }
   }
   return somewhere.sort((a, b) => b.rows.length - a.rows.length);
+}
+
+// The place of each setting among all that there are, that with the most entries first. Filters do not change it, so that
+// the setting that is shown stays while it has anything.
+export function settingOrder(catalog: Catalog, rows: Iterable<number>): (key: string) => number {
+  const places = new Map(settingsOf(catalog, rows).map(({ key }, at) => [key, at]));
+  return (key) => places.get(key) ?? places.size;
+}
+
+// Says that the setting that was asked for, or the first, has nothing that passes the filters, so that another is shown.
+export function settingNotice(emptied: string | null, shown: Setting | null): string | null {
+  return emptied === null || shown === null
+    ? null
+    : `Nothing in ${emptied} passes these filters. Shown instead: ${settingLabel(shown)}.`;
+}
+
+// What ended before a device was looked at, where nothing else of its run and model says on which device it counts.
+// What the engine failed at is told elsewhere.
+export function nowhereNotice(catalog: Catalog, rows: number[], device: string): HTMLElement | null {
+  const count = rows.filter((row) => verdictOf(catalog, row) !== "infrastructure").length;
+  if (count === 0) return null;
+  const one = count === 1;
+  return h(
+    "p",
+    { class: "notice" },
+    h(
+      "a",
+      { href: addressOf("entries", [], { device }) },
+      `${plural(count, "evaluation")} ended before a device was looked at`,
+    ),
+    ` and ${one ? "counts" : "count"} in none of these figures: nothing else of ${one ? "its" : "their"} run and model was judged on a device by the same rules.`,
+  );
 }
 
 // That of the address, or the first.

@@ -3,9 +3,9 @@ import { documentNames, type Json, type JsonObject } from "../documents.ts";
 import { h, type Child } from "../dom.ts";
 import { problemLink } from "../entriestable.ts";
 import type { PageContext, PageMaker } from "../page.ts";
-import { modelLabel } from "../rows.ts";
+import { filterKeys, filtersOf, modelLabel, valueLabel, type ListKey } from "../rows.ts";
 import { addressOf } from "../router.ts";
-import { settingLabel, type Setting } from "../samples.ts";
+import { settingKey, settingLabel, type Setting } from "../samples.ts";
 import { DocumentError } from "../source.ts";
 import { table, type Column } from "../table.ts";
 import {
@@ -68,6 +68,11 @@ export const makeComparePage: PageMaker = async (context) => {
   }
   const names = turned ? ([second, first] as const) : ([first, second] as const);
   const settings = (document["settings"] as JsonObject[] | undefined) ?? [];
+  const asked = context.query.get("setting") ?? "";
+  const keyOf = (setting: JsonObject) => settingKey(setting as unknown as Setting);
+  const shown = settings.some((each) => keyOf(each) === asked)
+    ? settings.filter((each) => keyOf(each) === asked)
+    : settings;
   context.offerDownload(`compare-${a}-${b}`, () => document);
   return {
     title: `${modelLabel(first)} against ${modelLabel(second)}`,
@@ -79,14 +84,44 @@ export const makeComparePage: PageMaker = async (context) => {
       h(
         "p",
         { class: "muted" },
-        "Over the problems that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
+        "Over all problems that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
       ),
+      droppedFilters(context),
+      shown.length < settings.length &&
+        h(
+          "p",
+          {},
+          "The setting that you came from. ",
+          h("a", { href: addressOf("compare", [a, b]) }, `All ${settings.length} settings in common`),
+        ),
+      asked !== "" &&
+        settings.length > 0 &&
+        shown === settings &&
+        h("p", { class: "notice" }, "They have no problem in common in the setting that you came from: these are others."),
       settings.length === 0 &&
         h("div", { class: "empty" }, "They were judged in no setting in common, or attempted no problem in common."),
-      settings.map((setting, at) => section(context, setting, names, at)),
+      shown.map((setting, at) => section(context, setting, names, at)),
     ),
   };
 };
+
+// A comparison is made over all problems: filters of the page that led here do not hold.
+function droppedFilters(context: PageContext): Child {
+  const filters = filtersOf(context.query);
+  const names = filterKeys
+    .filter((key): key is ListKey => Array.isArray(filters[key as ListKey]))
+    .flatMap((key) => filters[key].map((value) => `${key} ${valueLabel(key, value)}`))
+    .concat([filters.text && `“${filters.text}”`, filters.from && `from ${filters.from}`, filters.to && `to ${filters.to}`])
+    .filter((name) => name !== "");
+  return (
+    names.length > 0 &&
+    h(
+      "p",
+      { class: "notice" },
+      `The filters of the page that you came from do not hold here: ${oneLine(names.join(", "), 300)}. These figures are over all runs, levels and problems.`,
+    )
+  );
+}
 
 // Null where there is none.
 async function read(context: PageContext, a: string, b: string): Promise<JsonObject | null> {
@@ -125,7 +160,7 @@ function chooser(context: PageContext, a: string, b: string): HTMLElement {
     { class: "pickers" },
     select("A", a, (chosen) => [chosen, b || nobody]),
     select("B", b, (chosen) => [a || nobody, chosen]),
-    h("a", { href: addressOf("compare", [b, a]) }, "swap"),
+    h("a", { href: addressOf("compare", [b, a], context.query) }, "swap"),
   );
 }
 
@@ -150,7 +185,7 @@ function section(
   const value = (row: (typeof rows)[number], of: number | null) => (row.share ? formatShare(of, 1) : formatSpeedup(of));
   const difference = (row: (typeof rows)[number]) =>
     row.share
-      ? `${points(row.of.difference)} (${row.of.interval ? `${points(row.of.interval[0])} to ${points(row.of.interval[1])}` : "no interval"})`
+      ? `${points(row.of.difference)} (${row.of.interval ? `${points(row.of.interval[0])} to ${points(row.of.interval[1])}` : "no interval"}) points`
       : `${formatNumber(row.of.ratio)} (${formatInterval(row.of.interval?.[0], row.of.interval?.[1], "")})`;
   const label = settingLabel(setting as unknown as Setting);
   const missing = ["missing_a", "missing_b"].reduce(
@@ -249,8 +284,8 @@ function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly 
     h(
       "a",
       { href: addressOf("entries", [], { model, problem }) },
-      of.correct === 0 ? "none correct" : formatSpeedup(of.speedup),
-      h("span", { class: "muted" }, ` ${of.correct} of ${of.samples}`),
+      of.correct === 0 ? none : formatSpeedup(of.speedup),
+      h("span", { class: "muted" }, ` ${of.correct} of ${plural(of.samples, "sample")} correct`),
     );
   const columns: Column<Differing>[] = [
     {
@@ -287,6 +322,7 @@ function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly 
   ];
   return [
     h("h3", {}, "Where they differ most"),
+    h("p", { class: "muted" }, "A and B: the mean speedup of the correct samples. A / B counts an incorrect sample as 0.1×."),
     table(context, {
       caption: `Problems where they differ most: ${oneLine(settingLabel(setting as unknown as Setting))}`,
       name: `s${at}`,

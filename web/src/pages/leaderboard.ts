@@ -7,8 +7,9 @@ import { rowsAsJson } from "../entriestable.ts";
 import { filterBar } from "../filterbar.ts";
 import type { PageContext, PageMaker } from "../page.ts";
 import { addressOf } from "../router.ts";
+import { filtersOf, queryOfFilters } from "../rows.ts";
 import { settingKey, type Setting } from "../samples.ts";
-import { select } from "../settings.ts";
+import { nowhereNotice, select, settingNotice } from "../settings.ts";
 import { DocumentError } from "../source.ts";
 import { formatCount, oneLine } from "../text.ts";
 
@@ -32,6 +33,7 @@ export const makeLeaderboardPage: PageMaker = async (context) => {
     shown: () => made.counted,
     noun: "evaluations in this setting",
     newestOnly: true,
+    within: () => (made.setting === null ? "" : settingKey(made.setting)),
   });
   const models = modelTable(context, made.lines);
   const list = entriesTableByPlace(context, made.rows);
@@ -42,7 +44,10 @@ export const makeLeaderboardPage: PageMaker = async (context) => {
       disabled: true,
       onclick: () => {
         const [a, b] = chosen(content);
-        if (a !== undefined && b !== undefined) location.hash = addressOf("compare", [a || "(none)", b || "(none)"]);
+        if (a === undefined || b === undefined) return;
+        const query = queryOfFilters(filtersOf(context.query));
+        if (made.setting !== null) query.set("setting", settingKey(made.setting));
+        location.hash = addressOf("compare", [a || "(none)", b || "(none)"], query);
       },
     },
     "Compare two",
@@ -51,7 +56,13 @@ export const makeLeaderboardPage: PageMaker = async (context) => {
 
   function draw(): void {
     const entries = context.query.get("of") === "entries";
-    replace(picker, pickers(context, made.settings, made.setting, entries));
+    const emptied = settingNotice(made.emptied, made.setting);
+    replace(
+      picker,
+      pickers(context, made.settings, made.setting, entries),
+      emptied !== null && h("p", { class: "notice", role: "status" }, oneLine(emptied, 400)),
+      made.setting !== null && nowhereNotice(context.catalog, made.nowhere, made.setting.device),
+    );
     if (made.setting === null) {
       replace(
         content,
@@ -88,7 +99,9 @@ export const makeLeaderboardPage: PageMaker = async (context) => {
       h(
         "p",
         { class: "muted" },
-        `Each problem counts once, with its first sample. Intervals are at 95%; models whose intervals overlap share places. `,
+        `Each problem counts once, with its first sample: that of the earliest run, where several have one. Intervals are at 95%; models whose intervals overlap share places. `,
+        made.lines.some((line) => line.flagged > 0) &&
+          "A correct one with a flag counts: see Flagged before you trust a place. ",
         made.authors.length > 0 && "What other authorship than the chosen one has counts as not correct. ",
       ),
       without !== null && h("p", { class: "notice" }, without),

@@ -7,12 +7,14 @@ import { entriesTable, rowsAsJson } from "../entriestable.ts";
 import { filterBar } from "../filterbar.ts";
 import { countOutcomes, outcomeLegend } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
-import type { ListKey } from "../rows.ts";
-import { filterKeys, filtersOf, isFiltered, runLabel } from "../rows.ts";
+import { addressOf } from "../router.ts";
+import type { Filters, ListKey } from "../rows.ts";
+import { deviceLabel, filterKeys, filtersOf, isFiltered, queryOfFilters, runLabel } from "../rows.ts";
 import { runFacts } from "../run_facts.ts";
 import type { RunView, SettingChoice } from "../run_view.ts";
 import { partsOf, scoreIn, viewNote, viewRun } from "../run_view.ts";
-import { naturalOrder, selectSamples } from "../samples.ts";
+import { naturalOrder, selectSamples, settingKey } from "../samples.ts";
+import { nowhereNotice, settingNotice, settingsOf } from "../settings.ts";
 import type { Slot } from "../slots.ts";
 import { slots } from "../slots.ts";
 import type { Table } from "../table.ts";
@@ -40,6 +42,8 @@ function scopeOf(context: PageContext, run: string | null): number[] {
 interface State {
   settings: SettingChoice[];
   view: RunView | null;
+  emptied: string | null;
+  nowhere: number[];
   rows: number[]; // of the table of entries
 }
 
@@ -48,21 +52,27 @@ function stateOf(context: PageContext, run: string | null, documents: Documents)
   const scope = scopeOf(context, run);
   const filtered = isFiltered(filters, run === null ? [] : ["run"]);
   const selected = selectSamples(context.catalog, scope, run === null ? filters : { ...filters, run: [] });
-  const { settings, view } = viewRun({
+  const { settings, view, emptied, nowhere } = viewRun({
     catalog: context.catalog, scope, shown: filtered ? new Set(selected.counting) : null, score: documents.score,
     setting: context.query.get("setting"), file: run === null ? "all-runs" : run || "no-run",
   });
-  return { settings, view, rows: filters.all ? selected.all : selected.counting };
+  return { settings, view, emptied, nowhere, rows: filters.all ? selected.all : selected.counting };
 }
 
-function settingChoice(context: PageContext, { settings, view }: State): HTMLElement | null {
-  if (!view || settings.length < 2) return null;
+function settingChoice(context: PageContext, { settings, view, emptied, nowhere }: State): HTMLElement | null {
+  if (!view || settings.length < 2) return emptied === null ? null : emptiedNotice(emptied, view);
   const chosen = context.query.get("setting");
   const select = h("select", { onchange: () => context.setQuery({ setting: select.value === settings[0]?.key ? null : select.value }, true) },
     settings.map(({ key, label, entries }, i) =>
       h("option", { value: key, selected: chosen === key || (i === 0 && !settings.some((each) => each.key === chosen)) }, `${oneLine(label, 120)}: ${entries}`)));
-  return h("p", { class: "setting" }, h("label", {}, "Setting: ", select), " ",
-    h("span", { class: "muted" }, "Figures never mix devices, protocols, sizes or baselines: these are of one."));
+  return h("div", {}, h("p", { class: "setting" }, h("label", {}, "Setting: ", select), " ",
+    h("span", { class: "muted" }, "Figures never mix devices, protocols, sizes or baselines: these are of one.")),
+    emptiedNotice(emptied, view), nowhereNotice(context.catalog, nowhere, view.setting.device));
+}
+
+function emptiedNotice(emptied: string | null, view: RunView | null): HTMLElement | null {
+  const notice = settingNotice(emptied, view?.setting ?? null);
+  return notice === null ? null : h("p", { class: "notice", role: "status" }, oneLine(notice, 400));
 }
 
 function emptyState(context: PageContext, run: string | null): HTMLElement {
@@ -75,20 +85,31 @@ function emptyState(context: PageContext, run: string | null): HTMLElement {
 
 function asJson(run: string | null, context: PageContext, state: State, documents: Documents): unknown {
   const { view } = state;
-  const entries = rowsAsJson(context.catalog, state.rows);
-  if (!view?.filtered) return { run, score: documents.score, trajectory: documents.trajectory, entries };
+  const here = view && settingsOf(context.catalog, state.rows).find(({ key }) => key === settingKey(view.setting));
+  const entries = rowsAsJson(context.catalog, here ? here.rows : state.rows);
+  if (!view?.filtered) return { run, setting: view?.setting ?? null, score: documents.score, trajectory: documents.trajectory, entries };
   const parts = partsOf(view, "deck");
   const models = view.models.map((model) => ({
     model: model.model, ...view.setting, all: model.score,
     levels: Object.fromEntries(parts.map((part) => [part, scoreIn(view, model, "deck", part)]).filter(([, score]) => score)),
   }));
   const filters = Object.fromEntries([...context.query].filter(([key]) => filterKeys.includes(key)).map(([key]) => [key, context.query.getAll(key)]));
-  return { run, filters, models, entries };
+  return { run, setting: view.setting, filters, models, entries };
 }
 
 // What of the address decides which entries are in view.
 const signature = (query: URLSearchParams): string =>
   [...query].filter(([key]) => filterKeys.includes(key) || key === "setting").map((pair) => pair.join("=")).sort(naturalOrder).join("&");
+
+// The list of the entries of an outcome in the view's setting. A text that was rejected saw no device.
+function entriesAddress(context: PageContext, run: string | null, view: RunView | null, outcome: string): string {
+  const filters = filtersOf(context.query);
+  const { setting } = view ?? {};
+  const of: Partial<Filters> = setting
+    ? { device: [deviceLabel({ kind: setting.device, name: setting.device_name }), setting.device], protocol: [setting.protocol], size: [setting.size], baseline: [setting.baseline] }
+    : {};
+  return addressOf("entries", [], queryOfFilters({ ...filters, ...of, ...(run === null ? {} : { run: [run] }), outcome: [outcome] }));
+}
 
 class RunPage {
   private state: State;
@@ -139,10 +160,11 @@ class RunPage {
     const { context, run, documents, state: { view, rows } } = this;
     replace(this.facts, runFacts(context.catalog, run, documents.settings));
     this.table.hidden = !view && !rows.length; // then the page says why
-    replace(this.legend, outcomeLegend(countOutcomes(context.catalog, rows)));
+    const here = view ? view.models.flatMap(({ entries }) => entries) : rows;
+    replace(this.legend, outcomeLegend(countOutcomes(context.catalog, here), (key) => entriesAddress(context, run, view, key)));
     this.note.textContent = !view ? "" : view.filtered
-      ? `These figures are made of the ${viewNote(view)} Candidates that are queued or running are in none of them.`
-      : `As kernelbench score${run === null ? "" : ` ${oneLine(run, 80)}`} prints them: ${viewNote(view)}`;
+      ? `Figures of the ${viewNote(view)} Candidates that are queued or running are in none of them.`
+      : `Figures of ${viewNote(view)} They are those that kernelbench score${run === null ? "" : ` ${oneLine(run, 80)}`} prints.`;
   }
 
   private upper(): Slot[] {
