@@ -141,7 +141,8 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
     {
       key: "device",
       title: "Device",
-      tertiary: true,
+      secondary: true,
+      varied: true,
       clip: true,
       sort: (row) => deviceLabel(deviceOf(row)),
       cell: (row) =>
@@ -150,6 +151,14 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
           { title: deviceLabel(deviceOf(row)) },
           oneLine(deviceOf(row)?.name || deviceOf(row)?.kind || none, 28),
         ),
+    },
+    {
+      key: "protocol",
+      title: "Protocol",
+      tertiary: true,
+      varied: true,
+      sort: (row) => values().protocol[entries().protocol[row]!]!,
+      cell: (row) => oneLine(values().protocol[entries().protocol[row]!]!, 28),
     },
     {
       key: "created",

@@ -1,9 +1,11 @@
 // The search box in the head: runs, models, problems and entries by their names.
 import type { Catalog } from "./documents.ts";
 import { h, replace } from "./dom.ts";
+import { shortPath } from "./entriestable.ts";
+import { verdictWords } from "./outcomes.ts";
 import { filtersOf, indexOf, modelLabel, problemTitle, selectRows } from "./rows.ts";
 import { addressOf } from "./router.ts";
-import { formatCount, oneLine } from "./text.ts";
+import { formatCount, formatDate, oneLine } from "./text.ts";
 
 interface Hit {
   kind: string;
@@ -47,13 +49,19 @@ export function hitsOf(catalog: Catalog, typed: string): Hit[] {
       .reverse()
       .map((row) => {
         const problem = values.problem[entries.problem[row]!]!;
+        const run = values.run[entries.run[row]!]!;
+        const sample = entries.sample[row];
         const name = [
-          problem,
-          problemTitle(catalog, problem),
-          modelLabel(values.model[entries.model[row]!]!),
-          entries.candidate[row],
+          `${oneLine(problem, 24)} ${oneLine(modelLabel(values.model[entries.model[row]!]!), 24)}`,
+          verdictWords(values.verdict[entries.verdict[row]!]!),
+          sample === null ? oneLine(shortPath(entries.candidate[row]!), 24) : `sample ${sample}`,
+          run !== "" && oneLine(run, 24),
+          oneLine(values.device[entries.device[row]!]!.name, 20),
+          formatDate(new Date(entries.created[row]! * 1000)),
+          oneLine(problemTitle(catalog, problem), 40),
         ];
-        return { kind: "entry", label: name.join(" "), href: addressOf("entry", [entries.id[row]!]) };
+        const label = name.filter((part) => part !== false && part !== "").join(" · ");
+        return { kind: "entry", label, href: addressOf("entry", [entries.id[row]!]) };
       }),
   ];
   if (rows.length > 0) {
@@ -120,7 +128,7 @@ export function searchBox(catalog: () => Catalog): { element: HTMLElement; input
             },
           },
           h("span", { class: "kind" }, hit.kind),
-          oneLine(hit.label, 90),
+          oneLine(hit.label, hit.kind === "entry" ? 200 : 90),
         ),
       ),
       nothing &&

@@ -12,6 +12,7 @@ export interface Column<Row> {
   secondary?: boolean; // left out on narrow screens
   tertiary?: boolean; // shown on wide ones alone
   optional?: boolean; // left out where `sort` is null for every row
+  varied?: boolean; // left out where `sort` is the same for every row
   clip?: boolean; // cut to one line where there is no room
   cell: (row: Row) => Child;
   sort?: (row: Row) => number | string | null; // null is last either way
@@ -85,7 +86,10 @@ export function table<Row>(context: PageContext, options: TableOptions<Row>): Ta
     const pages = Math.ceil(rows.length / pageSize);
     const page = Math.min(pageNumber(), pages);
     const columns = options.columns.filter(
-      (each) => !each.optional || !each.sort || rows.some((row) => each.sort?.(row) !== null),
+      ({ optional, varied, sort }) =>
+        !sort ||
+        ((!optional || rows.some((row) => sort(row) !== null)) &&
+          (!varied || rows.some((row) => sort(row) !== sort(rows[0]!)))),
     );
     const shown = sorted().slice((page - 1) * pageSize, page * pageSize);
     const body = h(

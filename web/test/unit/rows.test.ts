@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Catalog } from "../../src/documents.ts";
 import { withEntries, withRuns } from "../../src/live.ts";
+import type { RunLine } from "../../src/documents.ts";
+import { countOutcomes, outcomesOfRun } from "../../src/outcomes.ts";
 import { filtersOf, queryOfFilters, selectRows, valuesOf } from "../../src/rows.ts";
+import { viewRun } from "../../src/run_view.ts";
+import { newestSamples } from "../../src/samples.ts";
+import { hitsOf } from "../../src/search.ts";
 
 // Five evaluations; the second replaces the first, the fourth is flagged, the fifth was rejected by its text.
 function catalog(): Catalog {
@@ -175,4 +180,42 @@ test("a run's line is replaced, or added", () => {
     twice.runs.map((each) => each.jobs.done),
     [1],
   );
+});
+
+test("a run's line counts a flagged one as its entries do", () => {
+  const all = catalog();
+  const line = { run: "", verdicts: { correct: 1 } } as unknown as RunLine;
+  const rows = selectRows(all, filtersOf(new URLSearchParams({ run: "" })));
+  assert.deepEqual(outcomesOfRun(all, line), countOutcomes(all, rows));
+  assert.deepEqual([...outcomesOfRun(all, line)], [["flagged", 1]]);
+});
+
+// Two devices: the first has three evaluations, of which one is of level 2; the second has two of level 2.
+function onTwoDevices(): Catalog {
+  const all = catalog();
+  all.values.device[1] = { kind: "cuda", name: "NVIDIA L40S" };
+  all.entries.device = [0, 0, 0, 1, 1];
+  all.entries.problem = [0, 0, 1, 1, 1];
+  all.entries.counts = [true, true, true, true, true];
+  return all;
+}
+
+test("a filter leaves the setting that is shown, while it has anything", () => {
+  const all = onTwoDevices();
+  const scope = all.entries.id.map((_, row) => row);
+  const shownOf = (rows: number[], setting: string | null = null) => {
+    const { view, emptied } = viewRun({ catalog: all, scope, shown: new Set(rows), score: null, setting, file: "f" });
+    return [view?.setting.device_name, emptied];
+  };
+  assert.equal(newestSamples(all, scope).length, 5);
+  assert.deepEqual(shownOf([2, 3, 4]), ["NVIDIA H200", null]);
+  assert.deepEqual(shownOf([3, 4]), ["NVIDIA L40S", "NVIDIA H200 (cuda) · strict · small · against eager"]);
+});
+
+test("entries that are found are told apart", () => {
+  const all = catalog();
+  const labels = hitsOf(all, "1/19").filter(({ kind }) => kind === "entry").map(({ label }) => label);
+  assert.equal(labels.length, 3);
+  assert.equal(new Set(labels).size, 3);
+  assert.match(labels[0]!, /^1\/19 alder · static rejected · sample 1 · first/);
 });
