@@ -12,6 +12,7 @@ export interface Outcome {
   missing: boolean; // a verdict or a time is missing that could make it correct, and faster than anything
   authorship: string;
   own: number | null;
+  settled?: boolean; // its only sample is correct, and whose work it is is known, whatever else is missing
 }
 
 export type Interval = [number, number];

@@ -23,7 +23,7 @@ export interface LegendItem {
 
 export interface NumbersTable {
   head: string[];
-  rows: (string | number)[][];
+  rows: (string | number | HTMLAnchorElement)[][];
 }
 
 export interface ChartOptions {
@@ -38,6 +38,14 @@ export interface ChartOptions {
   numbers?(): NumbersTable;
   click?(datum: unknown): void; // of what the tip shows, in a chart without facets
   clickAt?(x: number, y: number, plot: ChartElement): void; // in pixels of the picture
+  walk?: Walk;
+}
+
+// Cells that the arrow keys go through; Enter opens one.
+export interface Walk {
+  step(across: number, down: number): string; // goes to another, and says what stands there
+  box(plot: ChartElement): { x: number; y: number; width: number; height: number } | null; // of where it is
+  open(): void;
 }
 
 export interface Chart {
@@ -110,7 +118,7 @@ export function legend(items: readonly LegendItem[]): HTMLElement {
 }
 
 export function numbersTable({ head, rows }: NumbersTable, title: string): HTMLElement {
-  const cell = (value: string | number) => h("td", { class: /^[−\d?–<]/.test(String(value)) ? "num" : "" }, oneLine(String(value), 200));
+  const cell = (value: string | number | HTMLAnchorElement) => value instanceof HTMLElement ? h("td", {}, value) : h("td", { class: /^[−\d?–<]/.test(String(value)) ? "num" : "" }, oneLine(String(value), 200));
   return h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": `Numbers: ${title}` },
     h("table", { class: "chart-numbers" },
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
@@ -127,11 +135,30 @@ function listen(picture: ChartElement, { click, clickAt }: ChartOptions): void {
   });
 }
 
+const arrows: Record<string, [number, number]> = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+function listenToKeys(holder: HTMLElement, picture: ChartElement, said: HTMLElement, walk: Walk): void {
+  const mark = svg("rect", { fill: "none", stroke: "var(--focus)", "stroke-width": 2.5 });
+  holder.tabIndex = 0;
+  holder.setAttribute("role", "group"); // an image takes no keys
+  holder.addEventListener("keydown", (event) => {
+    const way = arrows[event.key];
+    if (event.ctrlKey || event.metaKey || event.altKey || (!way && event.key !== "Enter")) return;
+    event.preventDefault();
+    if (!way) return walk.open();
+    said.textContent = walk.step(...way);
+    for (const [name, value] of Object.entries(walk.box(picture) ?? {})) mark.setAttribute(name, String(value));
+    picture.append(mark);
+  });
+  holder.addEventListener("blur", () => mark.remove());
+}
+
 const leastWidth = 220;
 
 // Charts are drawn when they come near the window, and all of them before the page is printed.
 export function chart(options: ChartOptions): Chart {
   const body = h("div", { class: "chart-body" });
+  const said = h("p", { class: "about", role: "status" });
   let picture: ChartElement | null = null;
   let width = 0;
   let seen = false;
@@ -142,7 +169,9 @@ export function chart(options: ChartOptions): Chart {
     picture.setAttribute("aria-hidden", "true"); // its parts have labels of Plot's, which are no names
     const label = oneLine(typeof options.label === "string" ? options.label : options.label(), 2000);
     listen(picture, options);
-    body.replaceChildren(h("div", { role: "img", "aria-label": label }, picture));
+    const holder = h("div", { role: "img", "aria-label": label }, picture);
+    body.replaceChildren(holder);
+    if (options.walk) listenToKeys(holder, picture, said, options.walk);
     body.style.minHeight = "";
     const scrolls = width > body.clientWidth + 1;
     for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", options.title]] as const)
@@ -172,6 +201,7 @@ export function chart(options: ChartOptions): Chart {
     options.controls ? h("div", { class: "chart-controls" }, options.controls) : null,
     options.legend?.length ? legend(options.legend) : null,
     body,
+    options.walk ? said : null,
     h("figcaption", {}, options.note),
     numbers ? numbersBehind(numbers, options.title) : null);
   body.style.minHeight = "200px";

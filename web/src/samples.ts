@@ -240,7 +240,8 @@ export function outcomesOf(
     const first = [...(samples.get(problem) ?? [])].sort((a, b) => (a.sample === b.sample ? 0 : a.sample - b.sample))
       .slice(0, firstSamples).map(({ outcome }) => outcome);
     const best = first.reduce((so_far, outcome) => (better(outcome, so_far) ? outcome : so_far));
-    return { ...best, missing: first.some((outcome) => outcome.missing) };
+    const settled = first.length === 1 && best.correct && best.authorship !== "";
+    return { ...best, missing: first.some((outcome) => outcome.missing), settled };
   });
 }
 

@@ -1,9 +1,10 @@
 // Model × problem: what became of each, and how fast it is. A click opens the entry.
 import * as Plot from "@observablehq/plot";
+import { h } from "../dom.ts";
 import type { Outcome } from "../figures.ts";
 import { measured } from "../figures.ts";
-import { outcomeOfVerdict, outcomes as outcomeKinds } from "../outcomes.ts";
-import type { Chart, ChartElement, LegendItem } from "../plot.ts";
+import { outcomeOfVerdict, outcomes as outcomeKinds, verdictWords } from "../outcomes.ts";
+import type { Chart, ChartElement, LegendItem, Walk } from "../plot.ts";
 import { chart, tips } from "../plot.ts";
 import { addressOf } from "../router.ts";
 import type { ModelView, RunView } from "../run_view.ts";
@@ -45,6 +46,8 @@ interface Cell {
 // Twice as fast, or as slow, has two thirds of the colour.
 const strengthOf = (speedup: number): number => 0.15 + 0.45 * Math.min(1, Math.abs(Math.log2(speedup)) / 3);
 
+const colorOf = (key: string): string => (key === "right" ? "var(--plot-wrong)" : `var(--o-${key})`);
+
 function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]> } {
   const columns = new Map<string, string[]>();
   for (const level of partsOf(view, "deck")) columns.set(level, []);
@@ -59,8 +62,8 @@ function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]>
     const pace = paceOf(outcome);
     if (pace) return { ...place, glyph: pace.glyph, color: pace.color, strength: pace === kEven ? 0.18 : strengthOf(outcome.speedup ?? 1) };
     if (outcome.entry === null) return { ...place, glyph: "…", color: "var(--plot-wrong)", strength: 0.1 };
-    const verdict = verdictOf(view.catalog, outcome.entry);
-    return { ...place, glyph: outcomeOfVerdict(verdict).letter, color: "var(--plot-wrong)", strength: outcome.correct ? 0.1 : 0.3 };
+    const { key, letter } = outcomeOfVerdict(verdictOf(view.catalog, outcome.entry));
+    return { ...place, glyph: letter, color: colorOf(key), strength: outcome.correct ? 0.1 : 0.45 };
   }));
   return { cells, columns };
 }
@@ -82,11 +85,56 @@ function tipLines(view: RunView, { model, outcome, flags }: Cell): string[] {
 function cellAt(cells: readonly Cell[], x: number, y: number, plot: ChartElement): Cell | undefined {
   const [across, down, facet] = [plot.scale("x"), plot.scale("y"), plot.scale("fy")];
   if (!across || !down || !facet) return undefined;
-  const top = Math.min(...cells.map(({ level }) => facet.apply(level) as number));
-  return cells.find(({ column, model, level }) => {
-    const above = (facet.apply(level) as number) - top + (down.apply(model.label) as number);
-    return x >= across.apply(column - 0.5) && x < across.apply(column + 0.5) && y >= above && y < above + (down.bandwidth ?? 0);
+  return cells.find((cell) => {
+    const above = topOf(cells, cell, facet, down);
+    return x >= across.apply(cell.column - 0.5) && x < across.apply(cell.column + 0.5) && y >= above && y < above + (down.bandwidth ?? 0);
   });
+}
+
+function topOf(cells: readonly Cell[], { level, model }: Cell, facet: Plot.Scale, down: Plot.Scale): number {
+  const first = Math.min(...cells.map((cell) => facet.apply(cell.level) as number));
+  return (facet.apply(level) as number) - first + (down.apply(model.label) as number);
+}
+
+// Left and right along a model's problems, from level to level; up and down along the models of a problem.
+function walkOf(view: RunView, cells: readonly Cell[], levels: readonly string[]): Walk {
+  const models = view.models.filter((model) => cells.some((cell) => cell.model === model));
+  const row = (model: ModelView | undefined) => cells.filter((cell) => cell.model === model)
+    .sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level) || a.column - b.column);
+  let at: Cell | undefined;
+  return {
+    step(across, down) {
+      const from = at;
+      const own = row(from?.model ?? models[0]);
+      if (!from) at = own[0];
+      else if (across) at = own[own.indexOf(from) + across] ?? from;
+      else for (let next = models.indexOf(from.model) + down; models[next] && at === from; next += down)
+        at = row(models[next]).find(({ outcome }) => outcome.problem === from.outcome.problem) ?? from;
+      return at ? `${tipLines(view, at).join(" · ")}${entryAddress(view, at.outcome) ? ". Enter opens it." : ""}` : "";
+    },
+    box(plot) {
+      const [across, down, facet] = [plot.scale("x"), plot.scale("y"), plot.scale("fy")];
+      if (!at || !across || !down || !facet) return null;
+      const x = across.apply(at.column - 0.5) as number;
+      const y = topOf(cells, at, facet, down);
+      return { x, y, width: (across.apply(at.column + 0.5) as number) - x, height: down.bandwidth ?? 0 };
+    },
+    open() {
+      const address = at && entryAddress(view, at.outcome);
+      if (address) location.hash = address;
+    },
+  };
+}
+
+function entryAddress(view: RunView, { entry }: Outcome): string | null {
+  const id = entry === null ? undefined : view.catalog.entries.id[entry];
+  return id && !id.startsWith("job-") ? addressOf("entry", [id]) : null;
+}
+
+function verdictCell(view: RunView, outcome: Outcome): string | HTMLAnchorElement {
+  const verdict = outcome.entry === null ? "none yet" : verdictWords(verdictOf(view.catalog, outcome.entry));
+  const href = entryAddress(view, outcome);
+  return href === null ? verdict : h("a", { href }, verdict);
 }
 
 export function matrix(view: RunView): Chart {
@@ -98,7 +146,7 @@ export function matrix(view: RunView): Chart {
   const legend: LegendItem[] = [
     ...paces.map(({ label, glyph, color }) => ({ label, glyph, color, opacity: 0.4 })),
     ...outcomeKinds.filter(({ letter }) => verdicts.has(letter))
-      .map(({ letter, word, key }) => ({ label: key === "right" ? "right, not timed" : word, glyph: letter, color: "var(--plot-wrong)", opacity: 0.3 })),
+      .map(({ letter, word, key }) => ({ label: key === "right" ? "right, not timed" : word, glyph: letter, color: colorOf(key), opacity: key === "right" ? 0.1 : 0.45 })),
     ...(cells.some(isFlagged) ? [{ label: "framed: flagged, its time is in doubt", color: "var(--o-flagged)", glyph: "□", opacity: 0.15 }] : []),
     ...(verdicts.has("…") ? [{ label: "no verdict yet", glyph: "…", color: "var(--plot-wrong)", opacity: 0.1 }] : []),
   ];
@@ -106,27 +154,27 @@ export function matrix(view: RunView): Chart {
   return chart({
     title, legend, name: `${view.file}-problems`,
     label: `${title}: ${models.length} models, ${[...columns].map(([level, names]) => `${names.length} problems of ${level}`).join(", ")}. The same stands in the table of entries.`,
-    note: `The stronger the colour, the further from 1×; letters: what a candidate without a time became. Click a cell for its entry. ${viewNote(view)}`,
+    note: `The stronger the colour, the further from 1×; letters: what a candidate without a time became. Click a cell for its entry, or go by the arrow keys and Enter; Numbers has a link to each. ${viewNote(view)}`,
     least: 140 + widest * 10,
     numbers: () => ({
       head: ["Model", "Problem", "Verdict", "Speedup"],
-      rows: cells.map(({ model, outcome }) => [model.label, outcome.problem,
-        outcome.entry === null ? "none yet" : verdictOf(view.catalog, outcome.entry),
+      rows: cells.map(({ model, outcome }) => [model.label, outcome.problem, verdictCell(view, outcome),
         outcome.correct ? formatSpeedupWithInterval(outcome.speedup, outcome.low, outcome.high) : "–"]),
     }),
+    walk: walkOf(view, cells, levels),
     clickAt: (x, y, plot) => {
-      const entry = cellAt(cells, x, y, plot)?.outcome.entry ?? null;
-      const id = entry === null ? undefined : view.catalog.entries.id[entry];
-      if (id && !id.startsWith("job-")) location.hash = addressOf("entry", [id]);
+      const cell = cellAt(cells, x, y, plot);
+      const address = cell && entryAddress(view, cell.outcome);
+      if (address) location.hash = address;
     },
     draw: (width) => {
       const marginLeft = labelMargin(models, width);
       const step = Math.min(22, (width - marginLeft - 6) / widest);
       const rowHeight = Math.max(15, Math.min(20, step));
-      const every = step < 12 ? 20 : 10;
-      const label = (column: number, level: string) => (columns.get(level)?.[column] ?? "").replace(/^.*\//, "");
+      const every = step >= 15 ? 1 : step < 12 ? 20 : 10;
+      const label = (column: number, level: string) => (columns.get(level)?.[column] ?? "").replace(/^.*[/:]/, "");
       const ticks = levels.flatMap((level) => (columns.get(level) ?? [])
-        .map((_, column) => ({ level, column })).filter(({ column }) => column > 0 && (column + 1) % every === 0));
+        .map((_, column) => ({ level, column })).filter(({ column }) => (column + 1) % every === 0));
       return {
         width, marginLeft, marginRight: 6, marginTop: 18, marginBottom: 4,
         height: 24 + levels.length * (models.length * rowHeight + 24),
@@ -144,8 +192,9 @@ export function matrix(view: RunView): Chart {
           }),
           Plot.text(cells, { fy: "level", x: "column", y: (cell: Cell) => cell.model.label, text: "glyph", fontSize: Math.min(10, Math.max(6, step * 0.62)) }),
           Plot.text(ticks, { fy: "level", x: "column", text: ({ column, level }: { column: number; level: string }) => label(column, level),
-            frameAnchor: "top", dy: -9, fontSize: 9, fill: "var(--plot-muted)" }),
-          Plot.text(levels.map((level) => ({ level })), { fy: "level", text: "level", frameAnchor: "top-left", dy: -11, fontSize: 11, fontWeight: 600 }),
+            frameAnchor: "top", dy: -9, fontSize: every === 1 ? 8 : 9, fill: "var(--plot-muted)" }),
+          Plot.text(levels.map((level) => ({ level: level, name: fitted(level, marginLeft + 8) })), {
+            fy: "level", text: "name", frameAnchor: "top-left", textAnchor: "start", dx: 6 - marginLeft, dy: -11, fontSize: 11, fontWeight: 600 }),
           tips(cells, { x: (cell) => cell.column, y: (cell) => cell.model.label, fy: (cell) => cell.level, title: (cell) => tipLines(view, cell) }),
         ],
       };

@@ -47,9 +47,9 @@ export const surely: Measure = {
   most: (_, outcomes) => countOf(outcomes, orMissing(isSurelyFaster)),
 };
 export const own: Measure = {
-  key: "own", title: "Own work", meaning: "correct, and the candidate's own kernels did all of the work (authorship custom)",
+  key: "own", title: "Own work", meaning: "of all problems: correct, and the candidate's own kernels did all of the work (authorship custom)",
   count: (_, outcomes) => countOf(outcomes, isOwnWork),
-  most: (_, outcomes) => countOf(outcomes, orMissing(isOwnWork)),
+  most: (_, outcomes) => countOf(outcomes, (outcome) => (outcome.missing && !outcome.settled) || isOwnWork(outcome)),
 };
 
 export const measures = [compiled, correct, faster, surely, own];

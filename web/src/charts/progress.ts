@@ -54,11 +54,20 @@ function stepsOf(models: JsonObject[], key: string, options: ProgressOptions): S
   });
 }
 
+// From 0 on, about so many.
+function wholeTicks(most: number, count: number): number[] {
+  const step = Math.max(1, Math.ceil(most / Math.max(1, count)));
+  return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
+}
+
 function sayLast(models: JsonObject[]): Child[] {
   return models.map((model) => {
     const gain = number(model["last_gain"]);
     const slope = number(model["slope"]);
     const name = modelName(String(model["model"] ?? ""));
+    const turns = ((model["steps"] ?? []) as JsonObject[]).map((step) => number(step["turn"]) ?? 0);
+    if (gain !== null && turns.length > 1 && gain >= Math.max(...turns))
+      return h("li", {}, `${name}: still improved by 1% and more in its last turn (${gain}), so that it is not known where it would have stopped.`);
     const grew = slope === null ? "" : ` In the last quarter of the turns the best grew by ${(slope * 100).toFixed(1)}% a turn.`;
     return h("li", {}, gain === null ? `${name}: no turn improved on the baseline (1×).` : `${name}: no improvement by 1% after turn ${gain}.${grew}`);
   });
@@ -100,7 +109,7 @@ export function progressChart(trajectory: JsonObject | null, options: ProgressOp
     }),
     draw: (width) => ({
       width, height: 300, marginLeft: 52, marginRight: 20, marginBottom: 38,
-      x: { domain: [0, most * 1.03], label: axis.label, tickFormat: (x: number) => (Number.isInteger(x) || !["turn", "answers"].includes(axis.key) ? axis.format(x) : ""), ticks: Math.max(2, Math.floor(width / 110)) },
+      x: { domain: [0, most * 1.03], label: axis.label, tickFormat: axis.format, ticks: ["turn", "answers"].includes(axis.key) ? wholeTicks(most, width / 60) : Math.max(2, Math.floor(width / 110)) },
       y: { type: "log", domain: [low / 1.03, high * 1.05], label: "best so far (log scale)", tickFormat: formatSpeedup, grid: true, ticks: 5 },
       marks: [
         Plot.ruleY([1], { stroke: "var(--plot-ink)", strokeDasharray: "4 3" }),

@@ -5,6 +5,7 @@ import { h } from "../dom.ts";
 import type { Score } from "../figures.ts";
 import type { Chart, LegendItem } from "../plot.ts";
 import { chart, tips } from "../plot.ts";
+import { addressOf } from "../router.ts";
 import type { ModelView, Part, RunView } from "../run_view.ts";
 import { outcomesIn, partsOf, scoreIn, viewNote } from "../run_view.ts";
 import { formatInterval, formatNumber, formatShare, formatSpeedup, plural } from "../text.ts";
@@ -156,11 +157,14 @@ const means = (score: Score): Child[] => {
 // `of` rows belong to the model, the first of which names it.
 function row(model: ModelView, name: string, score: Score, outcomes: ModelView["outcomes"], of: number | null): HTMLElement {
   return h("tr", { class: of === null ? "" : "first" },
-    of === null ? null : h("th", { scope: "rowgroup", rowspan: of }, model.label), h("td", {}, name), h("td", { class: "num" }, score.problems),
+    of === null ? null : h("th", { scope: "rowgroup", rowspan: of }, h("a", { href: addressOf("run", [], { model: model.model }) }, model.label)), h("td", {}, name), h("td", { class: "num" }, score.problems),
     measures.map((each) => {
       const share = measure(each, score, outcomes);
-      return h("td", { class: "num", title: `95%: ${intervalText(share)}` }, `${share.count}${share.most > share.count ? ` to ${share.most}` : ""}`,
-        h("small", {}, `${shareText(share)} [${formatNumber(share.interval[0] * 100, 2)}, ${formatNumber(share.interval[1] * 100, 2)}]`));
+      const counts = (n: { count: number; most: number }) => `${n.count}${n.most > n.count ? ` to ${n.most}` : ""}`;
+      const right = each.key === "own" ? measure(correct, score, outcomes) : null;
+      return h("td", { class: "num", title: `95%: ${intervalText(share)}` }, counts(share),
+        h("small", {}, `${shareText(share)} [${formatNumber(share.interval[0] * 100, 2)}, ${formatNumber(share.interval[1] * 100, 2)}]`),
+        right && h("small", {}, `of ${counts(right)} correct`));
     }),
     means(score));
 }
@@ -182,7 +186,7 @@ export function shareTable(view: RunView, rows: string, change: (changes: Record
     return h("tbody", {}, row(model, "all", model.score, model.outcomes, ofParts.length + 1), ofParts);
   });
   const heads = ["Model", "Level", "n", ...measures.map(({ title }) => title), "Geometric mean", "… incorrect as 1", "Median"];
-  const about = `Problems by model and level: n, share and 95% confidence in brackets, in percent. Speedups are over the correct ones that were timed. ${view.cap === null ? "" : `Means take a speedup above ${view.cap}× for ${view.cap}×. `}A problem counts with ${view.firstSamples > 1 ? `the best of its first ${plural(view.firstSamples, "sample")}` : "its first sample"}. ${viewNote(view)}`;
+  const about = `Problems by model and level: n, share and 95% confidence in brackets, in percent. Speedups are over the correct ones that were timed. ${view.cap === null ? "" : `Means take a speedup above ${view.cap}× for ${view.cap}×. `}A problem counts with ${view.firstSamples > 1 ? `the best of its first ${plural(view.firstSamples, "sample")}` : "its first sample: that of the earliest run, where several have one"}. ${viewNote(view)}`;
   return h("div", {}, h("p", { class: "about" }, about),
     all.length > 1 ? h("div", { class: "chart-controls" }, h("label", {}, box, "a row for each level")) : null,
     h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": "Results by model and level" },

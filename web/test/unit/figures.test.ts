@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Outcome } from "../../src/figures.ts";
 import { fastP, fastPSteps, geometricMeanInterval, scoreOf, studentQuantile, surelyFaster, wilson } from "../../src/figures.ts";
+import { measure, own } from "../../src/charts/measures.ts";
 import type { Catalog } from "../../src/documents.ts";
 import { groupSamples, newestSamples, outcomesOf } from "../../src/samples.ts";
 
@@ -121,4 +122,15 @@ test("a job without a verdict counts once, and not beside a verdict of its sampl
     { run: 0, sample: 0, verdict: "correct", speedup: 2, counts: true },
   ]);
   assert.deepEqual(groupSamples(judged, [0, 1]).map(({ problems }) => problems.get("1/1")), [[1]]);
+});
+
+test("own work is no range where it is known whose work it is", () => {
+  const counts = (more: Partial<Outcome>) => {
+    const outcomes = [outcome(2), outcome(null, { missing: true, ...more })];
+    const { count, most } = measure(own, scoreOf(outcomes, [1], null), outcomes);
+    return [count, most];
+  };
+  assert.deepEqual(counts({ correct: false, authorship: "" }), [1, 2]);
+  assert.deepEqual(counts({ authorship: "mixed", settled: true }), [1, 1]);
+  assert.deepEqual(counts({ authorship: "mixed" }), [1, 2]); // another of its samples is missing
 });
