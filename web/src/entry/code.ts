@@ -1,10 +1,11 @@
 // The candidate's code: its files, what static analysis and the compiler say of single lines, and how it differs from
 // another candidate's.
-import type { JsonObject, SourceDocument } from "../documents.ts";
+import type { Catalog, JsonObject, SourceDocument } from "../documents.ts";
 import { h, replace, type Child } from "../dom.ts";
 import { verdictWords } from "../outcomes.ts";
 import type { PageContext } from "../page.ts";
 import { rowOfId } from "../rows.ts";
+import { settingLabel, settingOf } from "../samples.ts";
 import { formatCount, formatSpeedup, oneLine, plural } from "../text.ts";
 import { diffRows, sourceRows, type LineNote } from "./code_rows.ts";
 import { linesView } from "./lines.ts";
@@ -149,6 +150,14 @@ function toolbar(
   ];
 }
 
+// Whether two evaluations were judged alike: device, protocol, size and baseline.
+function settingsSaid(catalog: Catalog, id: string, other: string): string {
+  const [mine, theirs] = [id, other].map((each) => rowOfId(catalog, each));
+  if (mine === undefined || theirs === undefined) return "";
+  const [here, there] = [mine, theirs].map((row) => oneLine(settingLabel(settingOf(catalog, row)), 200));
+  return here === there ? `Both were judged in ${here}.` : `Judged in different settings: this one in ${here}, the other in ${there}.`;
+}
+
 function choice(label: string, value: string, options: [string, string][], take: (value: string) => void): HTMLElement {
   const select = h(
     "select",
@@ -192,6 +201,7 @@ function drawFile(
   replace(
     body,
     typeof old === "string" ? note(`No comparison: ${old}`) : null,
+    comparing ? note(settingsSaid(context.catalog, textAt(entry, "id"), context.query.get("diff") ?? "")) : null,
     result.said === "" ? null : note(result.said),
     view.element,
   );

@@ -31,8 +31,8 @@ function titleLine(context: PageContext, entry: JsonObject): Child {
   const name = textAt(objectAt(entry, "candidate"), "path").replace(/^.*\//, "");
   const parts: Child[] = [
     run === "" ? null : ["run ", h("a", { href: addressOf("run", [run]) }, oneLine(run, 80))],
-    model === "" ? null : oneLine(model, 80),
-    sample === null ? null : `candidate ${sample}`,
+    model === "" ? null : h("a", { href: addressOf("run", [], { model }) }, oneLine(model, 80)),
+    sample === null ? null : `sample ${sample}`,
     oneLine(name, 80),
   ];
   return h(
@@ -88,7 +88,7 @@ function verdictBox(context: PageContext, entry: JsonObject): Child {
       { class: "verdict-line" },
       outcomeChip(
         outcome,
-        oneLine(verdictWords(verdict), 40) + (correct && outcome.key === "flagged" ? ", flagged" : ""),
+        (correct && outcome.key === "flagged" ? "flagged: " : "") + oneLine(verdictWords(verdict), 40),
       ),
       " ",
       h("span", { class: "sentence" }, oneLine(said.sentence, 600)),

@@ -75,6 +75,8 @@ function intervalOf(entry: JsonObject): Child {
   for (const tick of [1, ...ticksBetween(from, to)])
     if (ticks.every((each) => Math.abs(at(each) - at(tick)) > kApart)) ticks.push(tick);
   const label = `Speedup ${formatSpeedup(speedup)}, ${formatInterval(low, high)}`;
+  const confidence = numberAt(entry, "confidence");
+  const sure = confidence === null || confidence >= 0.95;
   return h(
     "figure",
     { class: "interval-figure" },
@@ -82,7 +84,7 @@ function intervalOf(entry: JsonObject): Child {
       "figcaption",
       {},
       h("b", { class: "large" }, formatSpeedup(speedup)),
-      ` speedup, ${interval === null ? "no interval" : "surely " + formatInterval(low, high)}`,
+      ` speedup, ${interval === null ? "no interval" : `${sure ? "surely " : ""}${formatInterval(low, high)}${sure ? "" : ` at ${formatShare(confidence, 1)} confidence`}`}`,
     ),
     h(
       "div",

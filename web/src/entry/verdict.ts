@@ -85,7 +85,7 @@ const kWords: Record<string, Words> = {
       "It counts as failed. If it is an honest mistake, mend it and have it judged again.",
     ],
   }),
-  not_run: () => ({ look: ["Judge it: the commands are under Setting."] }),
+  not_run: () => ({ look: ["Judge it: the commands are under “Setting, judging again”."] }),
 };
 
 export function noteWords(entry: JsonObject): string[] {
@@ -105,7 +105,11 @@ function correct(entry: JsonObject): Partial<Explanation> {
   }
   const [low, high] = pairAt(entry, "speedup_interval") ?? [speedup, speedup];
   const times = `${formatSpeedup(speedup)} the speed of ${against}`;
-  const surely = `surely ${formatInterval(low, high)}`;
+  const confidence = numberAt(entry, "confidence");
+  const surely =
+    confidence !== null && confidence < 0.95
+      ? `${formatInterval(low, high)} at ${formatShare(confidence, 1)} confidence`
+      : `surely ${formatInterval(low, high)}`;
   const sentence =
     low > 1
       ? `It is correct and faster: ${times}, ${surely}.`
@@ -136,7 +140,8 @@ function speedHints(entry: JsonObject, speedup: number): string[] {
   if (fraction !== null && fraction > 1) {
     hints.push(
       "It is faster than the device's measured rates allow: it leaves out work, its data stays in a cache, or the rates " +
-        "were measured while the machine was busy.",
+        "were measured while the machine was busy. It is flagged (faster than memory) where it takes less than half of " +
+        "the time that its inputs and outputs need.",
     );
   } else if (fraction !== null && fraction > 0.8) {
     hints.push(

@@ -18,7 +18,7 @@ const kTabs: { key: string; title: string; make: (context: PageContext, entry: J
   { key: "", title: "Result", make: resultPart },
   { key: "code", title: "Code", make: codePart },
   { key: "made", title: "How it was made", make: conversationPart },
-  { key: "setting", title: "Setting", make: async (_, entry) => settingPart(entry) },
+  { key: "setting", title: "Setting, judging again", make: async (_, entry) => settingPart(entry) },
 ];
 
 export async function makeEntryPage(context: PageContext): Promise<Page> {
@@ -71,7 +71,8 @@ function tabbed(context: PageContext, entry: JsonObject): Child {
   };
   context.onChange(show);
   show();
-  return [nav, box];
+  const others = `On paper is the part that is open. The parts are ${kTabs.map(({ title }) => title).join("; ")}: open another and print it.`;
+  return [nav, h("p", { class: "muted on-paper" }, others), box];
 }
 
 async function fill(body: HTMLElement, make: () => Promise<Node>): Promise<void> {

@@ -22,6 +22,13 @@ test("a speedup is faster or slower only where its interval says so", () => {
   assert.match(told(0.8, 0.9), /correct but slower/);
 });
 
+test("an interval at less than 95% is called by its confidence, and not sure", () => {
+  const told = (confidence: number) =>
+    explain(entry({ speedup: 1.2, speedup_interval: [1.1, 1.3], confidence })).sentence;
+  assert.match(told(0.875), /1\.10 to 1\.30× at 87\.5% confidence/);
+  assert.match(told(0.969), /surely 1\.10 to 1\.30×/);
+});
+
 test("a correct candidate without a speedup says why", () => {
   const said = explain(entry({ speedup: null, no_speedup: "machine_busy" }));
   assert.match(said.sentence, /no speedup/);
