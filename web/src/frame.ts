@@ -155,7 +155,8 @@ class Frame {
     this.offer = null;
     const address = this.address;
     for (const { page, also } of navigation) {
-      const here = page === address.page || also.includes(address.page);
+      const shown = address.page === "run" && address.parts.length > 0 ? "runs" : address.page; // a run is one of Runs
+      const here = page === shown || also.includes(shown);
       if (here) this.links.get(page)?.setAttribute("aria-current", "page");
       else this.links.get(page)?.removeAttribute("aria-current");
     }

@@ -2,14 +2,18 @@
 import { h } from "./dom.ts";
 
 const key = "kernelbench-theme";
-const next: Record<string, string> = { auto: "light", light: "dark", dark: "auto" };
+// From the system's to the other of the two, so that each press shows; then to the one that the system has, and back.
+function after(theme: string): string {
+  const [own, other] = matchMedia("(prefers-color-scheme: dark)").matches ? ["dark", "light"] : ["light", "dark"];
+  return theme === "auto" ? other! : theme === other ? own! : "auto";
+}
 const names: Record<string, string> = { auto: "as the system", light: "light", dark: "dark" };
 const marks: Record<string, string> = { auto: "◐", light: "○", dark: "●" };
 
 function kept(): string {
   try {
     const theme = localStorage.getItem(key) ?? "auto";
-    return theme in next ? theme : "auto";
+    return theme in names ? theme : "auto";
   } catch {
     return "auto";
   }
@@ -28,7 +32,7 @@ export function themeButton(): HTMLElement {
     type: "button",
     class: "icon",
     onclick: () => {
-      theme = next[theme] ?? "auto";
+      theme = after(theme);
       try {
         localStorage.setItem(key, theme);
       } catch {

@@ -17,6 +17,7 @@ import {
   dateElement,
   formatBytes,
   formatLarge,
+  formatShare,
   formatSpeedupWithInterval,
   formatTime,
   formatInterval,
@@ -139,6 +140,7 @@ function resultsOf(context: PageContext, choices: SettingChoice[], chosen: Setti
             formatSpeedupWithInterval(entries.speedup[best], entries.low[best], entries.high[best]),
           ),
           ` in ${formatTime(entries.candidate_us[best])}`,
+          entries.fraction[best] !== null && `, ${formatShare(entries.fraction[best])} of the speed of light`,
         ),
       ],
       best !== undefined && [

@@ -38,7 +38,6 @@ export const makeProblemsPage: PageMaker = async (context) => {
     caption: "Problems",
     columns: columnsOf(context),
     rows: lines,
-    sort: "problem",
     empty:
       context.catalog.problems.length === 0
         ? "This installation has no problem files."
@@ -81,6 +80,7 @@ export const makeProblemsPage: PageMaker = async (context) => {
   };
 };
 
+// Those that were attempted first.
 function linesOf(context: PageContext, pickers: HTMLElement): Line[] {
   const { catalog, query } = context;
   const { entries, values } = catalog;
@@ -154,7 +154,13 @@ function linesOf(context: PageContext, pickers: HTMLElement): Line[] {
         null,
       );
       return { problem, rows: own, best };
-    });
+    })
+    .sort(
+      (a, b) =>
+        Number(b.rows.length > 0) - Number(a.rows.length > 0) ||
+        naturalOrder(a.problem.deck, b.problem.deck) ||
+        naturalOrder(a.problem.problem, b.problem.problem),
+    );
 }
 
 function columnsOf(context: PageContext): Column<Line>[] {
