@@ -239,7 +239,8 @@ Status Store::EndEpisode(int64_t request, const std::string& owner, const std::s
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return ChangeEpisode(database, request, owner, [&]() -> Status {
-    SQLite::Statement update(database, "UPDATE episodes SET ended_by = ?2, ending = ?3 WHERE request_id = ?1");
+    SQLite::Statement update(database,
+                             "UPDATE episodes SET ended_by = ?2, ending = ?3, refusals = 0 WHERE request_id = ?1");
     update.bind(1, request);
     update.bind(2, ToUtf8(ended_by));
     update.bind(3, ToUtf8(ending));
@@ -330,7 +331,9 @@ Status Store::AnswerTurn(int64_t id, const std::string& owner, const Turn& turn)
     update.bind(14, turn.lost_usd);
     update.exec();
     if (turn.calls == 0) return {};
-    SQLite::Statement answered(database, "UPDATE episodes SET refusals = 0 WHERE request_id = ? AND refusals > 0");
+    // A program that is started anew asks all again: its refusals are in a row beside its answers.
+    SQLite::Statement answered(
+        database, "UPDATE episodes SET refusals = 0 WHERE request_id = ? AND refusals > 0 AND harness = ''");
     answered.bind(1, place.request);
     answered.exec();
     return {};

@@ -142,7 +142,7 @@ TEST_F(EpisodesTest, NobodyElseChangesIt) {
 }
 
 TEST_F(EpisodesTest, AnAnswerEndsARowOfRefusals) {
-  const int64_t request = Begin();
+  const int64_t request = Begin(0, "");
   EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 1);
   EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 2);
   Turn lost = Answered();
@@ -153,6 +153,17 @@ TEST_F(EpisodesTest, AnAnswerEndsARowOfRefusals) {
   EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 1);
   ExpectStoreError(store_.CountRefusal(request, "other"), "");
   ExpectStoreError(store_.CountRefusal(Claim(store_, 1), kMe), "no episode");
+}
+
+// A program is started anew by each command, and asks what was answered before, too.
+TEST_F(EpisodesTest, OfAProgramItsEndEndsTheRow) {
+  const int64_t request = Begin();
+  EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 1);
+  Work(request, 1);
+  EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 2);
+  ASSERT_TRUE(store_.EndEpisode(request, kMe, "turns", "its turns were over"));
+  ASSERT_TRUE(store_.EndEpisode(request, kMe, "", ""));  // with more of them it goes on
+  EXPECT_EQ(store_.CountRefusal(request, kMe).value(), 1);
 }
 
 TEST_F(EpisodesTest, WhatEndedSoIsReopened) {

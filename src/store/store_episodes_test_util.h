@@ -86,10 +86,11 @@ class EpisodesTest : public ::testing::Test {
     request.sample = request.candidate = sample;
     return store.ClaimRequest("r", request, kMe).value().value().id;
   }
-  int64_t Begin(int sample = 0) {
+  int64_t Begin(int sample = 0, const std::string& harness = "h") {
     const int64_t request = Claim(store_, sample);
     const std::vector<TurnFile> files = {File("TASK.md", "task")};
-    EXPECT_TRUE(store_.BeginEpisode(kMe, {.request = request, .harness = "h", .opening = R"({"system":"s"})"}, files));
+    EXPECT_TRUE(
+        store_.BeginEpisode(kMe, {.request = request, .harness = harness, .opening = R"({"system":"s"})"}, files));
     return request;
   }
   // A whole turn.
