@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <optional>
+#include <string>
 #include <thread>
 
 namespace kb {
@@ -14,28 +15,35 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kLook{50};
-constexpr std::chrono::seconds kMostCleaning{30};
+constexpr std::chrono::seconds kUntilTold{30};
 constexpr uint64_t kNoise = uint64_t{64} << 20;  // bytes that the driver keeps or frees by itself; a context is larger
 
 double Gib(uint64_t bytes) { return static_cast<double>(bytes) / static_cast<double>(uint64_t{1} << 30); }
 
-// Why that is too much memory; empty: it is not.
+// Why the lease is over by the device's memory; empty: it is not.
 std::string TooMuch(const Lease& lease, const DeviceMemory& before, const std::optional<DeviceMemory>& now) {
   const auto most = static_cast<uint64_t>(lease.memory_share * static_cast<double>(before.total));
-  if (!now || now->used <= before.used + most) return "";
+  if (!now) return "how much of the device's memory it held could not be read any more";
+  if (now->used <= before.used + most) return "";
   return fmt::format("it held {:.1f} GiB of the device's memory and may hold {:.1f}", Gib(now->used - before.used),
                      Gib(most));
 }
 
+// What takes it may compute, too: nothing is measured beside that, however long it lasts.
 void AwaitMemory(const LentDevice& device, const DeviceMemory& before, const std::function<bool()>& ending) {
-  const auto deadline = Clock::now() + kMostCleaning;
-  for (;; std::this_thread::sleep_for(kLook)) {
+  const auto deadline = Clock::now() + kUntilTold;
+  for (bool told = false;; std::this_thread::sleep_for(kLook)) {
     const auto now = device.memory();
-    if (!now || now->used <= before.used + kNoise || ending()) return;
-    if (Clock::now() < deadline) continue;
-    fmt::print(stderr, "kernelbench: {} was lent, and {:.1f} GiB more of its memory are taken than before\n",
-               device.name, Gib(now->used - before.used));
-    return;
+    if ((now && now->used <= before.used + kNoise) || ending()) return;
+    if (told || Clock::now() < deadline) continue;
+    told = true;
+    const std::string taken = now ? fmt::format(
+                                        "{:.1f} GiB more of its memory are taken than before (nvidia-smi "
+                                        "lists what takes them)",
+                                        Gib(now->used - before.used))
+                                  : "how much of its memory is taken cannot be read";
+    fmt::print(stderr, "kernelbench: {} was lent, and nothing is measured on it until it is free: {}\n", device.name,
+               taken);
   }
 }
 

@@ -26,7 +26,7 @@ struct Lease {
   std::function<void(const std::string& why)> over;
 };
 
-// Until it is over or `taken_back`; then until the device's memory is as it was, `ending`, or half a minute.
+// Until it is over or `taken_back`; then until the device's memory is as it was, or `ending`.
 void HoldLease(const Lease& lease, const LentDevice& device, const std::function<bool()>& taken_back,
                const std::function<bool()>& ending);
 

@@ -16,7 +16,10 @@ constexpr uint64_t kGib = uint64_t{1} << 30;
 class LeaseTest : public SchedulerTest {
  protected:
   LeaseTest() {
-    script_.memory = [this]() -> std::optional<DeviceMemory> { return DeviceMemory{used_, 100 * kGib}; };
+    script_.memory = [this]() -> std::optional<DeviceMemory> {
+      if (!readable_) return std::nullopt;
+      return DeviceMemory{used_, 100 * kGib};
+    };
   }
   // What is judged while the memory is not as it was, or the device is somebody's, is noted.
   std::unique_ptr<Scheduler> StartNoting() {
@@ -46,7 +49,7 @@ class LeaseTest : public SchedulerTest {
     return task;
   }
   std::atomic<uint64_t> used_ = 3 * kGib;
-  std::atomic<bool> held_ = false;
+  std::atomic<bool> readable_ = true, held_ = false;
   std::string name_, why_;
   Door over_;
   std::vector<int64_t> disturbed_;
@@ -97,12 +100,30 @@ TEST_F(LeaseTest, TooMuchMemoryEndsItAndIsWaitedFor) {
 }
 
 TEST_F(LeaseTest, WhereMemoryCannotBeReadNothingIsLent) {
-  script_.memory = []() -> std::optional<DeviceMemory> { return std::nullopt; };
+  readable_ = false;
   const auto scheduler = StartNoting();
   scheduler->Submit(MakeLease(1, 600));
   scheduler->Drain();
   EXPECT_THAT(why_, HasSubstr("cannot be read"));
   EXPECT_EQ(name_, "");
+}
+
+TEST_F(LeaseTest, MemoryThatCannotBeReadAnyMoreEndsItAndIsNotFree) {
+  const auto scheduler = StartNoting();
+  scheduler->Submit(MakeLease(1, 600));
+  began_.Pass();
+  used_ = 4 * kGib;
+  readable_ = false;
+  over_.Pass();
+  EXPECT_THAT(why_, HasSubstr("could not be read any more"));
+  scheduler->Submit(MakeTask(2));
+  std::this_thread::sleep_for(milliseconds(300));
+  readable_ = true;
+  std::this_thread::sleep_for(milliseconds(300));
+  used_ = 3 * kGib;
+  scheduler->Drain();
+  EXPECT_THAT(order_, ElementsAre(2));
+  EXPECT_THAT(disturbed_, IsEmpty());
 }
 
 TEST_F(LeaseTest, ADeviceThatCannotBeLentSaysWhy) {
