@@ -30,6 +30,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kSlice{50};
+constexpr milliseconds kToEnd{10'000};
 constexpr size_t kMostOfPipe = 1 << 20;
 constexpr size_t kLongestCommand = 100'000;  // Linux takes arguments of 128 KiB
 constexpr int kFirstOfSignals = 128;         // what shells, and bubblewrap, make of a signal
@@ -98,8 +99,9 @@ struct Box::State {
         folder(namespaces.TakeTask(), user, options.folder) {}
 
   Result<CommandResult> Run(const std::string& command, const CommandLimits& limits, const BoxDevice* device);
-  Result<SpawnOptions> Prepare(const std::string& command, const std::optional<Cgroup>& group, int status,
-                               const BoxDevice* device, std::vector<Fd>* kept) const;
+  Result<SpawnOptions> Prepare(const std::string& command, const CommandLimits& limits,
+                               const std::optional<Cgroup>& group, int status, const BoxDevice* device,
+                               std::vector<Fd>* kept) const;
   Status AwaitThaw(std::unique_lock<std::mutex>* lock);
   Result<bool> Gather(const Subprocess& child, int reading, const CommandLimits& limits, HeadAndTail* output);
 
@@ -119,8 +121,9 @@ struct Box::State {
 };
 
 // The command on its way inside. `kept`: descriptors that must stay open until it has been started.
-Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::optional<Cgroup>& group, int status,
-                                         const BoxDevice* device, std::vector<Fd>* kept) const {
+Result<SpawnOptions> Box::State::Prepare(const std::string& command, const CommandLimits& limits,
+                                         const std::optional<Cgroup>& group, int status, const BoxDevice* device,
+                                         std::vector<Fd>* kept) const {
   SpawnOptions start;
   const auto keep = [&](Fd fd) {
     start.inherit.push_back(fd.get());
@@ -158,6 +161,10 @@ Result<SpawnOptions> Box::State::Prepare(const std::string& command, const std::
     for (Fd& door : doors) entry.join.push_back(keep(std::move(door)));
   }
   start.argv = {keeper, box, "enter", nlohmann::json(entry).dump(), Shell(), "-c", command};
+  if (device != nullptr) {  // whoever lent it waits for the command's end, even where we are stopped (Ctrl-Z)
+    const auto most = std::chrono::ceil<std::chrono::seconds>(limits.timeout + kToEnd);
+    start.argv.insert(start.argv.begin() + 1, {"--seconds", std::to_string(most.count())});
+  }
   const std::string path = "/usr/local/cuda/bin:/usr/local/nvidia/bin:/usr/local/bin:/usr/bin:/bin";
   start.environment = {"PATH=" + (options.path_first.empty() ? path : options.path_first + ":" + path),
                        fmt::format("HOME={}", kAgentHome),
@@ -223,7 +230,7 @@ Result<CommandResult> Box::State::Run(const std::string& command, const CommandL
   KB_ASSIGN_OR_RETURN(auto pipe, MakePipe());
   KB_ASSIGN_OR_RETURN(auto status, MakePipe());
   std::vector<Fd> kept;
-  KB_ASSIGN_OR_RETURN(SpawnOptions start, Prepare(command, group, status.second.get(), device, &kept));
+  KB_ASSIGN_OR_RETURN(SpawnOptions start, Prepare(command, limits, group, status.second.get(), device, &kept));
   start.stdout_fd = start.stderr_fd = pipe.second.get();
   std::unique_lock lock(mutex);
   KB_RETURN_IF_ERROR(AwaitThaw(&lock));

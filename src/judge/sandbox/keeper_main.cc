@@ -1,11 +1,12 @@
-// kb-keeper COMMAND...: runs a command and sees to it that nothing of it outlives the engine, or the command itself.
+// kb-keeper [--seconds N] COMMAND...: runs a command and sees to it that nothing of it outlives the engine, the command
+// itself, or so many seconds.
 //
 // A death signal (PR_SET_PDEATHSIG) reaches one process, and only once that process has asked for it: when the engine
 // is killed while bubblewrap is still setting up, the half-made sandbox stays, or even starts its command. The keeper
 // adopts whatever loses its parent below it, and kills it all when the command has ended, when it is told to stop
-// (SIGTERM), or when the engine is gone. It ends as the command has ended. There are two of them, one below the other,
-// for a keeper can be killed as well: what the inner one leaves the outer one adopts, and the outer one's death tells
-// the inner one to stop.
+// (SIGTERM), when the engine is gone, or when its time is over: a stopped engine looks at no clock. It ends as the
+// command has ended. There are two of them, one below the other, for a keeper can be killed as well: what the inner one
+// leaves the outer one adopts, and the outer one's death tells the inner one to stop.
 #include <dirent.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -56,7 +57,7 @@ void KillAllBelow() {
 int AwaitEnd(pid_t command, const sigset_t& awaited) {
   for (;;) {
     int signal = 0;
-    if (sigwait(&awaited, &signal) != 0 || signal == SIGTERM) return SIGKILL;
+    if (sigwait(&awaited, &signal) != 0 || signal == SIGTERM || signal == SIGALRM) return SIGKILL;
     int status = 0;
     while (const pid_t ended = waitpid(-1, &status, WNOHANG)) {
       if (ended < 0) return SIGKILL;
@@ -98,6 +99,12 @@ pid_t StartBelow(int death_signal, const sigset_t& before) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  unsigned seconds = 0;
+  if (argc > 2 && std::strcmp(argv[1], "--seconds") == 0) {
+    seconds = static_cast<unsigned>(std::atoi(argv[2]));
+    argc -= 2;
+    argv += 2;
+  }
   if (argc < 2) {
     std::fputs("kb-keeper is started by kernelbench, not by hand (no command)\n", stderr);
     return kNotStarted;
@@ -109,6 +116,8 @@ int main(int argc, char** argv) {
   sigemptyset(&awaited);
   sigaddset(&awaited, SIGTERM);
   sigaddset(&awaited, SIGCHLD);
+  sigaddset(&awaited, SIGALRM);
+  alarm(seconds);  // no child of ours has it
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Until here the engine's death has killed the keeper, which had started nothing yet.
   prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -84,6 +84,19 @@ TEST_F(KeeperTest, ToldToStopItLeavesNothing) {
   EXPECT_TRUE(Ends(stray));
 }
 
+// It looks at the clock, for the engine may be stopped.
+TEST_F(KeeperTest, ItsTimeEndsIt) {
+  SpawnOptions start = Kept(std::string(kStray) + "sleep 1000");
+  start.argv.insert(start.argv.begin() + 1, {"--seconds", "2"});
+  auto kept = Subprocess::Spawn(start);
+  ASSERT_TRUE(kept);
+  const Fd stray = AwaitStray();
+  EXPECT_TRUE(Ends(stray));
+  const auto status = kept->Wait(kPatience);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->Describe(), "SIGKILL (Killed)");
+}
+
 // The engine is killed; its command can do nothing at that moment, as bubblewrap can not before it is set up.
 TEST_F(KeeperTest, NothingOutlivesTheEngine) {
   const pid_t engine = fork();
