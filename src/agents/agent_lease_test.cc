@@ -136,6 +136,23 @@ TEST_F(AgentLeaseTest, ItCountsAsDeviceTime) {
   EXPECT_THAT(BashWithGpu("echo ran").text, HasSubstr("are used up"));
 }
 
+TEST_F(AgentLeaseTest, ACommandHasNoMoreThanWhatIsLeftOfTheDeviceTime) {
+  Make({.device_seconds = 10});
+  tools_->Remember({.tool = "evaluate", .device_seconds = 9});
+  Lends();
+  EXPECT_THAT(BashWithGpu("sleep 600").text, StartsWith("ended after its time limit of 1 s; it had the GPU for "));
+  EXPECT_EQ(api_.bodies.at(0).at("seconds"), 21);
+}
+
+TEST_F(AgentLeaseTest, WhatCannotBeRunCountsForAsLongAsItHeldTheGpu) {
+  Lends();
+  const ToolOutcome outcome = BashWithGpu(std::string(200'000, ' ') + ":");
+  EXPECT_TRUE(outcome.is_error);
+  EXPECT_THAT(outcome.text, HasSubstr("a command has at most"));
+  ASSERT_TRUE(outcome.verdict);
+  EXPECT_EQ(tools_->device_seconds(), outcome.verdict->device_seconds);
+}
+
 TEST_F(AgentLeaseTest, WhereThereIsNoGpuItIsNotOfferedAndSaysWhatToDo) {
   const auto of_bash = [&] {
     for (const Tool& tool : tools_->Offered()) {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include "agents/agent_tool_table.h"
@@ -192,8 +193,9 @@ Result<ToolOutcome> AgentTools::BashOnDevice(const std::string& command, Command
   }
   if (const auto why = UsedUp(false)) return Refusal(*why);
   constexpr double kToStartAndEnd = 20;
-  const milliseconds most(static_cast<int64_t>(limits_.gpu_seconds * 1000));
-  limits.timeout = std::min(limits.timeout, most);
+  double most = limits_.gpu_seconds;
+  if (limits_.device_seconds > 0) most = std::min(most, limits_.device_seconds - device_seconds_);
+  limits.timeout = std::min(limits.timeout, std::chrono::milliseconds(static_cast<int64_t>(std::ceil(most * 1000))));
   const double seconds = static_cast<double>(limits.timeout.count()) / 1000;
   auto lease = judge_->Lend(seconds + kToStartAndEnd, limits_.gpu_memory);
   if (!lease) return Told(tl::make_unexpected(lease.error()));
@@ -210,7 +212,11 @@ Result<ToolOutcome> AgentTools::BashOnDevice(const std::string& command, Command
   outcome.verdict = TurnVerdict{.tool = "bash", .source_sha256 = Sha256(""), .view = "{}"};
   outcome.verdict->device_seconds = lease->GiveBack();
   device_seconds_ += outcome.verdict->device_seconds;
-  if (!result) return Told(tl::make_unexpected(result.error()));
+  if (!result) {
+    KB_ASSIGN_OR_RETURN(ToolOutcome told, Told(tl::make_unexpected(result.error())));
+    told.verdict = std::move(outcome.verdict);
+    return told;
+  }
   std::string had = fmt::format("; it had the GPU for {:.1f} s", outcome.verdict->device_seconds);
   if (result->stopped && !over.empty()) had = fmt::format(": {}{}", over, had);
   outcome.text = CommandText(*result, limits, had);
