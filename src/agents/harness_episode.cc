@@ -306,6 +306,7 @@ void HarnessEpisode::Told(RelayCall call) {
   EpisodeWork::Cost cost{0, ""};
   if (call.whole) {
     model_error_.clear();
+    model_refuses_ = false;
     model_failures_ = 0;
     cost = work_.settle(most, &call.answer, lost);
   } else {

@@ -93,7 +93,8 @@ class HarnessEpisodeTest : public testing::Test {
                       .program = program,
                       .command = {"agent", "{prompt}"},
                       .wires = {{"chat", {{"base_url", "http://127.0.0.1:{port}"}}}},
-                      .judge = "shell"};
+                      .judge = "shell",
+                      .error_text = error_text_};
     wanted.values = {.prompt = "work", .model = "m", .wire = "chat"};
     wanted.box.memory_bytes = uint64_t{512} << 20;
     wanted.box.processes = 64;
@@ -153,6 +154,7 @@ class HarnessEpisodeTest : public testing::Test {
   EpisodeWork work_;
   HarnessEpisodeOptions options_;
   bool model_answers_ = false;  // on other problems
+  std::string error_text_;      // of the harness
   std::vector<Settled> settled_;
   std::atomic<bool> interrupted_ = false;
   std::atomic<bool> waits_ = false;  // the program is told so by a file
@@ -207,6 +209,26 @@ TEST_F(HarnessEpisodeTest, AModelThatRefusesInThreeCommandsEndsIt) {
   EXPECT_THAT(done.complaint, HasSubstr("in 3 commands in a row the model refused to answer"));
   EXPECT_THAT(done.complaint, HasSubstr("wrong key"));
   EXPECT_EQ(Stored().ended_by, kModelError);
+}
+
+// Each command starts the program anew, and what it asks first is answered again.
+TEST_F(HarnessEpisodeTest, ThatIsSoWhereItAnswersSomeOfThem) {
+  const auto refuses_second = [](const ServedRequest& request, int call, ServedConnection* connection) {
+    call == 0 ? Whole(request, call, connection) : Refuses(request, call, connection);
+  };
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Failure("ask one; ask two", refuses_second).code, ErrorCode::kUsage);
+  EXPECT_THAT(RunToItsEnd("ask one; ask two", refuses_second).complaint, HasSubstr("in 3 commands in a row"));
+  EXPECT_EQ(Stored().ended_by, kModelError);
+}
+
+TEST_F(HarnessEpisodeTest, AnAnswerEndsWhatTheModelRefusedBefore) {
+  error_text_ = "cannot go on";
+  const auto refuses_first = [](const ServedRequest& request, int call, ServedConnection* connection) {
+    call == 0 ? Refuses(request, call, connection) : Whole(request, call, connection);
+  };
+  const Error error = Failure("ask one; ask two; echo cannot go on; exit 1", refuses_first);
+  EXPECT_EQ(error.code, ErrorCode::kUnavailable);
+  EXPECT_THAT(error.message, HasSubstr("says that the model failed"));
 }
 
 TEST_F(HarnessEpisodeTest, AProgramThatAsksForEverIsStopped) {
