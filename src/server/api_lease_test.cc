@@ -1,6 +1,10 @@
 // Devices that are lent, over the service's socket.
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <memory>
+#include <optional>
+
 #include "server/api_test_util.h"
 #include "server/http_test_util.h"
 
@@ -54,6 +58,27 @@ TEST_F(LeaseApiTest, NothingIsJudgedUntilItsHolderGivesItBack) {
   ExpectJudged(waiting);
   EXPECT_EQ(Ask("GET", "/v1/service").second["leases"], json::array());
   EXPECT_EQ(Ask("DELETE", "/v1/leases/" + id).second["state"], "over") << "once more";
+}
+
+TEST_F(LeaseApiTest, OneThatIsOverIsToldOfUntilItsMemoryIsFree) {
+  constexpr uint64_t kGib = uint64_t{1} << 30;
+  const auto used = std::make_shared<std::atomic<uint64_t>>(kGib);
+  judging_.memory = [used]() -> std::optional<DeviceMemory> { return DeviceMemory{*used, 100 * kGib}; };
+  Serve();
+  const std::string id = Hold();
+  *used = 2 * kGib;
+  EXPECT_EQ(Ask("DELETE", "/v1/leases/" + id).second["state"], "over");
+  EXPECT_EQ(Ask("DELETE", "/v1/leases/" + id).first, 200) << "once more";
+  const std::string waiting = Submit("one");
+  EXPECT_EQ(Judged("one"), 0);
+  const json service = Ask("GET", "/v1/service").second;
+  EXPECT_EQ(service["open"], 1) << "it is not";
+  ASSERT_EQ(service["leases"].size(), 1u);
+  EXPECT_EQ(service["leases"][0]["id"], id);
+  EXPECT_EQ(service["leases"][0]["state"], "over");
+  *used = kGib;
+  ExpectJudged(waiting);
+  EXPECT_EQ(Ask("GET", "/v1/service").second["leases"], json::array());
 }
 
 TEST_F(LeaseApiTest, ItEndsWithTheConnectionOfItsHolder) {

@@ -255,6 +255,10 @@ Status Desk::End(const JobEnd& end) {
   } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
     Finish(entry, "failed", nullptr, &end.evaluation.error());
   }
+  const std::lock_guard lock(mutex_);
+  entry->left = true;
+  const auto found = by_job_.find(end.job.id);
+  if (found != by_job_.end() && found->second == entry && Final(entry->state)) by_job_.erase(found);
   return {};
 }
 
@@ -268,8 +272,8 @@ void Desk::CountDown(const std::string& client, size_t count) {
 // Under the lock. It is open no more; false if it was not.
 bool Desk::Close(Entry* entry) {
   const auto found = by_job_.find(entry->submission.job.id);
-  if (found == by_job_.end() || found->second.get() != entry) return false;
-  by_job_.erase(found);
+  if (found == by_job_.end() || found->second.get() != entry || Final(entry->state)) return false;
+  if (entry->lent.is_null() || entry->left) by_job_.erase(found);  // else End() does
   CountDown(entry->submission.client, 1);
   --counts_.open[entry->state];
   for (auto* timer : {&entry->deadline, &entry->unattended}) {

@@ -74,7 +74,7 @@ class Desk {
   // As it is then: cancelled, for `why`, unless it has ended. What is prepared or judged ends soon after it.
   Result<nlohmann::json> Cancel(const std::string& client, const std::string& id, const std::string& why);
 
-  // Those that are held.
+  // Those that are held, or whose device is not free again.
   std::vector<nlohmann::json> Leases() const;
 
   struct Counts {
@@ -138,7 +138,7 @@ class Desk {
   const std::unique_ptr<DeskQueue> queue_;
   mutable std::mutex mutex_;  // of all below, and of entries
   std::map<std::string, EntryPtr> entries_;
-  std::map<int64_t, EntryPtr> by_job_;  // of those that have not ended
+  std::map<int64_t, EntryPtr> by_job_;  // of those that have not ended, and what Leases() tells of
   std::map<std::string, size_t> open_;  // how many of each client, and of what it is asking for
   std::deque<std::string> ended_;       // still in entries_, oldest first
   Counts counts_;

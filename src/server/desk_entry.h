@@ -30,6 +30,7 @@ struct Desk::Entry {
   Order::Kind kind = Order::Kind::kEvaluation;
   std::string source;   // of one that is not kept
   nlohmann::json lent;  // the device, of a lease; null: it was not held yet
+  bool left = false;    // by its task: its device judges again
   std::string state = "queued";
   std::optional<nlohmann::json> evaluation;  // of a done one
   std::optional<Error> error;

@@ -23,6 +23,7 @@ struct Judging {
   std::function<Result<Evaluation>(const Request&)> judge;
   std::mutex mutex;
   std::map<std::string, int> judged;  // how often, by the candidate's source
+  MemoryGauge memory;                 // of the device
 };
 
 class FakeJudge : public Judge {
@@ -52,7 +53,7 @@ class FakeJudge : public Judge {
   }
   Result<Evaluation> Charge(const Request&, const Error& error) override { return tl::make_unexpected(error); }
   Status Lend(const std::function<void(const LentDevice&)>& use) override {
-    use({.name = "cpu", .cores = {2, 3}, .memory = {}});
+    use({.name = "cpu", .cores = {2, 3}, .memory = judging_->memory});
     return {};
   }
 

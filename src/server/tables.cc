@@ -223,16 +223,17 @@ const Table kLease = {"Lease",
                        Always("memory_share", Type::kNumber, "of the device's memory that may be taken"),
                        AlwaysOrNull("error", Type::kText, "why it is over")}};
 
-const Table kServiceInfo = {"ServiceInfo",
-                            "The process that serves, and what it judges with.",
-                            {Always("pid", Type::kInteger, "of the process"),
-                             Always("open", Type::kInteger, "evaluations that have not ended"),
-                             Always("identity", Type::kMap, "program, devices, limits, environment"),
-                             {.name = "leases",
-                              .type = Type::kList,
-                              .help = "that are held: devices that judge nothing now",
-                              .required = true,
-                              .table = &kLease}}};
+const Table kServiceInfo = {
+    "ServiceInfo",
+    "The process that serves, and what it judges with.",
+    {Always("pid", Type::kInteger, "of the process"),
+     Always("open", Type::kInteger, "evaluations that have not ended"),
+     Always("identity", Type::kMap, "program, devices, limits, environment"),
+     {.name = "leases",
+      .type = Type::kList,
+      .help = "that are held, or over while their device is not free again: it judges nothing now",
+      .required = true,
+      .table = &kLease}}};
 
 static const Field kNext =
     AlwaysOrNull("next", Type::kInteger, "`before` of the page after this one; null: there is none");
