@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace kb {
@@ -34,25 +36,30 @@ TEST(MapMismatch, SplitsWhereThereAreMostCells) {
   EXPECT_EQ(form({3, 0, 4}), (std::vector<int64_t>{0, 0, 0}));
 }
 
-// Sizes that are no multiple of 32 or 64, so that cells differ in size and begin within words.
+// Short and long rows; sizes that are no multiple of 32 or 64, so that cells differ in size and begin within words.
 TEST(MapMismatch, CountsEachElementOnce) {
-  const std::vector<int64_t> shape{67, 1003};
-  const auto is_wrong = [](int64_t i) { return i / 1003 >= 60 && i % 1003 < 100; };
-  const MismatchMap map = Map(shape, is_wrong);
-  ASSERT_EQ(map.rows, 32);
-  ASSERT_EQ(map.columns, 32);
-  double sum = 0;
-  for (int64_t row = 0; row < 32; ++row) {
-    for (int64_t column = 0; column < 32; ++column) {
-      const int64_t height = (row + 1) * 67 / 32 - row * 67 / 32;
-      const int64_t width = (column + 1) * 1003 / 32 - column * 1003 / 32;
-      sum += map.wrong[row * 32 + column] * static_cast<double>(height * width);
+  const std::vector<std::pair<int64_t, int64_t>> shapes = {{67, 1003}, {67, 2111}, {40, 2048}, {33, 2047},
+                                                           {5003, 3},  {4099, 32}, {700, 65},  {35, 2}};
+  for (const auto& shape : shapes) {
+    const int64_t height = shape.first, width = shape.second;
+    const auto is_wrong = [&](int64_t i) { return i * 7 % 13 < 5 && i / width > height / 3; };
+    const MismatchMap map = Map({height, width}, is_wrong);
+    ASSERT_EQ(map.split, 1u);
+    ASSERT_EQ(map.rows, std::min<int64_t>(height, 32));
+    ASSERT_EQ(map.columns, std::min<int64_t>(width, 32));
+    for (int64_t cell = 0; cell < map.rows * map.columns; ++cell) {
+      const int64_t row = cell / map.columns, column = cell % map.columns;
+      int64_t all = 0, count = 0;
+      for (int64_t y = row * height / map.rows; y < (row + 1) * height / map.rows; ++y) {
+        for (int64_t x = column * width / map.columns; x < (column + 1) * width / map.columns; ++x) {
+          ++all;
+          count += is_wrong(y * width + x) ? 1 : 0;
+        }
+      }
+      ASSERT_EQ(map.wrong[static_cast<size_t>(cell)], static_cast<double>(count) / static_cast<double>(all))
+          << height << " x " << width << ", cell " << cell;
     }
   }
-  EXPECT_NEAR(sum, 7 * 100, 1e-6);
-  EXPECT_EQ(map.wrong[31 * 32], 1);  // within what is wrong
-  EXPECT_EQ(map.wrong[31 * 32 + 31], 0);
-  EXPECT_EQ(map.wrong[0], 0);
 }
 
 }  // namespace
