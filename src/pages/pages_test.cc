@@ -1,5 +1,6 @@
 #include "pages/pages.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -319,6 +320,36 @@ TEST_F(SiteTest, OnlyItsOwnFolderIsReplaced) {
   EXPECT_EQ(Contents(other / "thesis.txt"), "years");
   for (const auto& entry : fs::directory_iterator(directory_.path()))
     EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".kernelbench-site"))) << "nothing temporary is left";
+}
+
+TEST_F(SiteTest, WhatCannotBeReadOrNamedIsLeftOut) {
+  Add(RunEvaluation("one"));
+  Add(RunEvaluation("two", 1));
+  Add(RunEvaluation("three", 0, std::string(300, 'r')));
+  SQLite::Database((directory_.path() / "store.sqlite").string(), SQLite::OPEN_READWRITE)
+      .exec("UPDATE evaluations SET json = x'00' WHERE id = 'one'");
+  const auto written = WriteSite(&pages_, web_, site_, {.view = {.used_problems = true}});
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_THAT(written->left_out, ElementsAre("damaged documents (2)", "documents with names over 255 bytes (1)"));
+  const json catalog = json::parse(Contents(site_ / "data/catalog.json"));
+  EXPECT_EQ(catalog["entries"]["id"], json({"one", "two", "three"}));
+  EXPECT_EQ(catalog["entries"]["speedup"][0], 1.5) << "its columns are there";
+  EXPECT_FALSE(fs::exists(site_ / "data/entries/one.json"));
+  EXPECT_TRUE(fs::exists(site_ / "data/entries/two.json"));
+  EXPECT_TRUE(WritePage(&pages_, web_, directory_.path() / "report.html", {}));
+}
+
+TEST_F(SiteTest, OfASnapshotAllIsOfOneTime) {
+  Add(RunEvaluation("one"));
+  ASSERT_TRUE(store_.HoldSnapshot());
+  Store writing = Store::Open(directory_.path() / "store.sqlite").value();
+  const SiteOptions options{.view = {.used_problems = true}, .start = "", .progress = [&](size_t done, size_t) {
+                              return done == 0 ? writing.Add(RunEvaluation("two", 1)) : Status();
+                            }};
+  ASSERT_TRUE(WriteSite(&pages_, web_, site_, options));
+  ASSERT_TRUE(writing.Get("two"));
+  EXPECT_EQ(json::parse(Contents(site_ / "data/catalog.json"))["entries"]["id"], json({"one"}));
+  EXPECT_EQ(json::parse(Contents(site_ / "data/scores.json"))["models"][0]["samples"], 1);
 }
 
 TEST_F(SiteTest, APageAllowsItsOwnScriptAlone) {

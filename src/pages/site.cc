@@ -1,9 +1,8 @@
 #include "pages/site.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <stdio.h>
+#include <limits.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "base/json.h"
 #include "base/temp_dir.h"
 #include "pages/names.h"
+#include "pages/site_folder.h"
 
 namespace kb {
 
@@ -98,12 +98,33 @@ class Steps {
   size_t done_ = 0, all_;
 };
 
-// Absent: there is none, such as a comparison of models without a problem in common, or a source that is not kept.
-Result<std::optional<std::string>> Ask(Pages* pages, const std::string& name, const PagesView& view) {
+// Documents that are left out one by one.
+struct Missed {
+  size_t damaged = 0, long_names = 0;
+
+  void AddTo(std::vector<std::string>* left_out) const {
+    if (damaged > 0) left_out->push_back(fmt::format("damaged documents ({})", damaged));
+    if (long_names > 0)
+      left_out->push_back(fmt::format("documents with names over {} bytes ({})", NAME_MAX, long_names));
+  }
+};
+
+// Absent: there is none, such as a comparison of models without a problem in common, or a source that is not kept; or
+// it is of one evaluation, which the store cannot read.
+Result<std::optional<std::string>> Ask(Pages* pages, const std::string& name, const PagesView& view, Missed* missed) {
   auto document = pages->Document(name, view);
   if (document) return std::optional(std::move(*document));
   if (document.error().code == ErrorCode::kUsage) return std::optional<std::string>();
-  return tl::make_unexpected(document.error());
+  constexpr std::string_view kOfOne[] = {"entries/", "rounds/", "sources/", "conversations/"};
+  const bool of_one =
+      std::any_of(std::begin(kOfOne), std::end(kOfOne), [&](std::string_view kind) { return name.starts_with(kind); });
+  if (!of_one || document.error().code != ErrorCode::kStore) return tl::make_unexpected(document.error());
+  ++missed->damaged;
+  return std::optional<std::string>();
+}
+
+bool FitsFileSystem(const fs::path& name) {
+  return std::all_of(name.begin(), name.end(), [](const fs::path& part) { return part.native().size() <= NAME_MAX; });
 }
 
 // A part of a folder that nobody sees yet.
@@ -125,7 +146,11 @@ class FolderWriter {
   Status Add(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       KB_RETURN_IF_ERROR(steps_.Next());
-      KB_ASSIGN_OR_RETURN(const std::optional<std::string> document, Ask(pages_, name, view_));
+      if (!FitsFileSystem(name)) {
+        ++missed_.long_names;
+        continue;
+      }
+      KB_ASSIGN_OR_RETURN(const std::optional<std::string> document, Ask(pages_, name, view_, &missed_));
       if (!document) continue;
       KB_RETURN_IF_ERROR(WriteFile(folder_ / "data" / name, *document));
       ++written_.documents;
@@ -134,6 +159,7 @@ class FolderWriter {
     return {};
   }
   const SiteWritten& written() const { return written_; }
+  const Missed& missed() const { return missed_; }
 
  private:
   Pages* pages_;
@@ -141,38 +167,8 @@ class FolderWriter {
   const PagesView& view_;
   Steps steps_;
   SiteWritten written_;
+  Missed missed_;
 };
-
-Status CheckFolder(const fs::path& folder) {
-  std::error_code error;
-  const fs::file_status status = fs::symlink_status(folder, error);
-  if (status.type() == fs::file_type::not_found) return {};
-  if (status.type() != fs::file_type::directory) {
-    return Fail(ErrorCode::kUsage, fmt::format("{} is no folder: choose a new one", folder.string()));
-  }
-  if (fs::is_empty(folder, error) || fs::exists(folder / kSiteMarker, error)) return {};
-  if (error) return Fail(ErrorCode::kUsage, fmt::format("cannot read {}: {}", folder.string(), error.message()));
-  return Fail(ErrorCode::kUsage,
-              fmt::format("{} holds files that `kernelbench site` did not write: choose a new or empty folder",
-                          folder.string()));
-}
-
-// What was there is where the new one was afterwards.
-Status Publish(TempDir* made, const fs::path& folder) {
-  std::error_code error;
-  fs::permissions(made->path(), fs::perms(0755), error);
-  if (!fs::exists(folder, error)) {
-    fs::rename(made->path(), folder, error);
-    if (!error) made->Release();
-  } else if (::renameat2(AT_FDCWD, made->path().c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
-    error = {errno, std::generic_category()};
-  }
-  if (!error) return {};
-  return Fail(ErrorCode::kEngine,
-              fmt::format("cannot put the new folder in the place of {}: {}; what was there is as it "
-                          "was",
-                          folder.string(), error.message()));
-}
 
 std::string Base64OfHex(const std::string& hex) {
   constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -238,7 +234,7 @@ class PageWriter {
     const size_t before = members_.size(), documents = written_.documents;
     for (const std::string& name : names) {
       KB_RETURN_IF_ERROR(steps_.Next());
-      KB_ASSIGN_OR_RETURN(const std::optional<std::string> document, Ask(pages_, name, view));
+      KB_ASSIGN_OR_RETURN(const std::optional<std::string> document, Ask(pages_, name, view, &missed_));
       if (!document) continue;
       members_ += fmt::format("{}\"{}\":", members_.empty() ? "" : ",\n", name);
       AppendEscaped(*document, &members_);
@@ -258,12 +254,14 @@ class PageWriter {
     AppendEscaped(Dump(nlohmann::json(text)), &members_);
   }
   SiteWritten written() const { return written_; }
+  const Missed& missed() const { return missed_; }
 
  private:
   Pages* pages_;
   Steps steps_;
   std::string members_;
   SiteWritten written_;
+  Missed missed_;
 };
 
 }  // namespace
@@ -272,11 +270,11 @@ Result<SiteWritten> WriteSite(Pages* pages, const fs::path& web, const fs::path&
   std::error_code error;
   fs::path target = fs::absolute(folder, error).lexically_normal();
   if (!target.has_filename()) target = target.parent_path();
-  KB_RETURN_IF_ERROR(CheckFolder(target));
+  KB_RETURN_IF_ERROR(CheckSiteFolder(target));
   KB_ASSIGN_OR_RETURN(const Assets assets, ReadAssets(web));
   KB_ASSIGN_OR_RETURN(const Plan plan, PlanOf(pages, options.view));
   fs::create_directories(target.parent_path(), error);
-  KB_ASSIGN_OR_RETURN(TempDir made, TempDir::Create(".kernelbench-site", target.parent_path()));
+  KB_ASSIGN_OR_RETURN(TempDir made, TempDir::Create(kSiteMarker, target.parent_path()));
   FolderWriter writer(pages, made.path(), options, plan.size());
   KB_RETURN_IF_ERROR(WriteFile(made.path() / kSiteMarker, "kernelbench site may replace this folder.\n"));
   KB_RETURN_IF_ERROR(WriteFile(made.path() / "index.html", assets.index));
@@ -286,9 +284,10 @@ Result<SiteWritten> WriteSite(Pages* pages, const fs::path& web, const fs::path&
   KB_RETURN_IF_ERROR(writer.Add(plan.always));
   for (const Kind& kind : plan.kinds) KB_RETURN_IF_ERROR(writer.Add(kind.names));
   KB_RETURN_IF_ERROR(writer.Add(plan.compare));
-  KB_RETURN_IF_ERROR(Publish(&made, target));
+  KB_RETURN_IF_ERROR(PublishFolder(&made, target));
   SiteWritten written = writer.written();
   written.left_out = options.view.left_out;
+  writer.missed().AddTo(&written.left_out);
   written.entries = plan.entries;
   written.not_compared = plan.not_compared;
   return written;
@@ -324,6 +323,7 @@ Result<SiteWritten> WritePage(Pages* pages, const fs::path& web, const fs::path&
   SiteWritten written = writer.written();
   written.bytes = page.size();
   written.left_out = view.left_out;
+  writer.missed().AddTo(&written.left_out);
   written.entries = plan.entries;
   written.not_compared = plan.not_compared;
   return written;

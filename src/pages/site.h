@@ -12,8 +12,7 @@
 
 namespace kb {
 
-inline constexpr char kSiteMarker[] = ".kernelbench-site";  // in a folder that may be replaced
-inline constexpr size_t kMostCompared = 12;                 // models of which each two are compared
+inline constexpr size_t kMostCompared = 12;  // models of which each two are compared
 
 struct SiteOptions {
   PagesView view;     // without what `view.left_out` names: rounds, conversations, sources
@@ -26,12 +25,13 @@ struct SiteOptions {
 struct SiteWritten {
   size_t documents = 0, entries = 0;
   uint64_t bytes = 0;
-  std::vector<std::string> left_out;  // kinds of documents
+  std::vector<std::string> left_out;  // kinds of documents, and how many single ones
   size_t not_compared = 0;            // models beyond kMostCompared
 };
 
 // Writes index.html, app.js, style.css and data/. The folder must be new, empty or one that this made; what was there
-// is replaced at once, when all is written, and stays as it is after an error. kUsage: it is another folder.
+// is replaced at once, when all is written, and stays as it is after an error. Documents whose names no file system
+// takes, and those of evaluations that the store cannot read, are left out. kUsage: it is another folder.
 Result<SiteWritten> WriteSite(Pages* pages, const std::filesystem::path& web, const std::filesystem::path& folder,
                               const SiteOptions& options);
 

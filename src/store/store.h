@@ -127,6 +127,8 @@ class Store {
   Result<std::map<std::string, bool>> Audited() const;
   // Another text each time that something may have changed, whoever wrote it.
   Result<std::string> Version() const;
+  // From now on this one reads the store as it is now, whoever writes meanwhile, and must not write.
+  Status HoldSnapshot();
 
   // Gives all evaluations that the filter lets through, in the order in which they were stored, with their measurements
   // and without samples and sources. The first error of `take` ends it and is returned; the store must not be used

@@ -1,8 +1,6 @@
 // Lines of evaluations and runs. What is no column of an evaluation is picked out of its text while that is read, which
 // takes a fraction of what making an object of it does.
 
-#include <sqlite3.h>
-
 #include <array>
 #include <unordered_map>
 
@@ -110,6 +108,15 @@ Result<std::string> Store::Version() const {
   });
 }
 
+Status Store::HoldSnapshot() {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Status {
+    impl_->database.exec("BEGIN");
+    impl_->database.execAndGet("SELECT count(*) FROM runs");  // the first read is when it begins
+    return {};
+  });
+}
+
 Result<int64_t> Store::CountEntries(int64_t until) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<int64_t> {
@@ -124,7 +131,7 @@ Result<std::vector<EntryRow>> Store::EntryRows(int64_t after) const {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<std::vector<EntryRow>> {
-    const SQLite::Transaction snapshot(database);
+    const ReadSnapshot snapshot(database);
     const auto devices = DevicesById(database);
     const auto runs = TextsById(database, "SELECT id, name FROM runs");
     const auto texts = TextsById(database, "SELECT id, sha256 FROM problems");
@@ -149,9 +156,10 @@ Result<std::vector<EntryRow>> Store::EntryRows(int64_t after) const {
       row.sample = WholeNumber(query.getColumn(column));
       for (std::optional<double>* value : {&row.speedup, &row.low, &row.high, &row.baseline_us, &row.candidate_us})
         *value = RealNumber(query.getColumn(++column));
-      KB_ASSIGN_OR_RETURN(const std::string text, Decompress(Blob(query.getColumn(++column))));
+      const auto text = Decompress(Blob(query.getColumn(++column)));
+      if (!text) continue;  // one that is damaged is said to be where it is read whole
       EntryReader reader(&entry);
-      json::sax_parse(text, &reader);  // one that is damaged is said to be where it is read whole
+      json::sax_parse(*text, &reader);
       reader.Finish();
     }
     return rows;
@@ -183,7 +191,7 @@ Result<std::vector<RunSummary>> Store::RunSummaries(int most_judging) const {
   const std::lock_guard lock(impl_->mutex);
   SQLite::Database& database = impl_->database;
   return Guard(database, [&]() -> Result<std::vector<RunSummary>> {
-    const SQLite::Transaction snapshot(database);
+    const ReadSnapshot snapshot(database);
     std::vector<RunSummary> runs;
     std::unordered_map<int64_t, size_t> place;
     SQLite::Statement all(database,

@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -24,6 +25,17 @@ struct Store::Impl {
 
   mutable std::mutex mutex;
   mutable SQLite::Database database;
+};
+
+// One state of the store for several reads, whoever writes meanwhile: that of HoldSnapshot(), where there is one.
+class ReadSnapshot {
+ public:
+  explicit ReadSnapshot(SQLite::Database& database) {
+    if (sqlite3_get_autocommit(database.getHandle()) != 0) transaction_.emplace(database);
+  }
+
+ private:
+  std::optional<SQLite::Transaction> transaction_;
 };
 
 // Compiler output ends up in some columns as well: TEXT must be UTF-8 there too, and the dump is what replaces.

@@ -332,7 +332,7 @@ Result<std::vector<ScoreRow>> Store::Scores(const StoreFilter& filter) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<ScoreRow>> {
     SQLite::Database& database = impl_->database;
-    const SQLite::Transaction snapshot(database);
+    const ReadSnapshot snapshot(database);
     const auto devices =
         NamesById(database, "SELECT id, name, coalesce(json_extract(info, '$.torch'), '') FROM devices");
     const auto runs = NamesById(database, "SELECT id, name, '' FROM runs");
