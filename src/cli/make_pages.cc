@@ -16,6 +16,7 @@ namespace kb::cli {
 Result<OpenPages> OpenPages::Open(const std::string& path, const std::string& scope) {
   const bool none = path == DefaultStore() && !std::filesystem::exists(path);
   KB_ASSIGN_OR_RETURN(Store store, Store::Open(none ? ":memory:" : path, {.create = none}));
+  KB_RETURN_IF_ERROR(store.HoldSnapshot());  // so that each entry that is listed is there, whatever is judged meanwhile
   PagesOptions options{.installation = {}, .problems = {}, .version = KB_VERSION, .scope = scope};
   KB_ASSIGN_OR_RETURN(options.installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(options.problems, ProblemDirectory(""));

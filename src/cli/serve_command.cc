@@ -202,7 +202,8 @@ Status Serve(ServeFlags flags) {
           .doctor =
               [&flags, &installation, desk = desk.get()] {
                 return AskDoctor(*desk, installation, *flags.judge, fs::path(flags.store).parent_path());
-              }});
+              },
+          .tell_s = 1});
   const std::jthread prepare([pages = flags.listen.empty() ? nullptr : api_options.pages] {
     if (pages) (void)pages->Prepare();  // an error is told to whoever reads
   });

@@ -30,6 +30,8 @@ std::string ScopeOf(const PagesView& view) {
   if (!view.problem.empty()) add("the problem " + view.problem);
   if (!view.verdict.empty()) add("the verdict " + view.verdict);
   if (view.limit > 0) add(fmt::format("the newest {} entries", view.limit));
+  if (!view.verdict.empty() || view.limit > 0)
+    scope += "; scores and comparisons also count entries that are not shown";
   return scope.empty() ? "store" : scope;
 }
 

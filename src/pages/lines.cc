@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/clock.h"
 #include "report/score_groups.h"
@@ -174,8 +175,14 @@ constexpr const char* kValues[] = {"run",      "model",   "problem",    "size", 
 }  // namespace
 
 Columns::Columns() {
-  for (const char* column : kColumns) entries_[column] = json::array();
+  TakeEntries();
   for (const char* column : kValues) names_[column];
+}
+
+json Columns::TakeEntries() {
+  json none;
+  for (const char* column : kColumns) none[column] = json::array();
+  return std::exchange(entries_, std::move(none));
 }
 
 void Columns::Add(const Line& line, bool counts) {

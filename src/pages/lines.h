@@ -33,6 +33,7 @@ struct Line {
 // Of whom sees what. An empty function or string means no restriction.
 struct PagesView {
   std::function<bool(const std::string& run)> may_see{};  // "": what is in no run
+  std::string viewer{};                                   // whom `may_see` is of: equal ones see the same
   std::vector<std::string> runs{};
   std::string problem{}, verdict{};
   int limit = 0;                        // at most so many entries, the newest; 0: all
@@ -83,7 +84,8 @@ class Columns {
   Columns();
   void Add(const Line& line, bool counts);
   nlohmann::json Values() const;
-  nlohmann::json Entries() const { return entries_; }
+  // Of the lines since the last time.
+  nlohmann::json TakeEntries();
 
  private:
   class Names {
@@ -98,7 +100,7 @@ class Columns {
   int Number(const char* column, const std::string& value);
 
   std::map<std::string, Names> names_;
-  nlohmann::json entries_;
+  nlohmann::json entries_;  // TakeEntries()
 };
 
 // Seconds since 1970 of "2024-05-01T10:00:00Z"; 0: it is no such text.

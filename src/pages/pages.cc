@@ -70,10 +70,7 @@ Status Pages::Prepare() {
   return Refresh();
 }
 
-Result<std::string> Pages::Version() {
-  const std::lock_guard lock(mutex_);
-  return store_->Version();
-}
+Result<std::string> Pages::Version() { return store_->Version(); }
 
 Result<std::string> Pages::Document(std::string_view name, const PagesView& view) {
   if (name == "doctor.json") return Written(Doctor(view));
@@ -124,7 +121,7 @@ Result<json> Pages::Catalog(const PagesView& view) {
               {"scope", options_.scope},
               {"left_out", view.left_out},
               {"values", columns.Values()},
-              {"entries", columns.Entries()},
+              {"entries", columns.TakeEntries()},
               {"runs", RunLines(lines_, view, UtcSeconds())},
               {"problems", std::move(problems)},
               {"published", std::move(published)}};
@@ -248,37 +245,64 @@ Result<Pages::Names> Pages::AllNames(const PagesView& view) {
   return names;
 }
 
-Result<Pages::Changes> Pages::ChangesSince(Place* place, const PagesView& view) {
-  const std::lock_guard lock(mutex_);
-  KB_RETURN_IF_ERROR(Refresh());
-  Changes changes;
-  changes.runs = RunLines(lines_, view, UtcSeconds());
-  Place now{lines_.generation(), lines_.all().size(), std::move(place->counting)};
-  const bool first = place->generation == 0, again = !first && place->generation != now.generation;
-  if (first || again || place->lines < now.lines) {
-    Columns columns;
-    const std::vector<size_t> taken = lines_.Taken(view);
-    const std::vector<bool> counting = lines_.Counting(taken), before = std::exchange(now.counting, counting);
-    const size_t shown = taken.size();
-    size_t known = 0;
-    json recounted = json::object();
-    for (size_t i = 0; i < shown; ++i) {
-      columns.Add(lines_.all()[taken[i]], counting[i]);
-      if (!first && taken[i] >= place->lines) continue;
-      ++known;
-      if (i < before.size() && before[i] != counting[i]) recounted[std::to_string(i)] = static_cast<bool>(counting[i]);
-    }
-    json entries = columns.Entries();
-    for (auto& [name, column] : entries.items())
-      column.erase(column.begin(), column.begin() + static_cast<std::ptrdiff_t>(again ? shown : known));
-    if (first || again || known < shown) {
-      changes.entries = {{"sequence", again ? json(-1) : json(shown)},
-                         {"entries", std::move(entries)},
-                         {"values", columns.Values()},
-                         {"recounted", again ? json::object() : std::move(recounted)}};
+struct Pages::Told {
+  int64_t generation = 0;
+  size_t lines = 0;
+  std::vector<bool> counting;  // of the entries
+  Columns columns;             // what entries' numbers point to
+};
+
+Pages::Changes Pages::MakeChanges(Place* place, const PagesView& view) const {
+  Changes changes{.entries = {}, .runs = RunLines(lines_, view, UtcSeconds()), .version = lines_.version()};
+  const Place before = *place;
+  const bool again = before && before->generation != lines_.generation();
+  if (before && !again && before->lines == lines_.all().size()) return changes;
+  const auto told = before && !again ? std::make_shared<Told>(*before) : std::make_shared<Told>();
+  *place = told;
+  told->generation = lines_.generation();
+  told->lines = lines_.all().size();
+  const std::vector<size_t> taken = lines_.Taken(view);
+  told->counting = lines_.Counting(taken);
+  const auto old = before && !again ? std::lower_bound(taken.begin(), taken.end(), before->lines) : taken.begin();
+  const auto known = static_cast<size_t>(old - taken.begin());
+  for (size_t i = known; i < taken.size(); ++i) told->columns.Add(lines_.all()[taken[i]], told->counting[i]);
+  json entries = told->columns.TakeEntries(), recounted = json::object();
+  if (!before || again) {
+    entries = Columns().TakeEntries();
+  } else if (known == taken.size()) {
+    return changes;  // what is new is of others
+  } else {
+    for (size_t i = 0; i < std::min(known, before->counting.size()); ++i) {
+      if (before->counting[i] != told->counting[i]) recounted[std::to_string(i)] = static_cast<bool>(told->counting[i]);
     }
   }
-  *place = std::move(now);
+  changes.entries = {{"sequence", again ? json(-1) : json(taken.size())},
+                     {"entries", std::move(entries)},
+                     {"values", told->columns.Values()},
+                     {"recounted", std::move(recounted)}};
+  return changes;
+}
+
+Result<Pages::Changes> Pages::ChangesSince(Place* place, const PagesView& view) {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (!lock) return Fail(ErrorCode::kUnavailable, "pages are being read: ask later");
+  if (const int64_t now = NowNs(); told_ns_ == 0 || static_cast<double>(now - told_ns_) >= options_.tell_s * 1e9) {
+    KB_RETURN_IF_ERROR(Refresh());
+    told_ns_ = now;
+  }
+  const bool cut = !view.runs.empty() || !view.problem.empty() || !view.verdict.empty() || view.limit > 0;
+  const bool shared = !cut && (!view.may_see || !view.viewer.empty());
+  if (!shared) return MakeChanges(place, view);
+  const Place before = *place;
+  for (const Kept::Telling& telling : kept_.told) {
+    if (telling.to != view.viewer) continue;
+    *place = telling.after;  // whatever was before: from now on they are told the same
+    if (telling.before == before) return telling.changes;
+  }
+  Place after = before;
+  Changes changes = MakeChanges(&after, view);
+  if (*place == before) *place = after;
+  kept_.told.push_back({view.viewer, before, *place, changes});
   return changes;
 }
 

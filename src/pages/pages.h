@@ -30,9 +30,10 @@ struct PagesOptions {
   std::string scope = "store";                       // or what the views are cut down to, as a sentence
   std::function<nlohmann::json()> service{};         // of a service, what it says of itself; none: nobody serves
   std::function<Result<nlohmann::json>()> doctor{};  // what `doctor --json` prints; none: it cannot be asked
+  double tell_s = 0;  // whoever asks what is new earlier than so long after another is told of the same store
 };
 
-// Thread-safe: one call at a time.
+// Thread-safe: one call at a time, except Version().
 class Pages {
  public:
   // `store` outlives it. A service gives it one that nothing else is read from.
@@ -58,20 +59,21 @@ class Pages {
 
   // What is new to somebody who reads the catalogue and then this. `sequence` says how many entries the catalogue has
   // with the new ones; -1: it has to be read again.
-  struct Place {
-    int64_t generation = 0;  // 0: at the beginning
-    size_t lines = 0;
-    std::vector<bool> counting;  // of the entries
-  };
+  struct Told;
+  using Place = std::shared_ptr<const Told>;  // null: at the beginning
   struct Changes {
     nlohmann::json entries;  // {"sequence", "entries", "values", "recounted"}; null: none is new
     nlohmann::json runs;     // RunLine of each
+    std::string version;     // Version() of the store that they are of
   };
+  // kUnavailable: something else is being read, so ask later. Whoever sees the same and has been told the same is told
+  // the same, which is made once.
   Result<Changes> ChangesSince(Place* place, const PagesView& view);
 
  private:
   using Json = nlohmann::json;
   Status Refresh();
+  Changes MakeChanges(Place* place, const PagesView& view) const;
   Result<Json> Catalog(const PagesView& view);
   Result<std::string> Scores(const PagesView& view);
   Result<std::string> Run(const std::string& run, const PagesView& view);
@@ -114,7 +116,14 @@ class Pages {
     std::string run;                    // what `requests` are of
     std::vector<GenerationRequest> requests;
     std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, the newest
+    struct Telling {
+      std::string to;  // as PagesView::viewer; empty: to those who see all
+      Place before, after;
+      Changes changes;
+    };
+    std::vector<Telling> told;
   };
+  int64_t told_ns_ = 0;  // when the store was last read for ChangesSince()
   Kept kept_;
 };
 

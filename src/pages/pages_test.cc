@@ -270,6 +270,48 @@ TEST_F(PagesTest, WhatIsNewIsTold) {
   EXPECT_EQ(Read("catalog.json")["values"]["flag"], json({"audit"}));
 }
 
+TEST_F(PagesTest, WhoeverHasBeenToldTheSameIsToldTheSame) {
+  Add(RunEvaluation("one", 0, "ann"));
+  const PagesView bob{.may_see = [](const std::string& run) { return run == "bob"; }, .viewer = "bob"};
+  Pages::Place early, late, of_bob;
+  ASSERT_TRUE(pages_.ChangesSince(&early, {}));
+  ASSERT_TRUE(pages_.ChangesSince(&of_bob, bob));
+  Add(RunEvaluation("two", 1, "ann"));
+  const json begin = pages_.ChangesSince(&late, {})->entries;
+  EXPECT_EQ(begin["sequence"], 2);
+  EXPECT_TRUE(begin["entries"]["id"].empty());
+  EXPECT_EQ(pages_.ChangesSince(&early, {})->entries["entries"]["id"], json({"two"}));
+  EXPECT_EQ(early, late);
+  EXPECT_TRUE(pages_.ChangesSince(&of_bob, bob)->entries.is_null());
+  Add(RunEvaluation("three", 2, "bob"));
+  for (Pages::Place* place : {&early, &late}) {
+    const json more = pages_.ChangesSince(place, {})->entries;
+    EXPECT_EQ(more["sequence"], 3);
+    EXPECT_EQ(more["entries"]["id"], json({"three"}));
+    EXPECT_EQ(more["entries"]["run"], json({1})) << "numbers go on from what was told";
+    EXPECT_EQ(more["values"]["run"], json({"ann", "bob"}));
+  }
+  const json bobs = pages_.ChangesSince(&of_bob, bob)->entries;
+  EXPECT_EQ(bobs["sequence"], 1);
+  EXPECT_EQ(bobs["entries"]["id"], json({"three"}));
+  EXPECT_EQ(bobs["values"]["run"], json({"bob"}));
+}
+
+TEST_F(PagesTest, WhoeverAsksSoonAfterAnotherIsToldOfTheSameStore) {
+  Add(RunEvaluation("one"));
+  PagesOptions options = Options();
+  options.tell_s = 3600;
+  Pages pages(&store_, std::move(options));
+  Pages::Place first, second;
+  EXPECT_EQ(pages.ChangesSince(&first, {})->entries["sequence"], 1);
+  Add(RunEvaluation("two", 1));
+  const auto soon = pages.ChangesSince(&second, {});
+  EXPECT_EQ(soon->entries["sequence"], 1);
+  EXPECT_NE(soon->version, *pages.Version()) << "so that it asks again";
+  ASSERT_TRUE(pages.Document("catalog.json"));
+  EXPECT_EQ(pages.ChangesSince(&second, {})->entries["sequence"], 2);
+}
+
 class SiteTest : public PagesTest {
  protected:
   SiteTest() {

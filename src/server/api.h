@@ -22,6 +22,7 @@
 #include "server/identity.h"
 #include "server/reward.h"
 #include "server/timers.h"
+#include "server/turns.h"
 #include "server/workers.h"
 
 namespace kb {
@@ -132,6 +133,7 @@ class Api : public HttpServer::Handler {
   void AnswerOpenEnv(Call call);
   void GetPageFile(Call call);
   void GetPageDocument(Call call);
+  void AnswerPageDocument(const Call& call);
   void GetPageEvents(Call call);
   void TellPages(const std::shared_ptr<PageStream>& stream);
   bool TellChanges(PageStream* stream);
@@ -167,10 +169,11 @@ class Api : public HttpServer::Handler {
   const std::shared_ptr<Mcp> mcp_;
   std::atomic<int64_t> last_request_ns_ = NowNs();
   std::atomic<bool> stopping_ = false;
-  std::atomic<int> scoring_ = 0;        // runs
-  std::atomic<int> extracting_ = 0;     // requests with long answers
-  std::atomic<int> reading_pages_ = 0;  // documents
-  std::atomic<int> page_streams_ = 0;
+  std::atomic<int> scoring_ = 0;     // runs
+  std::atomic<int> extracting_ = 0;  // requests with long answers
+  // A browser has no more than 6 connections to one service, and few of the workers make documents.
+  ClientLimit page_streams_{64, 4};
+  Turns page_turns_{6, 2, 16};
   std::atomic<size_t> waiting_bytes_ = 0;  // of bodies that wait for a worker or are being handled
   Workers workers_;
   Timers page_timers_;

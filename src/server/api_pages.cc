@@ -1,5 +1,6 @@
 // Pages for people: the files of web/, the documents that they show, and what is new.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <atomic>
 #include <functional>
@@ -16,8 +17,6 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kMostReading = 6;
-constexpr int kMostStreams = 64;
 constexpr double kTickSeconds = 1;
 constexpr size_t kMostAsset = size_t{8} << 20;
 constexpr std::string_view kFolderSource = "name=\"kernelbench-source\" content=\"folder\"";
@@ -41,28 +40,22 @@ std::string PolicyOf(const std::string& index) {
 PagesView ViewOf(const Client& client, bool all) {
   if (all || client.rights.contains("admin")) return {};
   return {
-      .may_see = [name = client.name](const std::string& run) { return run == name || run.starts_with(name + "/"); }};
+      .may_see = [name = client.name](const std::string& run) { return run == name || run.starts_with(name + "/"); },
+      .viewer = client.name};
 }
 
-// A document may be another one when the store has changed, and for somebody else.
+// Whom bounds are for: a client, or where there are no tokens an address.
+std::string BoundOf(const Call& call, bool no_auth) {
+  if (!no_auth || call.head.local) return call.client.name;
+  return call.head.peer.substr(0, call.head.peer.rfind(':'));
+}
+
+// A document may be another one when the store has changed, and for somebody else or with other rights.
 std::string TagOf(const std::string& version, const Client& client) {
   static const std::string start = fmt::format("{:x}", RandomBits());
-  return fmt::format("\"{}-{}-{:x}\"", start, version, std::hash<std::string>()(client.name));
+  return fmt::format("\"{}-{}-{:x}\"", start, version,
+                     std::hash<std::string>()(fmt::format("{} {}", client.name, fmt::join(client.rights, " "))));
 }
-
-// One of the few that may read at the same time: workers are left for other requests.
-class Reader {
- public:
-  explicit Reader(std::atomic<int>* reading) : reading_(reading), taken_(++*reading <= kMostReading) {}
-  Reader(const Reader&) = delete;  // one end
-  Reader& operator=(const Reader&) = delete;
-  ~Reader() { --*reading_; }
-  bool taken() const { return taken_; }
-
- private:
-  std::atomic<int>* const reading_;
-  const bool taken_;
-};
 
 }  // namespace
 
@@ -96,12 +89,17 @@ void Api::GetPageFile(Call call) {
 }
 
 void Api::GetPageDocument(Call call) {
-  const std::string name = call.path["name"];
+  if (options_.pages == nullptr)
+    return call.responder->Send(AnswerOf(CallersFault(404, "this service shows no pages")));
+  const auto responder = call.responder;
+  const std::string bound = BoundOf(call, options_.access.no_auth);
+  if (!page_turns_.Do(bound, [this, call = std::move(call)] { AnswerPageDocument(call); }))
+    responder->Send(AnswerOf({503, "other pages are being read: try again", "engine", true, 1}));
+}
+
+void Api::AnswerPageDocument(const Call& call) {
+  const std::string name = call.path.at("name");
   Pages* pages = options_.pages.get();
-  if (pages == nullptr) return call.responder->Send(AnswerOf(CallersFault(404, "this service shows no pages")));
-  const Reader reader(&reading_pages_);
-  if (!reader.taken())
-    return call.responder->Send(AnswerOf({503, "other pages are being read: try again", "engine", true, 1}));
   const auto version = pages->Version();
   if (!version) return call.responder->Send(AnswerOf(RefusalOf(version.error())));
   const std::string tag = name == "machine.json" ? "" : TagOf(*version, call.client);
@@ -118,12 +116,11 @@ void Api::GetPageDocument(Call call) {
 void Api::GetPageEvents(Call call) {
   if (options_.pages == nullptr)
     return call.responder->Send(AnswerOf(CallersFault(404, "this service shows no pages")));
-  if (++page_streams_ > kMostStreams) {
-    --page_streams_;
+  const std::string bound = BoundOf(call, options_.access.no_auth);
+  if (!page_streams_.Take(bound))
     return call.responder->Send(AnswerOf({503, "too many pages are open: close one", "engine", true, 10}));
-  }
-  const auto stream = std::shared_ptr<PageStream>(new PageStream, [this](PageStream* ended) {
-    --page_streams_;
+  const auto stream = std::shared_ptr<PageStream>(new PageStream, [this, bound](PageStream* ended) {
+    page_streams_.Give(bound);
     delete ended;
   });
   stream->view = ViewOf(call.client, options_.pages_show_all);
@@ -135,25 +132,26 @@ void Api::GetPageEvents(Call call) {
   TellPages(stream);
 }
 
-// And again a second later, as long as the reader is there.
+// And again a second later, as long as the reader is there and may still read.
 void Api::TellPages(const std::shared_ptr<PageStream>& stream) {
-  if (stopping_ || stream->gone || !TellChanges(stream.get())) return stream->call.responder->EndEvents();
+  const Client& before = stream->call.client;
+  const auto now = access_.ClientOf(stream->call.head);
+  const bool may = now && now->name == before.name && now->rights == before.rights;
+  if (stopping_ || stream->gone || !may || !TellChanges(stream.get())) return stream->call.responder->EndEvents();
   page_timers_.After(kTickSeconds, [this, stream] {
     if (!workers_.Do([this, stream] { TellPages(stream); })) stream->call.responder->EndEvents();
   });
 }
 
-// False: nobody reads any more. An error of the store is no end: the next second may be better.
+// False: nobody reads any more. An error is no end: the next second may be better.
 bool Api::TellChanges(PageStream* stream) {
-  const Reader reader(&reading_pages_);
-  if (!reader.taken()) return true;
   HttpResponder& to = *stream->call.responder;
   const auto version = options_.pages->Version();
   if (!version || *version == stream->version) return true;
   const bool first = stream->version.empty();
   const auto changes = options_.pages->ChangesSince(&stream->place, stream->view);
   if (!changes) return true;
-  stream->version = *version;
+  stream->version = changes->version;
   json runs = json::array();
   for (const json& line : changes->runs) {
     json& told = stream->runs[line.at("run").get<std::string>()];

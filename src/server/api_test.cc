@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include <future>
+#include <memory>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "server/api_test_util.h"
@@ -241,6 +243,59 @@ TEST_F(ApiTest, PagesAreToldWhatIsNew) {
     told += more;
   }
   EXPECT_THAT(told, AllOf(HasSubstr("event: runs"), HasSubstr("\"run\":\"main\"")));
+}
+
+TEST_F(ApiTest, AStreamOfPagesEndsWithItsToken) {
+  Serve("127.0.0.1:0");
+  const TokenFile file(path("tokens.json"));
+  HttpCall call{.method = "GET", .target = "/v1/pages-events"};
+  call.headers = {{"Authorization", "Bearer " + file.Add({"ann"}).value()}};
+  auto client = HttpClient::ConnectTcp(http_->address());
+  int told = 0;
+  const auto ended = client->Stream(call, [&](const SseEvent&) {
+    ++told;
+    EXPECT_TRUE(file.Revoke("ann").value());
+    return true;
+  });
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(ApiTest, OneClientsPagesShutOutNoOther) {
+  Serve("127.0.0.1:0");
+  std::vector<std::unique_ptr<RawClient>> mine;
+  for (int i = 0; i < 4; ++i) {
+    mine.push_back(std::make_unique<RawClient>(path("s")));
+    ASSERT_TRUE(mine.back()->Write("GET /v1/pages-events HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    ASSERT_THAT(mine.back()->ReadTo("\r\n\r\n"), HasSubstr("text/event-stream"));
+  }
+  EXPECT_EQ(Ask("GET", "/v1/pages-events").first, 503);
+  HttpCall call{.method = "GET", .target = "/v1/pages-events"};
+  call.headers = {{"Authorization", "Bearer " + TokenFile(path("tokens.json")).Add({"ann"}).value()}};
+  auto other = HttpClient::ConnectTcp(http_->address());
+  const auto answer = other->Stream(call, [](const SseEvent&) { return false; });
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->status, 200);
+}
+
+TEST_F(ApiTest, OtherRightsAreOtherDocuments) {
+  Serve("127.0.0.1:0");
+  const TokenFile file(path("tokens.json"));
+  const auto ask = [&](const std::string& token, const std::string& tag) {
+    HttpCall call{.method = "GET", .target = "/v1/pages/catalog.json"};
+    call.headers = {{"Authorization", "Bearer " + token}, {"If-None-Match", tag}};
+    return HttpClient::ConnectTcp(http_->address())->Send(call).value();
+  };
+  const auto tag = [](const HttpAnswer& answer) {
+    for (const auto& [key, value] : answer.headers) {
+      if (key == "etag") return value;
+    }
+    return std::string();
+  };
+  const std::string boss = file.Add({"ann", {"judge", "admin"}}).value(), seen = tag(ask(boss, ""));
+  EXPECT_EQ(ask(boss, seen).status, 304);
+  ASSERT_TRUE(file.Revoke("ann").value());
+  EXPECT_EQ(ask(file.Add({"ann"}).value(), seen).status, 200);
 }
 
 TEST_F(ApiTest, TokensAndRightsAreAskedForOverTcp) {
