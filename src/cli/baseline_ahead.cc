@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/cores.h"
-#include "base/slots.h"
+#include "base/interrupt.h"
 #include "jobs/prepare_pool.h"
 
 namespace kb::cli {
@@ -15,30 +15,41 @@ CompilesAhead::CompilesAhead(Evaluator* evaluator, std::vector<const BaselineTas
     : evaluator_(evaluator),
       tasks_(std::move(tasks)),
       jobs_(static_cast<size_t>(jobs > 0 ? jobs : std::max(1, CoreCount() / 2))) {
-  std::erase_if(tasks_, [](const BaselineTask* task) { return !task->protocol.CompilesBaseline(); });
+  std::erase_if(tasks_, [](const BaselineTask* task) {
+    const std::string& kind = task->protocol.baseline;
+    return !task->protocol.CompilesBaseline() || kind == "compile-max-autotune" || kind == "library";
+  });
 }
 
-std::optional<double> CompilesAhead::SecondsOf(const BaselineTask& task) {
+bool CompilesAhead::Compile(const BaselineTask& task) {
   const auto next = tasks_.begin() + static_cast<std::ptrdiff_t>(next_);
   if (std::find(next, tasks_.end(), &task) != tasks_.end()) CompileNext();
-  const auto found = seconds_.find(&task);
-  return found == seconds_.end() ? std::nullopt : found->second;
+  const auto found = compiled_.find(&task);
+  return found == compiled_.end() || found->second.ready;
+}
+
+std::optional<double> CompilesAhead::SecondsOf(const BaselineTask& task) const {
+  const auto found = compiled_.find(&task);
+  return found == compiled_.end() ? std::nullopt : found->second.seconds;
 }
 
 void CompilesAhead::CompileNext() {
-  Slots slots(static_cast<int>(jobs_));
-  const size_t end = std::min(tasks_.size(), next_ + 2 * jobs_);
-  PreparePool pool;  // after what its threads use
+  const size_t end = std::min(tasks_.size(), next_ + jobs_);
+  if (end - next_ < 2) {  // beside none
+    next_ = end;
+    return;
+  }
+  std::vector<std::pair<const BaselineTask*, BaselineBuild>> builds;
   for (; next_ < end && !Interrupted(); ++next_) {
     const BaselineTask& task = *tasks_[next_];
-    std::optional<double>& seconds = seconds_[&task];
-    auto spec = evaluator_->SpecOfBaseline(task.problem, task.size, task.protocol);
-    if (!spec) continue;  // measuring it fails alike, and says why
-    pool.Submit(task.problem.name, [this, &slots, &seconds, spec = std::move(*spec)] {
-      if (!slots.Take()) return;
-      seconds = evaluator_->CompileAhead(spec);
-      slots.GiveBack();
-    });
+    auto build = evaluator_->PrepareAhead(task.problem, task.size, task.protocol);
+    if (build) builds.emplace_back(&task, std::move(*build));  // else measuring it fails alike, and says why
+  }
+  PreparePool pool;  // after what its threads use
+  for (auto& each : builds) {
+    CompiledAhead& compiled = compiled_[each.first];
+    pool.Submit(each.first->problem.name,
+                [this, &compiled, &build = each.second] { compiled = evaluator_->CompileAhead(std::move(build)); });
   }
 }
 

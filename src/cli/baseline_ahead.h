@@ -23,13 +23,16 @@ struct BaselineTask {
 
 class CompilesAhead {
  public:
-  // `tasks`: those that will be measured, in their order. `jobs`: compilations at the same time; 0: half as many as
-  // cores, for Inductor has helpers of its own.
+  // `tasks`: those that will be measured, in their order. Of them max-autotune, which tunes for long, and a library,
+  // which tunes without Inductor, are left to be compiled by themselves. `jobs`: compilations at the same time; 0: half
+  // as many as cores, for Inductor has helpers of its own.
   CompilesAhead(Evaluator* evaluator, std::vector<const BaselineTask*> tasks, int jobs);
 
-  // What compiling this one took; nothing if it is not compiled, was in the cache or cannot be compiled. Before that
-  // compiles what is not yet, with the next ones, which are two for each job.
-  std::optional<double> SecondsOf(const BaselineTask& task);
+  // Compiles this one, if it is not yet, beside the next ones. False: it took too long or failed beside them, and is to
+  // be compiled by itself after all others.
+  bool Compile(const BaselineTask& task);
+  // What that took; nothing if it is not compiled ahead or was in the cache.
+  std::optional<double> SecondsOf(const BaselineTask& task) const;
 
  private:
   void CompileNext();
@@ -37,7 +40,7 @@ class CompilesAhead {
   Evaluator* evaluator_;
   std::vector<const BaselineTask*> tasks_;
   size_t next_ = 0, jobs_;
-  std::map<const BaselineTask*, std::optional<double>> seconds_;
+  std::map<const BaselineTask*, CompiledAhead> compiled_;
 };
 
 }  // namespace kb::cli

@@ -118,7 +118,8 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
   CompilesAhead ahead(measurer->evaluator.get(), std::move(anew), flags.jobs);
   size_t measured = 0;
   if (!flags.json) fmt::print("{}", BaselineHeading());
-  for (const BaselineTask& task : tasks) {
+  // False: all ends.
+  const auto take = [&](const BaselineTask& task) {
     json baseline = task.known;
     if (is_new(task)) {
       auto taken = steps.Take("", NameOf(task), [&]() -> Result<json> {
@@ -127,14 +128,26 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
         KB_RETURN_IF_ERROR(measurer->store.AddBaseline(now));
         return now;
       });
-      if (steps.ended()) return steps.exit_code();
-      if (!taken) continue;
+      if (!taken) return !steps.ended();
       ++measured;
       baseline = std::move(*taken);
     }
     fmt::print("{}", flags.json ? JsonLine(baseline) : BaselineLine(baseline));
     std::fflush(stdout);
     baselines.push_back(std::move(baseline));
+    return true;
+  };
+  std::vector<const BaselineTask*> last;
+  for (const BaselineTask& task : tasks) {
+    if (is_new(task)) steps.Say("compiling " + NameOf(task));
+    if (is_new(task) && !ahead.Compile(task)) {
+      last.push_back(&task);
+    } else if (!take(task)) {
+      return steps.exit_code();
+    }
+  }
+  for (const BaselineTask* task : last) {
+    if (!take(*task)) return steps.exit_code();
   }
   if (!flags.json) {
     fmt::print("{} measured, {} known, {} could not be measured\n{}", measured, tasks.size() - to_measure,

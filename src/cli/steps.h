@@ -34,6 +34,7 @@ class Steps {
     return std::nullopt;
   }
 
+  void Say(const std::string& what) { progress_.Say(what); }
   bool ended() const { return ended_; }
   size_t broken() const { return broken_; }  // steps without a value
   int exit_code() const { return exit_code_; }

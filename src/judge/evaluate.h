@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "judge/devices/cuda/tool_process.h"
 #include "judge/evaluation.h"
@@ -25,6 +26,16 @@ struct InductorText {
   std::string why;  // there is none; empty: there is
   std::string entry_point, python, candidate, original;
   std::string triton;  // its version
+};
+
+// What a baseline is compiled from, and its place among those that are compiled beside each other (Preparer::Join()).
+struct BaselineBuild {
+  RunnerSpec spec;
+  Fd place;
+};
+struct CompiledAhead {
+  bool ready = false;             // false: it has to be compiled by itself
+  std::optional<double> seconds;  // nothing: it was in the build cache
 };
 
 // One device. One thread judges; Prepare() may be called on any.
@@ -75,11 +86,11 @@ class Evaluator {
   // (docs/baselines.md). `compiled_s`: what CompileAhead() took.
   Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                          std::optional<double> compiled_s = {});
-  // What a baseline that is compiled will be compiled from.
-  Result<RunnerSpec> SpecOfBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
+  // Of a baseline that will be compiled beside others. All of these are made before the first is compiled.
+  Result<BaselineBuild> PrepareAhead(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // Compiles it on any thread, several at a time, while nothing is measured: MeasureBaseline() finds it in the build
-  // cache. The seconds that took; nothing if it was there, or is not now.
-  std::optional<double> CompileAhead(const RunnerSpec& spec) const;
+  // cache.
+  CompiledAhead CompileAhead(BaselineBuild build) const;
   // The reference, compiled by Inductor into a candidate that launches its Triton kernels. Needs a GPU.
   Result<InductorText> CompileToTriton(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",

@@ -1,5 +1,6 @@
 // Evaluator::MeasureBaseline(): what the reference takes by itself, under the conditions of a round.
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cmath>
@@ -93,18 +94,22 @@ void AddFigures(const Calls& calls, const Protocol& protocol, json* baseline) {
 
 }  // namespace
 
-Result<RunnerSpec> Evaluator::SpecOfBaseline(const ProblemFile& problem, const std::string& size,
-                                             const Protocol& protocol) {
+Result<BaselineBuild> Evaluator::PrepareAhead(const ProblemFile& problem, const std::string& size,
+                                              const Protocol& protocol) {
   StepTimes times;
   KB_RETURN_IF_ERROR(services_.Ensure(true));
   KB_ASSIGN_OR_RETURN(const ops::Problem loaded, services_.LoadProblem(problem, size, protocol, &times));
-  return services_.SpecOfReference({problem, size, {}, protocol}, loaded);
+  BaselineBuild build;
+  KB_ASSIGN_OR_RETURN(build.spec, services_.SpecOfReference({problem, size, {}, protocol}, loaded));
+  KB_ASSIGN_OR_RETURN(build.place, preparer_->Join());
+  return build;
 }
 
-std::optional<double> Evaluator::CompileAhead(const RunnerSpec& spec) const {
-  const auto compiled = preparer_->CompileBaseline(spec, true);
-  if (!compiled || compiled->artifact.empty() || compiled->cached) return std::nullopt;
-  return compiled->seconds;
+CompiledAhead Evaluator::CompileAhead(BaselineBuild build) const {
+  const auto compiled = preparer_->CompileBaseline(build.spec, build.place.get());
+  flock(build.place.get(), LOCK_UN);  // whoever else has the descriptor
+  if (!compiled || compiled->artifact.empty()) return {};
+  return {.ready = true, .seconds = compiled->cached ? std::nullopt : std::optional(compiled->seconds)};
 }
 
 Result<json> Evaluator::MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol,

@@ -125,6 +125,30 @@ TEST_F(BaselineTest, CompiledOnesAreCompiledBeforeAnyIsMeasured) {
   ExpectNoProcessLeft();
 }
 
+TEST_F(BaselineTest, WhatCompilesTooLongBesideOthersIsCompiledAfterThem) {
+  const std::string straggles = Problem("straggles.py"), relu = Write("relu.py", kReluProblem),
+                    last = Problem("last.py");
+  const Ended ended = Baseline({straggles, relu, last, "--kind", "compile-default", "--jobs", "2", "--json"});
+  EXPECT_EQ(ended.code, 0) << ended;
+  std::vector<std::string> measured;
+  for (const json& line : ended.Lines()) {
+    measured.push_back(line.at("problem"));
+    EXPECT_TRUE(line.at("compile_s").is_number()) << line;
+  }
+  EXPECT_EQ(measured, (std::vector{relu, last, straggles}));
+  ExpectNoProcessLeft();
+}
+
+TEST_F(BaselineTest, WhatTunesForLongIsCompiledByItself) {
+  Play({});
+  const Ended ended = Baseline({Write("relu.py", kReluProblem), Problem("straggles.py"), "--kind",
+                                "compile-max-autotune", "--jobs", "2", "--json"});
+  EXPECT_EQ(ended.code, 0) << ended;
+  for (const json& line : ended.Lines()) EXPECT_TRUE(line.at("compile_s").is_number()) << line;
+  const auto asked = Asked();
+  EXPECT_EQ(std::count(asked.begin(), asked.end(), ops::ReferenceSource::kOp), 2) << "only when they are measured";
+}
+
 TEST_F(BaselineTest, ABrokenProblemCostsOnlyItself) {
   const std::string good = Write("good.py", kReluProblem), raises = Problem("raises.py"), exits = Problem("exits.py"),
                     last = Problem("last.py");

@@ -189,9 +189,11 @@ int Fork(int socket, const char* library, bool namespaces) {
   return 0;
 }
 
-// A compilation, whose archive nobody reads.
-int Compile(const char* archive, const char* begun) {
+// A compilation, whose archive nobody reads. The problem straggles.py takes too long beside others.
+int Compile(const char* spec, const char* archive, const char* begun) {
   std::ofstream(begun) << "begun";
+  const bool straggles = ReadFile(spec, 1 << 20).value().find("straggles.py") != std::string::npos;
+  if (straggles && std::getenv("KERNELBENCH_BESIDE")) return 1;
   std::ofstream(archive) << "archive";
   return 0;
 }
@@ -209,7 +211,9 @@ int main(int argc, char** argv) {
   if (argc == 6 && is(1, "-m") && is(2, "kernelbench_torch.zygote")) {
     return kb::pipeline::Fork(std::atoi(argv[3]), argv[4], is(5, "1"));
   }
-  if (argc == 7 && is(1, "-m") && is(2, "kernelbench_torch.first_call")) return kb::pipeline::Compile(argv[5], argv[6]);
+  if (argc == 7 && is(1, "-m") && is(2, "kernelbench_torch.first_call")) {
+    return kb::pipeline::Compile(argv[3], argv[5], argv[6]);
+  }
   std::fprintf(stderr, "the fake Python holds a device process for the CPU, and starts runners that do nothing\n");
   return 1;
 }

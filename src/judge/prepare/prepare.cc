@@ -1,7 +1,9 @@
 #include "judge/prepare/prepare.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 
 #include <set>
@@ -273,11 +275,19 @@ CompileLimits Preparer::BaselineLimits() const {
   return limits;
 }
 
-Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec, bool beside) const {
+Result<BuildResult> Preparer::CompileBaseline(const RunnerSpec& spec, int place) const {
+  const bool beside = place >= 0;
   if (!beside) setup_->Say("compiling the baseline");
   CompileLimits limits = BaselineLimits();
   if (beside) limits.seat = Seat();
-  return FirstCall({kFirstCall}, SpecFile{.spec = spec}, {}, limits, beside ? turns_.get() : -1);
+  return FirstCall({kFirstCall}, SpecFile{.spec = spec}, {}, limits, place);
+}
+
+Result<Fd> Preparer::Join() const {
+  Fd place(
+      open(fmt::format("/proc/self/fd/{}", turns_.get()).c_str(), O_RDONLY | O_CLOEXEC));  // with a lock of its own
+  if (place.valid() && flock(place.get(), LOCK_SH) == 0) return place;
+  return Fail(ErrorCode::kUnavailable, "cannot lock a memory file: out of descriptors");
 }
 
 Result<BuildResult> Preparer::CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
@@ -290,7 +300,7 @@ Result<BuildResult> Preparer::CompileToTriton(const RunnerSpec& spec, const std:
 // A compilation like others, of which Python is the compiler (kernelbench_torch/first_call.py). The device waits for
 // it.
 Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules, const json& told, Files files,
-                                        const CompileLimits& limits, int turns) const {
+                                        const CompileLimits& limits, int place) const {
   const Installation& installation = setup_->installation;
   const PythonIdentity& python = services_->python();
   KB_ASSIGN_OR_RETURN(const ops::DeviceFacts facts, services_->Facts());
@@ -309,9 +319,9 @@ Result<BuildResult> Preparer::FirstCall(const std::vector<std::string>& modules,
               installation.libexec / "libkernelbench_runner.so"};
   job.replaces_shell = true;
   job.environment = TensorEnvironment(installation, setup_->device.environment, setup_->options.threads);
-  if (turns >= 0) {
-    job.environment.push_back(fmt::format("KERNELBENCH_TURNS=/proc/self/fd/{}", turns));
-    job.inherit = {turns};
+  if (place >= 0) {
+    job.environment.push_back(fmt::format("KERNELBENCH_BESIDE={}", place));
+    job.inherit = {place};
   }
   job.read_only = python.paths;
   job.read_only.insert(job.read_only.end(), {installation.python, installation.libexec});

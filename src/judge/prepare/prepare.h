@@ -74,8 +74,11 @@ class Preparer {
   Status AddFirstCall(const ops::Problem& problem, Prepared* prepared) const;
 
   // The same of a baseline. An artifact is there whatever its first call did: its process meets that again.
-  // `beside`: on any core, several at a time, while nothing is measured.
-  Result<BuildResult> CompileBaseline(const RunnerSpec& spec, bool beside = false) const;
+  // `place`: of Join(): on any core, beside others, while nothing is measured; -1: by itself.
+  Result<BuildResult> CompileBaseline(const RunnerSpec& spec, int place = -1) const;
+  // A place among the baselines that are compiled beside each other: a shared lock. The compilation times kernels under
+  // that lock alone, so when all others have ended, or wait as it did (kernelbench_torch/first_call.py).
+  Result<Fd> Join() const;
   // What Inductor makes of the problem that is the spec's source, as JSON (kernelbench_torch/inductor_capture.py).
   Result<BuildResult> CompileToTriton(const RunnerSpec& spec, const std::filesystem::path& problem,
                                       const std::string& size) const;
@@ -92,10 +95,9 @@ class Preparer {
   Status BuildExtensions(Prepared* prepared) const;
   // `files`: beside what `told` says.
   using Files = std::vector<std::pair<std::string, std::string>>;
-  // `modules` of kernelbench_torch, of which the first is run, and told `told`. `turns`: a file by whose lock it tries
-  // out kernels while no other does.
+  // `modules` of kernelbench_torch, of which the first is run, and told `told`. `place`: as above.
   Result<BuildResult> FirstCall(const std::vector<std::string>& modules, const nlohmann::json& told, Files files,
-                                const CompileLimits& limits, int turns = -1) const;
+                                const CompileLimits& limits, int place = -1) const;
   CompileLimits BaselineLimits() const;
   // The result as it counts: in the time that all builds have.
   BuildResult Add(BuildResult result, Prepared* prepared) const;
