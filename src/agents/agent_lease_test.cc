@@ -27,17 +27,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-class AgentLeaseTest : public testing::Test {
+class AgentLeaseTest : public SharedBoxTest {
  protected:
-  static void SetUpTestSuite() {
-    auto made = SmallBox();
-    ASSERT_TRUE(made) << made.error().message;
-    box_ = new Box(std::move(*made));
-  }
-  static void TearDownTestSuite() {
-    delete box_;
-    box_ = nullptr;
-  }
   AgentLeaseTest() {
     fs::permissions(machine_.path(), fs::perms(0755));
     fs::create_directories(machine_.path() / "driver" / "0000:18:00.0");
@@ -64,13 +55,11 @@ class AgentLeaseTest : public testing::Test {
   }
   ToolOutcome BashWithGpu(const std::string& command) { return Bash({{"command", command}, {"gpu", true}}); }
 
-  static Box* box_;
   const TempDir machine_ = TempDir::Create("kb-gpu", "/var/tmp").value();  // no folder that is the box's own
   ScriptedApi api_;
   AgentJudge judge_{{.ask = api_.Ask(), .patience = milliseconds(0)}};
   std::optional<AgentTools> tools_;
 };
-Box* AgentLeaseTest::box_ = nullptr;
 
 TEST_F(AgentLeaseTest, ACommandHasTheGpuToItselfAndGivesItBack) {
   Lends();

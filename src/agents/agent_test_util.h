@@ -92,6 +92,23 @@ inline Result<Box> SmallBox() {
       {.memory_bytes = 512 * kMiB, .processes = 64, .task_bytes = 16 * kMiB, .scratch_bytes = 16 * kMiB});
 }
 
+// One box for all tests of a suite.
+class SharedBoxTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    auto made = SmallBox();
+    ASSERT_TRUE(made) << made.error().message;
+    box_ = new Box(std::move(*made));
+  }
+  static void TearDownTestSuite() {
+    delete box_;
+    box_ = nullptr;
+  }
+  void SetUp() override { ASSERT_TRUE(box_) << "there is no box"; }
+
+  static inline Box* box_ = nullptr;
+};
+
 }  // namespace kb
 
 #endif  // AGENTS_AGENT_TEST_UTIL_H_

@@ -27,24 +27,15 @@ json WithTimes(json evaluation, double seconds = 1) {
   return evaluation;
 }
 
-class AgentToolsTest : public testing::Test {
+class AgentToolsTest : public SharedBoxTest {
  protected:
-  static void SetUpTestSuite() {
-    auto made = SmallBox();
-    ASSERT_TRUE(made) << made.error().message;
-    shared_ = new Box(std::move(*made));
-  }
-  static void TearDownTestSuite() {
-    delete shared_;
-    shared_ = nullptr;
-  }
   void SetUp() override {
-    ASSERT_TRUE(shared_) << "there is no box";
+    ASSERT_NO_FATAL_FAILURE(SharedBoxTest::SetUp());
     ASSERT_TRUE(folder().Restore({}));
     Make({}, {.solution = "kernel.cpp"});
   }
-  void Make(AgentToolLimits limits, AgentToolOptions options) { tools_.emplace(shared_, &judge_, limits, options); }
-  static Folder& folder() { return shared_->folder(); }
+  void Make(AgentToolLimits limits, AgentToolOptions options) { tools_.emplace(box_, &judge_, limits, options); }
+  static Folder& folder() { return box_->folder(); }
 
   ToolOutcome CallAsWritten(const std::string& name, const std::string& arguments) {
     const auto outcome = tools_->Call({.id = "1", .name = name, .arguments = arguments});
@@ -62,12 +53,10 @@ class AgentToolsTest : public testing::Test {
     return Call("evaluate", {{"path", path}});
   }
 
-  static Box* shared_;
   ScriptedApi api_;
   AgentJudge judge_{{.ask = api_.Ask(), .request = {{"problem", "1/19"}}, .patience = milliseconds(0)}};
   std::optional<AgentTools> tools_;
 };
-Box* AgentToolsTest::shared_ = nullptr;
 
 std::vector<std::string> Names(const std::vector<Tool>& tools) {
   std::vector<std::string> names;
@@ -311,7 +300,7 @@ TEST_F(AgentToolsTest, StoppedWhileItIsJudged) {
   ASSERT_TRUE(folder().Write("kernel.cpp", "x\n"));
   bool stop = false;
   AgentJudge judge({.ask = api_.Ask(), .request = {{"problem", "1/19"}}, .stop = [&] { return stop; }});
-  AgentTools tools(shared_, &judge, {}, {.solution = "kernel.cpp"});
+  AgentTools tools(box_, &judge, {}, {.solution = "kernel.cpp"});
   api_.on_request = [&] { stop = true; };
   const auto outcome = tools.Call({.id = "1", .name = "evaluate", .arguments = "{}"});
   ASSERT_FALSE(outcome);

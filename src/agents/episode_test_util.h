@@ -16,22 +16,13 @@
 
 namespace kb {
 
-class EpisodeTest : public testing::Test {
+class EpisodeTest : public SharedBoxTest {
  protected:
   using json = nlohmann::json;
   static constexpr char kMe[] = "me";
   using Answered = Result<std::optional<EpisodeWork::Answered>>;
-  static void SetUpTestSuite() {
-    auto made = SmallBox();
-    ASSERT_TRUE(made) << made.error().message;
-    box_ = new Box(std::move(*made));
-  }
-  static void TearDownTestSuite() {
-    delete box_;
-    box_ = nullptr;
-  }
   void SetUp() override {
-    ASSERT_TRUE(box_) << "there is no box";
+    ASSERT_NO_FATAL_FAILURE(SharedBoxTest::SetUp());
     GenerationRequest request;
     request.model = "m";
     request.problem = "1/19";
@@ -134,7 +125,6 @@ class EpisodeTest : public testing::Test {
   }
   std::string NewestText() { return requests_.back().messages.back().text; }
 
-  static inline Box* box_ = nullptr;
   const TempDir directory_{TempDir::Create("kb-episode-test").value()};
   Store store_{Store::Open(directory_.path() / "store.sqlite").value()};
   ScriptedApi api_;
