@@ -1,4 +1,4 @@
-// Tables of any length: sorted by their headings, 100 rows a page, walked through by the keyboard. Sorting and page are
+// Tables of any length: sorted by their headings, 50 rows a page, walked through by the keyboard. Sorting and page are
 // kept in the address.
 import { h, replace, type Child } from "./dom.ts";
 import type { PageContext } from "./page.ts";
@@ -34,7 +34,7 @@ export interface Table<Row> {
   update(rows: Row[]): void;
 }
 
-const pageSize = 100;
+const pageSize = 50;
 
 export function table<Row>(context: PageContext, options: TableOptions<Row>): Table<Row> {
   const prefix = options.name ? options.name + "." : "";
