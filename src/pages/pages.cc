@@ -41,6 +41,31 @@ std::vector<std::string> PartsOf(std::string_view name) {
   }
 }
 
+// The same samples, those of each level apart; empty where all are of one.
+std::map<std::string, std::vector<ScoreGroup>> ByLevel(const std::vector<ScoreGroup>& groups) {
+  std::map<std::string, std::vector<ScoreGroup>> levels;
+  for (const ScoreGroup& group : groups) {
+    std::map<std::string, ScoreGroup> parts;
+    for (const ProblemSamples& problem : group.problems) {
+      const auto [part, is_new] = parts.try_emplace(problem.facts.level);
+      if (is_new) part->second = {group.name, group.setting, group.models, group.runs, group.torch, {}};
+      part->second.problems.push_back(problem);
+    }
+    for (auto& [level, part] : parts) levels[level].push_back(std::move(part));
+  }
+  if (levels.size() < 2) levels.clear();
+  return levels;
+}
+
+CompareSheet SheetOf(const std::string& a, const std::string& b, const std::vector<ScoreGroup>& groups) {
+  CompareSheet sheet;
+  sheet.a = a;
+  sheet.b = b;
+  sheet.thresholds = {0, 1};
+  CompareGroups(groups, &sheet);
+  return sheet;
+}
+
 std::string Trimmed(std::string text) {
   text.resize(text.find_last_not_of('\n') + 1);
   return text;
@@ -170,19 +195,22 @@ Result<std::string> Pages::Compare(const std::string& a, const std::string& b, c
     KB_ASSIGN_OR_RETURN(kept_.compared, InputOf(view.runs, view));
     DropWaitingCards(&*kept_.compared);
     kept_.groups = GroupRows(kept_.compared->rows, kept_.compared->problems, GroupBy::kModel);
+    kept_.level_groups = ByLevel(kept_.groups);
     kept_.compared_of = of;
   }
-  CompareSheet sheet;
-  sheet.a = a;
-  sheet.b = b;
-  sheet.thresholds = {0, 1};
-  CompareGroups(kept_.groups, &sheet);
+  const CompareSheet sheet = SheetOf(a, b, kept_.groups);
   if (sheet.settings.empty()) {
     return Fail(ErrorCode::kUsage, fmt::format("{} and {} have no problem in common that counts, on one device under "
                                                "one protocol, size and baseline",
                                                ModelLabel(a), ModelLabel(b)));
   }
-  return Trimmed(CompareJson(sheet));
+  json whole = json::parse(CompareJson(sheet));
+  whole["levels"] = json::object();
+  for (const auto& [level, groups] : kept_.level_groups) {
+    const CompareSheet part = SheetOf(a, b, groups);
+    if (!part.settings.empty()) whole["levels"][level] = std::move(json::parse(CompareJson(part))["settings"]);
+  }
+  return whole.dump();
 }
 
 Result<std::vector<std::string>> Pages::UsedProblems(const PagesView& view) {

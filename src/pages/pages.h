@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -111,9 +112,10 @@ class Pages {
     std::optional<ScoreInput> input;
     std::optional<ScoreInput> compared;  // `input` without what waits for cards, and its groups
     std::vector<ScoreGroup> groups;
-    std::string compared_of;            // which runs and problem; empty: what one client sees
-    std::optional<std::string> scores;  // scores.json of the whole store
-    std::string run;                    // what `requests` are of
+    std::map<std::string, std::vector<ScoreGroup>> level_groups;  // of each level alone, where there are several
+    std::string compared_of;                                      // which runs and problem; empty: what one client sees
+    std::optional<std::string> scores;                            // scores.json of the whole store
+    std::string run;                                              // what `requests` are of
     std::vector<GenerationRequest> requests;
     std::unordered_map<std::string, std::vector<size_t>> lines;  // by run, model and problem, the newest
     struct Telling {

@@ -192,6 +192,7 @@ TEST_F(PagesTest, ASummaryIsThatOfTheScores) {
   Add(other);
   EXPECT_EQ(Read("scores.json")["models"].size(), 2u);
   EXPECT_EQ(Read("compare/m/n.json")["settings"][0]["problems"], 1);
+  EXPECT_TRUE(Read("compare/m/n.json")["levels"].empty()) << "all are of one";
   other = RunEvaluation("three");
   other.erase("run");
   Add(other);
@@ -199,6 +200,24 @@ TEST_F(PagesTest, ASummaryIsThatOfTheScores) {
   ASSERT_EQ(runs.size(), 3u) << "what is in no run has a line, too";
   EXPECT_EQ(runs[2]["run"], "");
   EXPECT_EQ(Read("runs/~.json")["score"]["models"][0]["samples"], 1);
+}
+
+TEST_F(PagesTest, ModelsAreComparedOnEachLevel) {
+  int number = 0;
+  for (const char* model : {"m", "n"}) {
+    for (const char* problem : {"1/19", "1/20", "2/1"}) {
+      json evaluation = RunEvaluation(std::string(model) + "-" + std::to_string(number++));
+      evaluation["model"] = model;
+      evaluation["run"] = model;
+      evaluation["problem"] = problem;
+      Add(evaluation);
+    }
+  }
+  const json compared = Read("compare/m/n.json");
+  EXPECT_EQ(compared["settings"][0]["problems"], 3);
+  EXPECT_EQ(compared["levels"].size(), 2u);
+  EXPECT_EQ(compared["levels"]["level1"][0]["problems"], 2);
+  EXPECT_EQ(compared["levels"]["level2"][0]["problems"], 1);
 }
 
 TEST_F(PagesTest, ATextThatTwoRunsJudgedCountsOnce) {

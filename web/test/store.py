@@ -44,7 +44,7 @@ WRONG = [
     ("timed_out", "its calls took longer than evaluation_timeout_s, 120 s", 6), ("static_rejected", "line 9: reads the frames of its caller", 6),
     ("wrong_form", "output 0 has shape [16, 128], expected [16, 256]", 6), ("non_finite", "output 0: 12 elements are not finite", 5),
     ("load_failed", "ModelNew() raised TypeError: missing 1 required argument", 8), ("out_of_memory", "it asked for 61 GB of device memory", 3),
-    ("tampered", "an input was changed after the call", 2),
+    ("tampered", "outputs were still written after the candidate had said that it was done", 2),
 ]  # fmt: skip
 BACKENDS = {"cuda": ["cuda", "triton", "cute", "tilelang"], "cpu": ["native", "cpp", "torch"]}
 COUNTERPARTS = {"cuda": "inline", "triton": "jit", "cute": "jit", "tilelang": "jit", "native": "", "cpp": "", "torch": ""}

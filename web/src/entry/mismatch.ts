@@ -39,7 +39,7 @@ function mismatchFacts(mismatch: JsonObject): HTMLElement {
     ["wrong blocks", `${count("blocks_wrong")} of ${count("blocks")}`, "of 1,024 neighbouring elements"],
     ["largest error", errorText(member(mismatch, "worst")) + " of what is allowed"],
     [
-      "absolute error",
+      "absolute error, where finite",
       `at most ${formatNumber(numberAt(mismatch, "max_abs_error"))}, RMS ${formatNumber(numberAt(mismatch, "rms_error"))}`,
     ],
   ]);

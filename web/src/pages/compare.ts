@@ -1,6 +1,6 @@
 // Two models side by side, as `kernelbench compare` says.
 import { documentNames, type Json, type JsonObject } from "../documents.ts";
-import { h, type Child } from "../dom.ts";
+import { h, replace, type Child } from "../dom.ts";
 import { problemLink } from "../entriestable.ts";
 import type { PageContext, PageMaker } from "../page.ts";
 import { filterKeys, filtersOf, modelLabel, valueLabel, type ListKey } from "../rows.ts";
@@ -67,32 +67,39 @@ export const makeComparePage: PageMaker = async (context) => {
     };
   }
   const names = turned ? ([second, first] as const) : ([first, second] as const);
-  const settings = (document["settings"] as JsonObject[] | undefined) ?? [];
-  const asked = context.query.get("setting") ?? "";
-  const keyOf = (setting: JsonObject) => settingKey(setting as unknown as Setting);
-  const shown = settings.some((each) => keyOf(each) === asked)
-    ? settings.filter((each) => keyOf(each) === asked)
-    : settings;
+  const levels = (document["levels"] as Record<string, JsonObject[]> | undefined) ?? {};
   context.offerDownload(`compare-${a}-${b}`, () => document);
-  return {
-    title: `${modelLabel(first)} against ${modelLabel(second)}`,
-    body: h(
-      "div",
-      {},
-      title,
-      chooser(context, a, b),
+  const body = h("div", {});
+  // As the address says, which may change while the page is shown.
+  function draw(): void {
+    const level = levelOf(context, Object.keys(levels));
+    const settings = (level === "" ? (document!["settings"] as JsonObject[] | undefined) : levels[level]) ?? [];
+    const asked = context.query.get("setting") ?? "";
+    const keyOf = (setting: JsonObject) => settingKey(setting as unknown as Setting);
+    const shown = settings.some((each) => keyOf(each) === asked)
+      ? settings.filter((each) => keyOf(each) === asked)
+      : settings;
+    replace(
+      body,
+      h("h1", {}, "Compare two models"),
+      chooser(context, a, b, levels, level),
       h(
         "p",
         { class: "muted" },
-        "Over all problems that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
+        level === "" ? "Over all problems" : h("b", {}, `Over the problems of ${oneLine(level)}`),
+        " that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
       ),
-      droppedFilters(context),
+      droppedFilters(context, level),
       shown.length < settings.length &&
         h(
           "p",
           {},
           "The setting that you came from. ",
-          h("a", { href: addressOf("compare", [a, b]) }, `All ${settings.length} settings in common`),
+          h(
+            "a",
+            { href: addressOf("compare", [a, b], new URLSearchParams(level === "" ? "" : { deck: level })) },
+            `All ${settings.length} settings in common`,
+          ),
         ),
       asked !== "" &&
         settings.length > 0 &&
@@ -101,15 +108,28 @@ export const makeComparePage: PageMaker = async (context) => {
       settings.length === 0 &&
         h("div", { class: "empty" }, "They were judged in no setting in common, or attempted no problem in common."),
       shown.map((setting, at) => section(context, setting, names, at)),
-    ),
-  };
+    );
+  }
+  draw();
+  context.onChange(draw);
+  return { title: `${modelLabel(first)} against ${modelLabel(second)}`, body };
 };
 
-// A comparison is made over all problems: filters of the page that led here do not hold.
-function droppedFilters(context: PageContext): Child {
+// What the address asks for, where it names one that they have: a deck, or a level that is of one deck alone.
+function levelOf(context: PageContext, known: string[]): string {
+  const { deck, level } = filtersOf(context.query);
+  const asked = known.filter(
+    (each) => (deck.length === 0 || deck.includes(each)) && (level.length === 0 || level.includes(each.replace(/^.*level/, ""))),
+  );
+  return deck.length + level.length > 0 && asked.length === 1 ? asked[0]! : "";
+}
+
+// A comparison is made over all problems, or those of a level: other filters of the page that led here do not hold.
+function droppedFilters(context: PageContext, level: string): Child {
   const filters = filtersOf(context.query);
   const names = filterKeys
     .filter((key): key is ListKey => Array.isArray(filters[key as ListKey]))
+    .filter((key) => level === "" || (key !== "level" && key !== "deck"))
     .flatMap((key) => filters[key].map((value) => `${key} ${valueLabel(key, value)}`))
     .concat([filters.text && `“${filters.text}”`, filters.from && `from ${filters.from}`, filters.to && `to ${filters.to}`])
     .filter((name) => name !== "");
@@ -118,7 +138,7 @@ function droppedFilters(context: PageContext): Child {
     h(
       "p",
       { class: "notice" },
-      `The filters of the page that you came from do not hold here: ${oneLine(names.join(", "), 300)}. These figures are over all runs, levels and problems.`,
+      `The filters of the page that you came from do not hold here: ${oneLine(names.join(", "), 300)}. These figures are over all runs${level === "" ? ", levels" : ""} and problems${level === "" ? "" : " of the level"}.`,
     )
   );
 }
@@ -138,7 +158,14 @@ async function read(context: PageContext, a: string, b: string): Promise<JsonObj
 const quoted = (name: string): string =>
   /^[A-Za-z0-9@:/._-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`;
 
-function chooser(context: PageContext, a: string, b: string): HTMLElement {
+function chooser(
+  context: PageContext,
+  a: string,
+  b: string,
+  levels: Record<string, JsonObject[]> = {},
+  level = "",
+): HTMLElement {
+  const query: Record<string, string> = level === "" ? {} : { deck: level };
   const models = context.catalog.values.model.map((model) => model || nobody);
   const select = (label: string, value: string, go: (chosen: string) => string[]) =>
     h(
@@ -149,7 +176,7 @@ function chooser(context: PageContext, a: string, b: string): HTMLElement {
         "select",
         {
           onchange: (event: Event) =>
-            (location.hash = addressOf("compare", go((event.target as HTMLSelectElement).value))),
+            (location.hash = addressOf("compare", go((event.target as HTMLSelectElement).value), query)),
         },
         !models.includes(value) && h("option", { value }, value === "" ? "choose …" : oneLine(value, 60)),
         models.map((model) => h("option", { value: model, selected: model === value }, oneLine(model, 60))),
@@ -160,6 +187,25 @@ function chooser(context: PageContext, a: string, b: string): HTMLElement {
     { class: "pickers" },
     select("A", a, (chosen) => [chosen, b || nobody]),
     select("B", b, (chosen) => [a || nobody, chosen]),
+    Object.keys(levels).length > 0 &&
+      h(
+        "label",
+        {},
+        "on ",
+        h(
+          "select",
+          {
+            name: "level",
+            onchange: (event: Event) => {
+              const deck = (event.target as HTMLSelectElement).value;
+              location.hash = addressOf("compare", [a, b], new URLSearchParams(deck === "" ? "" : { deck }));
+            },
+          },
+          ["", ...Object.keys(levels)].map((each) =>
+            h("option", { value: each, selected: each === level }, each === "" ? "all problems" : oneLine(each, 40)),
+          ),
+        ),
+      ),
     h("a", { href: addressOf("compare", [b, a], context.query) }, "swap"),
   );
 }

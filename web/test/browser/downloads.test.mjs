@@ -53,7 +53,10 @@ test("documents are what --json prints", { skip: process.env.KB_SITE ? "a site o
   assert.deepEqual(shown.score, JSON.parse(said("score", run)));
   assert.deepEqual(shown.trajectory, JSON.parse(said("trajectory", run)));
   const [a, b] = catalog.values.model.filter((model) => model !== "");
-  assert.deepEqual(document(`compare/${namePart(a)}/${namePart(b)}.json`), JSON.parse(said("compare", a, b, "--ranges")));
+  const { levels, ...compared } = document(`compare/${namePart(a)}/${namePart(b)}.json`);
+  assert.deepEqual(compared, JSON.parse(said("compare", a, b, "--ranges")));
+  assert.ok(Object.keys(levels).length > 1);
+  for (const [level, settings] of Object.entries(levels)) assert.deepEqual(settings, JSON.parse(said("compare", a, b, "--ranges", "--level", level)).settings, level);
 });
 
 test("the rows of the list are those that list --json prints", { skip: process.env.KB_SITE ? "a site of another store" : false }, async () => {
