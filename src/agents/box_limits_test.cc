@@ -83,7 +83,7 @@ TEST_F(BoxTest, OutputIsBounded) {
 }
 
 TEST_F(BoxTest, ProcessesAreBounded) {
-  const CommandResult bomb = Run("exec sh -c 'b() { b | b & }; b; exec sleep 1'", {.timeout = seconds(20)});
+  const CommandResult bomb = Run("exec sh -c 'b() { b | b & }; (b) & exec sleep 1'", {.timeout = seconds(20)});
   EXPECT_EQ(bomb.Ending(), "exit code 0");
   EXPECT_EQ(Says("echo alive"), "alive\n");
   const std::string started =
