@@ -25,6 +25,7 @@ TEST(ErrorLines, AreTheFirstThatSayWhatIsWrong) {
   EXPECT_EQ(ErrorLines("\n"), "the compiler said nothing");
   EXPECT_EQ(ErrorLines(""), "the compiler said nothing");
   EXPECT_EQ(ErrorLines("error: \xff"), "error: \xef\xbf\xbd");
+  EXPECT_EQ(FirstErrorLine("note\na.cpp:1:2: error: no\nb.cu(3): error: e\n"), "a.cpp:1:2: error: no");
   std::string many;
   for (int i = 0; i < 9; ++i) many += "error: " + std::string(5000, 'x') + "\n";
   EXPECT_EQ(ErrorLines(many).size(), 3 * 300 + 2u);

@@ -144,6 +144,11 @@ std::string ErrorLines(std::string_view log) {
   return text;
 }
 
+std::string FirstErrorLine(std::string_view log) {
+  const std::string lines = ErrorLines(log);
+  return lines.substr(0, lines.find('\n'));
+}
+
 namespace {
 
 Result<Compiled> CompileNow(const Sandbox& sandbox, const CompileJob& job) {

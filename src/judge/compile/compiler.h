@@ -67,6 +67,7 @@ Result<Compiled> Compile(const Sandbox& sandbox, const CompileJob& job);
 // The first lines of what a compiler or linker said that tell what is wrong, each with its end cut off where it is
 // long; where none does, the first that is there. Valid UTF-8, without a line end at its end, never empty.
 std::string ErrorLines(std::string_view log);
+std::string FirstErrorLine(std::string_view log);
 
 // The C++ compiler of this machine: $CXX or g++.
 struct CompilerIdentity {

@@ -159,7 +159,8 @@ std::string Preparer::WhyNotBuilt(const BuildResult& result, const Protocol& pro
                        setup_->options.build_memory_gb);
   }
   if (result.killed) return "a signal ended the compiler each time; evidence.compiler_output holds what it said";
-  return "the compiler refused it; evidence.compiler_output holds what it said";
+  return fmt::format("the compiler refused it: {}; evidence.compiler_output holds what it said",
+                     FirstErrorLine(result.log));
 }
 
 Status Preparer::BuildNative(Prepared* prepared) const {

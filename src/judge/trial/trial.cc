@@ -34,8 +34,6 @@ std::string Quoted(const std::string& output) {
   return text.empty() ? "" : ": " + text;
 }
 
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 double Total(const StepTimes& times) {
   double sum = 0;
   for (const auto& [name, us] : times) sum += us;
@@ -189,7 +187,7 @@ Status Trial::TimeBaseline() {
   KB_ASSIGN_OR_RETURN(measured().setting, TimedSettingOf(services_, request_, problem_));
   measured().setting.no_room = protocol().measure && !timed_;
   measured().state_copied = attempt_.copy_state;
-  if (!prepared_->refused.empty()) measured().refused_build = FirstLine(prepared_->refused.front().second);
+  if (!prepared_->refused.empty()) measured().refused_build = FirstErrorLine(prepared_->refused.front().second);
   if (timed_) {
     services_->Recall(BaselineKey(), &measured());
     KB_RETURN_IF_ERROR(measurer_.MeasureReference());
