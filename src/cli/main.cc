@@ -1,12 +1,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include "base/file.h"
 #include "base/interrupt.h"
 #include "base/seat.h"
+#include "base/suggest.h"
 #include "cli/commands.h"
 #include "cli/standard_output.h"
 #include "report/text.h"
@@ -38,24 +42,67 @@ bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == 
 
 namespace {
 
-// CLI11 asks for a command before it says that a word is none.
-std::string FailureText(const CLI::App* app, const CLI::Error& error) {
-  if (error.get_exit_code() != static_cast<int>(CLI::ExitCodes::RequiredError)) {
-    return CLI::FailureMessage::simple(app, error);
+std::vector<std::string> CommandsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(each->get_name());
+  return names;
+}
+
+std::vector<std::string> FlagsOf(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* each : app.get_options()) {
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
   }
+  return names;
+}
+
+// What the user got wrong, in one line. CLI11 asks for a command before it says that a word is none.
+std::string FailureText(const CLI::App* app, const CLI::Error& error) {
   std::string parents;
   while (!app->get_subcommands().empty()) {
     app = app->get_subcommands().front();
     parents += " " + app->get_name();
   }
-  if (app->get_require_subcommand_min() == 0) return CLI::FailureMessage::simple(app, error);
-  std::string said = "a command is missing";
-  for (const std::string& word : app->remaining()) {
-    if (word.starts_with('-')) continue;
-    said = fmt::format("there is no command \"{}\"", word);
-    break;
+  const auto say = [&](const std::string& said) {
+    return fmt::format("kernelbench: {}; kernelbench{} --help lists them\n", CleanText(said), parents);
+  };
+  const auto told = [&](const std::string& said) {
+    return fmt::format("kernelbench: {}; see kernelbench{} --help\n", CleanText(said), parents);
+  };
+  const std::vector<std::string> remaining = app->remaining();
+  const bool wants_command = app->get_require_subcommand_min() > 0 && app->get_subcommands().empty();
+  const bool of_words = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
+                        error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
+  if (!of_words) return told(error.what());
+  for (const std::string& word : remaining) {
+    const std::string name = word.substr(0, word.find('='));
+    if (word.starts_with('-')) return say(fmt::format("there is no flag {}{}", name, DidYouMean(name, FlagsOf(*app))));
+    if (wants_command)
+      return say(fmt::format("there is no command \"{}\"{}", word, DidYouMean(word, CommandsOf(*app))));
   }
-  return fmt::format("kernelbench: {}; kernelbench{} --help lists them\n", said, parents);
+  if (!remaining.empty()) return told(fmt::format("\"{}\" is one argument too many", remaining.front()));
+  if (wants_command) return say("a command is missing");
+  return told(error.what());
+}
+
+// `help COMMAND` is `COMMAND --help`, where there is such a command.
+std::vector<std::string> ArgumentsOf(int argc, char** argv, CLI::App* app) {
+  std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    bool known = true;
+    for (const std::string& word : words) {
+      if (word.starts_with('-')) continue;
+      const std::vector<std::string> commands = CommandsOf(*app);
+      known = std::find(commands.begin(), commands.end(), word) != commands.end();
+      if (!known) break;
+      app = app->get_subcommand(word);
+    }
+    if (known) words.emplace_back("--help");
+  }
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  return words;
 }
 
 }  // namespace
@@ -69,6 +116,8 @@ int main(int argc, char** argv) {
   CLI::App app{"KernelBench: is this kernel correct, and is it faster?"};
   app.set_version_flag("--version", "kernelbench " KB_VERSION);
   app.require_subcommand(1);
+  app.name("kernelbench");
+  app.footer("kernelbench help COMMAND tells of a command, its flags and their defaults.");
   app.failure_message(kb::cli::FailureText);
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
@@ -106,7 +155,7 @@ int main(int argc, char** argv) {
   kb::cli::AddStore(&app, &exit_code);
   kb::cli::AddCache(&app, &exit_code);
   try {
-    app.parse(argc, argv);
+    app.parse(kb::cli::ArgumentsOf(argc, argv, &app));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     exit_code = code == 0 ? kb::cli::kAllCorrect : kb::cli::kUsage;

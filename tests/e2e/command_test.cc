@@ -80,7 +80,13 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
     EXPECT_THAT(ended.out, IsEmpty());
   }
   EXPECT_THAT(Run({"protocols", "no_such_protocol"}).err, HasSubstr("quick"));
-  EXPECT_THAT(Run({"judge", "--json"}).err, HasSubstr("no command \"judge\"; kernelbench --help lists them"));
+  EXPECT_THAT(Run({"judge", "--json"}).err,
+              HasSubstr("no command \"judge\" (did you mean \"rejudge\"?); kernelbench --help lists them"));
+  EXPECT_THAT(Run({"eval", "--devise", "cpu"}).err, HasSubstr("no flag --devise (did you mean \"--device\""));
+  const Ended none = Run({"help", "evla"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("no command \"evla\" (did you mean \"eval\"?)"));
+  EXPECT_THAT(Run({"help", "store", "check"}).out, HasSubstr("kernelbench store check"));
   EXPECT_THAT(Run({"store", "mend"}).err, HasSubstr("no command \"mend\"; kernelbench store --help lists them"));
   EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 2);
 }
@@ -128,13 +134,13 @@ TEST_F(CommandTest, AStoreThatIsNotThere) {
 
 TEST_F(CommandTest, NumbersOutOfRangeAreRefusedInFewWords) {
   const std::pair<Arguments, const char*> cases[] = {
-      {{"rejudge", "r", "--count", "0"}, "--count: \"0\" is no whole number of at least 1\n"},
-      {{"rejudge", "r", "--count", "abc"}, "--count: \"abc\" is no whole number of at least 1\n"},
-      {{"problems", "list", "--sample", "1.5"}, "--sample: \"1.5\" is no whole number of at least 1\n"},
-      {{"list", "--limit", "-3"}, "--limit: \"-3\" is no whole number of at least 0\n"},
-      {{"score", "--cap", "0"}, "--cap: \"0\" is no number above 0\n"},
-      {{"generate", "--max-usd", "nan"}, "--max-usd: \"nan\" is no number above 0\n"},
-      {{"generate", "--max-tokens", "0"}, "--max-tokens: \"0\" is no whole number of at least 1\n"},
+      {{"rejudge", "r", "--count", "0"}, "--count: \"0\" is no whole number of at least 1; see kernelbench "},
+      {{"rejudge", "r", "--count", "abc"}, "--count: \"abc\" is no whole number of at least 1; see kernelbench "},
+      {{"problems", "list", "--sample", "1.5"}, "--sample: \"1.5\" is no whole number of at least 1; see kernelbench "},
+      {{"list", "--limit", "-3"}, "--limit: \"-3\" is no whole number of at least 0; see kernelbench "},
+      {{"score", "--cap", "0"}, "--cap: \"0\" is no number above 0; see kernelbench "},
+      {{"generate", "--max-usd", "nan"}, "--max-usd: \"nan\" is no number above 0; see kernelbench "},
+      {{"generate", "--max-tokens", "0"}, "--max-tokens: \"0\" is no whole number of at least 1; see kernelbench "},
   };
   for (const auto& [arguments, said] : cases) {
     const Ended ended = Run(arguments);

@@ -1,6 +1,7 @@
 #include "judge/problem/problem_catalog.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <regex>
@@ -8,6 +9,7 @@
 
 #include "base/client_problem.h"
 #include "base/file.h"
+#include "base/suggest.h"
 
 namespace kb {
 namespace {
@@ -74,9 +76,46 @@ std::vector<ProblemFile> ListProblems(const fs::path& directory) {
   return problems;
 }
 
+namespace {
+
+std::string NumberedTitle(const ProblemFile& problem) {
+  return fmt::format("{} ({})", problem.name, problem.path.stem().string());
+}
+
+// By the name of its file, with its number or without, however it is written.
+Result<ProblemFile> FindByTitle(const std::vector<ProblemFile>& problems, const std::string& name) {
+  std::vector<ProblemFile> alike;
+  std::vector<std::string> stems;
+  const std::string wanted = Folded(name);
+  for (const ProblemFile& problem : problems) {
+    const std::string stem = problem.path.stem();
+    stems.push_back(stem);
+    const size_t title = stem.find_first_not_of("0123456789_");
+    if (!wanted.empty() && (Folded(stem) == wanted || Folded(stem.substr(std::min(title, stem.size()))) == wanted))
+      alike.push_back(problem);
+  }
+  if (alike.size() == 1) return alike.front();
+  std::vector<std::string> found;
+  for (const ProblemFile& problem : alike) found.push_back(NumberedTitle(problem));
+  if (alike.empty()) {
+    for (const std::string& stem : Suggest(name, stems))
+      found.push_back(
+          NumberedTitle(problems[static_cast<size_t>(std::find(stems.begin(), stems.end(), stem) - stems.begin())]));
+  }
+  const std::string meant = fmt::format("{}", fmt::join(found, ", "));
+  if (!alike.empty()) return Fail(ErrorCode::kUsage, fmt::format("\"{}\" may be {}: give the number", name, meant));
+  return Fail(
+      ErrorCode::kUsage,
+      fmt::format("no problem \"{}\": give a number such as 1/19 (kernelbench problems list shows them all) or the "
+                  "path of a problem file{}",
+                  name, meant.empty() ? "" : " (did you mean " + meant + "?)"));
+}
+
+}  // namespace
+
 Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& name) {
   std::error_code ignored;
-  static const std::regex kNumbered("([a-z][a-z0-9]*:)?(?:level)?([0-9]+)[/:]([0-9]+)");
+  static const std::regex kNumbered("([a-z][a-z0-9]*:)?(?:level)?([0-9]+)[/:-]([0-9]+)");
   std::smatch match;
   const std::vector<ProblemFile> problems = ListProblems(directory);
   std::string wanted = name;
@@ -93,10 +132,7 @@ Result<ProblemFile> FindProblem(const fs::path& directory, const std::string& na
   }
   if (fs::is_directory(name, ignored))
     return Fail(ErrorCode::kUsage, fmt::format("{} is a directory; name a problem file", name));
-  return Fail(ErrorCode::kUsage,
-              fmt::format("no problem \"{}\": give a number such as 1/19 (kernelbench problems list shows "
-                          "them all) or the path of a problem file",
-                          name));
+  return FindByTitle(problems, name);
 }
 
 Result<std::string> TextOf(const ProblemFile& problem) {

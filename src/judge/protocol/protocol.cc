@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "base/file.h"
+#include "base/suggest.h"
 
 namespace kb {
 namespace {
@@ -172,7 +173,8 @@ std::vector<std::string> Protocol::List(const fs::path& directory) {
 Result<Protocol> Protocol::Load(const fs::path& directory, const std::string& name) {
   const std::vector<std::string> names = List(directory);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    return Fail(ErrorCode::kUsage, fmt::format("no protocol \"{}\"; there are: {}", name, fmt::join(names, ", ")));
+    return Fail(ErrorCode::kUsage, fmt::format("no protocol \"{}\"; there are: {}{}", name, fmt::join(names, ", "),
+                                               DidYouMean(name, names)));
   }
   const fs::path path = directory / (name + ".toml");
   KB_ASSIGN_OR_RETURN(const json table, ReadToml(path));
