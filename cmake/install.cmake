@@ -39,3 +39,7 @@ install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CAR
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_bwrap.cmake)
 install(CODE "set(KB_CURL_LIBRARY_DIRS [==[${CURL_LIBDIR}]==])")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_curl.cmake)
+
+# A .tar.gz, a .deb and a wheel of that tree, in BUILD/packages.
+add_custom_target(packages COMMAND ${CMAKE_COMMAND} -E env python3 ${PROJECT_SOURCE_DIR}/scripts/package.py ${CMAKE_BINARY_DIR} USES_TERMINAL)
+add_dependencies(packages kernelbench)

@@ -38,6 +38,8 @@ libboost1.81-dev    <boost/beast/http/parser.hpp>
 libssl-dev          <openssl/evp.h>
 libseccomp-dev      <seccomp.h>
 bubblewrap          bwrap
+# `cmake --install` takes bwrap along with it.
+patchelf            patchelf
 '
 TEST_NEEDS='
 # Unit tests.
@@ -47,9 +49,8 @@ libgmock-dev        <gmock/gmock.h>
 clang               clang
 libclang-rt-dev     -
 lld                 ld.lld
-# The check of the format; patchelf lets an installed tree carry its own bwrap, which the install test looks at.
+# The check of the format.
 clang-format        clang-format
-patchelf            patchelf
 # The browser that looks at the pages.
 chromium            chromium
 '

@@ -80,6 +80,10 @@ Result<PythonIdentity> FindPython(const Installation& installation) {
   if (const fs::path own = installation.python.parent_path() / ".venv" / "bin" / "python"; fs::exists(own)) {
     places.push_back(own);
   }
+  // The environment that a wheel was installed into.
+  if (const fs::path prefix = installation.libexec.parent_path().parent_path(); fs::exists(prefix / "pyvenv.cfg")) {
+    places.push_back(prefix / "bin" / "python");
+  }
   places.push_back("python3");
   std::string reasons;
   for (const std::string& place : places) {
