@@ -398,7 +398,7 @@ def obey(library, runner, kind, argument):
         mailbox.write(WRONG_FORM, text=str(error))
     except BaseException as error:  # SystemExit too, which would end this process
         status = OUT_OF_MEMORY if is_out_of_memory(error) else RAISED if kind in (FORWARD, TRACE) else LOAD_FAILED
-        mailbox.write(status, text=told(error))
+        mailbox.write(status, text=("forward raised: " if status == RAISED else "") + told(error))
     runner.answered |= kind == FORWARD
     if kind != FORWARD:
         sys.stdout.flush()

@@ -177,7 +177,7 @@ class NativeCandidate {
         return Problem(ReportStatus::kRaised, done.error().message);
       }
       if (code == 0) return Fine();
-      return Problem(ReportStatus::kRaised, fmt::format("{} returned {}", name, code));
+      return Problem(ReportStatus::kRaised, fmt::format("{} returned {}; 0 is success", name, code));
     } catch (const std::bad_alloc&) {
       return Problem(ReportStatus::kOutOfMemory, fmt::format("{} threw std::bad_alloc", name));
     } catch (const std::exception& error) {

@@ -27,7 +27,6 @@ Finding OfReport(const Ending& ending) {
       break;
     case ReportStatus::kRaised:
       finding.verdict = ending.loading ? Verdict::kLoadFailed : Verdict::kCrashed;
-      if (!ending.loading) first = "forward raised: " + first;
       break;
     case ReportStatus::kOutOfMemory:
       finding.verdict = Verdict::kOutOfMemory;
