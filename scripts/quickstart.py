@@ -236,9 +236,10 @@ def main():
     print_table(rows)
     print_summary(rows)
     reported = write_report(binary, store)
-    print("\nNext:")
+    print(f"\nThe program is {shown(binary)} (--help lists its commands), the results are in {shown(store)}.\nNext:")
     if reported:
         print(f"  open {shown(ROOT / 'report.html')} in a browser")
+    print(f"  list the results: {shown(binary)} list --store {shown(store)}")
     suffix, flags = (".cpp", "--size small") if device == "cpu" else (".cu", "--device cuda")
     print(f"  judge a kernel of your own: {shown(binary)} eval 1/36 my_kernel{suffix} {flags}"
           f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / ('fused' + suffix))})")

@@ -161,6 +161,38 @@ need_space() {
   ((free >= $2)) || fail "$3 needs about $2 MB, but only $free MB are free in $1; free some space and run it again."
 }
 
+# What each part needs. Seconds are those of Debian 12 with a fast network; of BUILD_S and EXAMPLES_S each core takes its share.
+readonly PACKAGES_MB=900 PACKAGES_S=60 TORCH_MB=2500 TORCH_CUDA_MB=10000 TORCH_S=60 BUILD_MB=600 BUILD_S=500 EXAMPLES_MB=600 EXAMPLES_S=200
+
+gigabytes() { printf '%d.%d GB' $(($1 / 1000)) $(($1 % 1000 / 100)); }
+
+# announce PRESET: about how long what is missing takes and what disk it needs; fails where that is not free.
+announce() {
+  local seconds=$((EXAMPLES_S / KB_JOBS)) total=0 each directory megabytes device list=""
+  local -A needed=() shown=()
+  local -a parts=("$KB_ROOT $EXAMPLES_MB results and caches")
+  if command -v apt-get >/dev/null && [[ -n $(packages_missing "$BUILD_NEEDS") ]] && as_root >/dev/null; then
+    parts+=("/usr $PACKAGES_MB system packages")
+    seconds=$((seconds + PACKAGES_S))
+  fi
+  if [[ -z ${KERNELBENCH_PYTHON:-} ]] && ! python_with_torch >/dev/null; then
+    parts+=("$KB_ROOT $(torch_megabytes) PyTorch")
+    seconds=$((seconds + TORCH_S))
+  fi
+  if [[ ! -x $KB_ROOT/build/$1/bin/kernelbench ]]; then
+    parts+=("$KB_ROOT $BUILD_MB build")
+    seconds=$((seconds + BUILD_S / KB_JOBS))
+  fi
+  for each in "${parts[@]}"; do
+    read -r directory megabytes each <<<"$each"
+    device=$(df -P "$directory" | awk 'NR == 2 { print $1 }')
+    needed[$device]=$((${needed[$device]:-0} + megabytes)) shown[$device]=$directory
+    total=$((total + megabytes)) list+=", $each $(gigabytes "$megabytes")"
+  done
+  echo "This takes about $((seconds / 60 + 1)) min with $KB_JOBS jobs side by side, more where the network is slow, and up to $(gigabytes "$total") of disk: ${list#, }"
+  for device in "${!needed[@]}"; do need_space "${shown[$device]}" "${needed[$device]}" "All of it"; done
+}
+
 # ---- System packages ------------------------------------------------------------------------------------------------
 
 names_in() { awk '!/^#/ && NF { print $1 }' <<<"$1"; }
@@ -296,7 +328,7 @@ make_venv() {
   local venv=$KB_ROOT/.venv log=$KB_ROOT/build/setup-venv.log
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' ||
     fail "PyTorch needs Python 3.10 or later; set KERNELBENCH_PYTHON to one."
-  need_space "$KB_ROOT" 2500 "PyTorch"
+  need_space "$KB_ROOT" "$(torch_megabytes)" "PyTorch"
   run_logged "virtual env" "$log" python3 -m venv "$venv" ||
     fail "$(why "$log" "python3 cannot make a virtual environment in $venv; delete it if it is broken.")" "$log"
   say "PyTorch" "installing $TORCH_WANTED in .venv: this takes minutes"
@@ -304,9 +336,23 @@ make_venv() {
     fail "$(why "$log" "pip could not install $TORCH_WANTED.")" "$log"
 }
 
+torch_megabytes() { if has_nvidia; then echo "$TORCH_CUDA_MB"; else echo "$TORCH_MB"; fi; }
+
+# Prints the project's .venv or python3, whichever has PyTorch.
+python_with_torch() {
+  local candidate
+  for candidate in "$KB_ROOT/.venv/bin/python" "$(command -v python3 || true)"; do
+    if [[ -x $candidate ]] && torch_of "$candidate" >/dev/null; then
+      echo "$candidate"
+      return
+    fi
+  done
+  return 1
+}
+
 # Sets and exports KERNELBENCH_PYTHON: the one that is set, the project's .venv, python3, or a new .venv.
 setup_python() {
-  local python="" version="" candidate
+  local python version
   if [[ -n ${KERNELBENCH_PYTHON:-} ]]; then
     python=$(command -v "$KERNELBENCH_PYTHON") ||
       fail "KERNELBENCH_PYTHON is $KERNELBENCH_PYTHON, which is no program; unset it or set it to a Python with PyTorch 2.9 or later."
@@ -314,17 +360,11 @@ setup_python() {
     version=$(torch_of "$python") ||
       fail "KERNELBENCH_PYTHON is $KERNELBENCH_PYTHON, which cannot serve: ${version##*$'\n'}; unset it or set it to a Python with PyTorch 2.9 or later."
   else
-    for candidate in "$KB_ROOT/.venv/bin/python" "$(command -v python3 || true)"; do
-      if [[ -x $candidate ]] && version=$(torch_of "$candidate"); then
-        python=$candidate
-        break
-      fi
-    done
-    if [[ -z $python ]]; then
+    if ! python=$(python_with_torch); then
       make_venv
       python=$KB_ROOT/.venv/bin/python
-      version=$(torch_of "$python") || fail "$python has no usable PyTorch: ${version##*$'\n'}" "$KB_ROOT/build/setup-venv.log"
     fi
+    version=$(torch_of "$python") || fail "$python has no usable PyTorch: ${version##*$'\n'}" "$KB_ROOT/build/setup-venv.log"
   fi
   import_once "$python" "$version"
   export KERNELBENCH_PYTHON=$python
