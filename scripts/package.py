@@ -134,6 +134,9 @@ def main():
             sys.exit(f"package.py: cmake --install wrote {sorted(each.name for each in tree.iterdir())}, and packages hold {sorted(MEMBERS)}")
         version, glibc = version_of(), glibc_needed(tree)
         folder.mkdir(parents=True, exist_ok=True)
+        for pattern in ("kernelbench-*-linux-x86_64.tar.gz", "kernelbench_*_amd64.deb", "kernelbench_cpp-*.whl"):
+            for old in folder.glob(pattern):  # of another version, or another glibc
+                old.unlink()
         for package in (make_archive(tree, folder, version), make_deb(tree, folder, version, glibc), make_wheel(tree, folder, version, glibc)):
             print(f"{package}  {package.stat().st_size / 1e6:.1f} MB")
 
