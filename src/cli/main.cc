@@ -64,26 +64,21 @@ std::string FailureText(const CLI::App* app, const CLI::Error& error) {
     app = app->get_subcommands().front();
     parents += " " + app->get_name();
   }
-  const auto say = [&](const std::string& said) {
-    return fmt::format("kernelbench: {}; kernelbench{} --help lists them\n", CleanText(said), parents);
-  };
   const auto told = [&](const std::string& said) {
     return fmt::format("kernelbench: {}; see kernelbench{} --help\n", CleanText(said), parents);
   };
-  const std::vector<std::string> remaining = app->remaining();
+  const int code = error.get_exit_code();
+  const auto is = [&](CLI::ExitCodes kind) { return code == static_cast<int>(kind); };
+  if (!is(CLI::ExitCodes::ExtrasError) && !is(CLI::ExitCodes::RequiredError)) return told(error.what());
   const bool wants_command = app->get_require_subcommand_min() > 0 && app->get_subcommands().empty();
-  const bool of_words = error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError) ||
-                        error.get_exit_code() == static_cast<int>(CLI::ExitCodes::RequiredError);
-  if (!of_words) return told(error.what());
-  for (const std::string& word : remaining) {
+  for (const std::string& word : app->remaining()) {
     const std::string name = word.substr(0, word.find('='));
-    if (word.starts_with('-')) return say(fmt::format("there is no flag {}{}", name, DidYouMean(name, FlagsOf(*app))));
+    if (word.starts_with('-')) return told(fmt::format("there is no flag {}{}", name, DidYouMean(name, FlagsOf(*app))));
     if (wants_command)
-      return say(fmt::format("there is no command \"{}\"{}", word, DidYouMean(word, CommandsOf(*app))));
+      return told(fmt::format("there is no command \"{}\"{}", word, DidYouMean(word, CommandsOf(*app))));
+    return told(fmt::format("\"{}\" is one argument too many", word));
   }
-  if (!remaining.empty()) return told(fmt::format("\"{}\" is one argument too many", remaining.front()));
-  if (wants_command) return say("a command is missing");
-  return told(error.what());
+  return told(wants_command ? "a command is missing" : error.what());
 }
 
 // `help COMMAND` is `COMMAND --help`, where there is such a command.

@@ -81,13 +81,13 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
   }
   EXPECT_THAT(Run({"protocols", "no_such_protocol"}).err, HasSubstr("quick"));
   EXPECT_THAT(Run({"judge", "--json"}).err,
-              HasSubstr("no command \"judge\" (did you mean \"rejudge\"?); kernelbench --help lists them"));
+              HasSubstr("no command \"judge\" (did you mean \"rejudge\"?); see kernelbench --help"));
   EXPECT_THAT(Run({"eval", "--devise", "cpu"}).err, HasSubstr("no flag --devise (did you mean \"--device\""));
   const Ended none = Run({"help", "evla"});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.err, HasSubstr("no command \"evla\" (did you mean \"eval\"?)"));
   EXPECT_THAT(Run({"help", "store", "check"}).out, HasSubstr("kernelbench store check"));
-  EXPECT_THAT(Run({"store", "mend"}).err, HasSubstr("no command \"mend\"; kernelbench store --help lists them"));
+  EXPECT_THAT(Run({"store", "mend"}).err, HasSubstr("no command \"mend\"; see kernelbench store --help"));
   EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 2);
 }
 

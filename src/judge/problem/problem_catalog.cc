@@ -78,10 +78,6 @@ std::vector<ProblemFile> ListProblems(const fs::path& directory) {
 
 namespace {
 
-std::string NumberedTitle(const ProblemFile& problem) {
-  return fmt::format("{} ({})", problem.name, problem.path.stem().string());
-}
-
 // By the name of its file, with its number or without, however it is written.
 Result<ProblemFile> FindByTitle(const std::vector<ProblemFile>& problems, const std::string& name) {
   std::vector<ProblemFile> alike;
@@ -95,20 +91,16 @@ Result<ProblemFile> FindByTitle(const std::vector<ProblemFile>& problems, const 
       alike.push_back(problem);
   }
   if (alike.size() == 1) return alike.front();
-  std::vector<std::string> found;
-  for (const ProblemFile& problem : alike) found.push_back(NumberedTitle(problem));
-  if (alike.empty()) {
-    for (const std::string& stem : Suggest(name, stems))
-      found.push_back(
-          NumberedTitle(problems[static_cast<size_t>(std::find(stems.begin(), stems.end(), stem) - stems.begin())]));
+  std::vector<std::string> numbered;
+  for (const ProblemFile& problem : alike)
+    numbered.push_back(fmt::format("{} ({})", problem.name, problem.path.stem().string()));
+  if (!alike.empty()) {
+    return Fail(ErrorCode::kUsage, fmt::format("\"{}\" may be {}: give the number", name, fmt::join(numbered, ", ")));
   }
-  const std::string meant = fmt::format("{}", fmt::join(found, ", "));
-  if (!alike.empty()) return Fail(ErrorCode::kUsage, fmt::format("\"{}\" may be {}: give the number", name, meant));
-  return Fail(
-      ErrorCode::kUsage,
-      fmt::format("no problem \"{}\": give a number such as 1/19 (kernelbench problems list shows them all) or the "
-                  "path of a problem file{}",
-                  name, meant.empty() ? "" : " (did you mean " + meant + "?)"));
+  return Fail(ErrorCode::kUsage,
+              fmt::format("no problem \"{}\"{}: give a number such as 1/19 (kernelbench problems list shows "
+                          "them all) or the path of a problem file",
+                          name, DidYouMean(name, stems)));
 }
 
 }  // namespace
