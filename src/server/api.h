@@ -95,6 +95,9 @@ class Api : public HttpServer::Handler {
   static const std::vector<Route>& Routes();
 
  private:
+  // The two parts of Routes().
+  static std::vector<Route> OwnRoutes();
+  static std::vector<Route> FaceRoutes();
   // Who asks, and may; or what is answered to others.
   std::variant<Client, HttpAnswer> Admit(const Route& route, const HttpHead& head);
   void Dispatch(HttpRequest request, const std::shared_ptr<HttpResponder>& responder);
@@ -143,7 +146,7 @@ class Api : public HttpServer::Handler {
   Result<Order> ReadOrder(const Call& call, const nlohmann::json& request);
   // The ids of what was accepted, or nothing, and the refusal is sent.
   std::optional<std::vector<std::string>> Take(const Call& call, const nlohmann::json& requests,
-                                               const std::string& batch, Order::Kind kind = Order::Kind::kEvaluation);
+                                               const std::string& batch, Order::Kind kind = Order::Kind::kEvaluate);
   void AnswerBatch(const Call& call, double wait_s);
   void Answer(const Call& call, double wait_s, const std::string& id);
   // Of one that is not kept, whose answer `shape` makes of the whole view.

@@ -65,10 +65,10 @@ void Api::AnswerShaped(const Call& call, double wait_s, const std::string& id, S
 bool Api::Is(Order::Kind kind, const Call& call) {
   const std::string& id = call.path.at("id");
   if (desk_->KindOf(id) == kind) return true;
-  const char* const name = kind == Order::Kind::kEvaluation    ? "evaluation"
-                           : kind == Order::Kind::kCompilation ? "compilation"
-                           : kind == Order::Kind::kLease       ? "lease"
-                                                               : "profile";
+  const char* const name = kind == Order::Kind::kEvaluate  ? "evaluation"
+                           : kind == Order::Kind::kCompile ? "compilation"
+                           : kind == Order::Kind::kLend    ? "lease"
+                                                           : "profile";
   call.responder->Send(AnswerOf(CallersFault(404, fmt::format("there is no {} {}", name, id))));
   return false;
 }
@@ -83,10 +83,10 @@ void Api::TakeUnkept(const Call& call, json request, Shape shape, Order::Kind ki
   if (ids) AnswerShaped(call, call.query.value("wait", kMostWait), ids->front(), shape);
 }
 
-void Api::PostCompilation(Call call) { TakeUnkept(call, call.body, CompilationOf, Order::Kind::kCompilation); }
+void Api::PostCompilation(Call call) { TakeUnkept(call, call.body, CompilationOf, Order::Kind::kCompile); }
 
 void Api::GetCompilation(Call call) {
-  if (!Is(Order::Kind::kCompilation, call)) return;
+  if (!Is(Order::Kind::kCompile, call)) return;
   AnswerShaped(call, call.query.value("wait", 0.0), call.path["id"], CompilationOf);
 }
 
@@ -100,11 +100,11 @@ void Api::PostProfile(Call call) {
   json request = std::move(call.body);
   request.emplace("protocol", "quick");
   request["keys"]["measure"] = false;
-  TakeUnkept(call, std::move(request), ProfileOf, Order::Kind::kProfile);
+  TakeUnkept(call, std::move(request), ProfileOf, Order::Kind::kTrace);
 }
 
 void Api::GetProfile(Call call) {
-  if (!Is(Order::Kind::kProfile, call)) return;
+  if (!Is(Order::Kind::kTrace, call)) return;
   AnswerShaped(call, call.query.value("wait", 0.0), call.path["id"], ProfileOf);
 }
 

@@ -144,7 +144,7 @@ void Api::PostEvaluation(Call call) {
 }
 
 void Api::GetEvaluation(Call call) {
-  if (Is(Order::Kind::kEvaluation, call)) Answer(call, call.query.value("wait", 0.0), call.path["id"]);
+  if (Is(Order::Kind::kEvaluate, call)) Answer(call, call.query.value("wait", 0.0), call.path["id"]);
 }
 
 void Api::GetEvents(Call call) {

@@ -32,7 +32,7 @@ json LeaseOf(const json& view) {
 
 // It is nobody's candidate: all that makes it an order is a place in the queue.
 void Api::PostLease(Call call) {
-  Order order{.kind = Order::Kind::kLease, .lease = LeaseTerms()};
+  Order order{.kind = Order::Kind::kLend, .lease = LeaseTerms()};
   order.size = "standard";
   order.protocol = std::make_shared<const Protocol>();
   order.keep = false;
@@ -59,7 +59,7 @@ void Api::AnswerLease(const Call& call, const std::string& id, double wait_s, bo
 }
 
 void Api::GetLease(Call call) {
-  if (!Is(Order::Kind::kLease, call)) return;
+  if (!Is(Order::Kind::kLend, call)) return;
   const bool until_held = call.query.value("until", "over") == "held";
   AnswerLease(call, call.path["id"], call.query.value("wait", 0.0), until_held, 202);
 }
@@ -73,7 +73,7 @@ json ServiceJson(const Desk& desk, const Identity& identity) {
 void Api::GetService(Call call) { call.responder->Send(JsonAnswer(ServiceJson(*desk_, options_.identity))); }
 
 void Api::DeleteLease(Call call) {
-  if (!Is(Order::Kind::kLease, call)) return;
+  if (!Is(Order::Kind::kLend, call)) return;
   (void)desk_->Cancel(call.client.name, call.path["id"], "its holder gave it back");
   AnswerLease(call, call.path["id"], 0, false, 202);
 }

@@ -193,7 +193,7 @@ void Desk::Begin(const EntryPtr& entry, const Order& order, double deadline_s, i
   }
   Task task;
   task.builds = builds;
-  task.build_only = order.kind == Order::Kind::kCompilation;
+  task.build_only = order.kind == Order::Kind::kCompile;
   if (order.lease) task.lease = MakeLease(entry, *order.lease);
   task.problem = order.problem;
   task.protocol = order.protocol;
@@ -288,7 +288,7 @@ void Desk::Finish(const EntryPtr& entry, const std::string& state, const json* e
   {
     const std::lock_guard lock(mutex_);
     if (!Close(entry.get())) return;
-    if (entry->kind != Order::Kind::kCompilation && entry->kind != Order::Kind::kLease) {
+    if (entry->kind != Order::Kind::kCompile && entry->kind != Order::Kind::kLend) {
       ++counts_.ended[evaluation != nullptr ? evaluation->value("verdict", "") : state];
     }
     entry->state = state;
@@ -425,7 +425,7 @@ size_t Desk::OpenOf(const std::string& client) const {
 Order::Kind Desk::KindOf(const std::string& id) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(id);
-  return found == entries_.end() ? Order::Kind::kEvaluation : found->second->kind;
+  return found == entries_.end() ? Order::Kind::kEvaluate : found->second->kind;
 }
 
 std::string Desk::StateNow(const Submission& submission) const {

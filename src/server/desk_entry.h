@@ -27,7 +27,7 @@ struct Desk::Entry {
 
   Submission submission;
   bool kept = true;
-  Order::Kind kind = Order::Kind::kEvaluation;
+  Order::Kind kind = Order::Kind::kEvaluate;
   std::string source;   // of one that is not kept
   nlohmann::json lent;  // the device, of a lease; null: it was not held yet
   bool left = false;    // by its task: its device judges again
@@ -41,7 +41,7 @@ struct Desk::Entry {
 
   nlohmann::json View(bool whole) const {
     nlohmann::json view = ViewOf(submission, {state, evaluation ? &*evaluation : nullptr, error}, whole);
-    if (kind == Order::Kind::kLease) view["lent"] = lent;
+    if (kind == Order::Kind::kLend) view["lent"] = lent;
     return view;
   }
 };

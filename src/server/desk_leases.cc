@@ -43,7 +43,7 @@ std::vector<json> Desk::Leases() const {
   const std::lock_guard lock(mutex_);
   std::vector<json> held;
   for (const auto& [job, entry] : by_job_) {
-    if (entry->kind == Order::Kind::kLease && !entry->lent.is_null()) held.push_back(entry->View(false));
+    if (entry->kind == Order::Kind::kLend && !entry->lent.is_null()) held.push_back(entry->View(false));
   }
   return held;
 }

@@ -1,30 +1,22 @@
 // One coroutine is the story of a connection. It waits at a single place, Changed(): for whatever happens, or for a
-// deadline. Input arrives and output leaves beside it, in plain callbacks, so a client's departure is seen at once,
-// also while its answer is awaited or sent.
+// deadline.
 #include "server/http_connection.h"
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "server/http_listen.h"
+#include "server/http_stream.h"
 
 namespace kb::server {
 namespace {
@@ -32,13 +24,11 @@ namespace {
 namespace net = boost::asio;
 namespace beast = boost::beast;
 using boost::system::error_code;
-using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 using RequestParser = beast::http::request_parser<beast::http::string_body>;
-using Socket = net::generic::stream_protocol::socket;
+using Clock = HttpStream::Clock;
 using Refusal = std::optional<HttpAnswer>;
 
-constexpr size_t kPiece = size_t{64} << 10;     // read at a time
 constexpr size_t kBodyRate = size_t{16} << 10;  // bytes that earn a body another second
 constexpr seconds kAfterGone{2};                // for an answer to a client that has closed its sending side
 constexpr seconds kLinger{2};  // for a client to read the last answer, while what it still sends is dropped
@@ -60,30 +50,22 @@ Refusal ReadFields(const RequestParser::value_type& message, HttpHead* head) {
   return ReadHead(fields, message.version() >= 11, head);
 }
 
-class Connection final : public HttpConnection, public std::enable_shared_from_this<Connection> {
+class Connection final : public HttpConnection, public HttpStream {
  public:
   Connection(net::io_context& context, std::string peer, bool local, const HttpSite& site)
-      : site_(site), peer_(std::move(peer)), local_(local), socket_(context), wake_(context) {}
+      : HttpStream(context, local, site.limits), site_(site), peer_(std::move(peer)), local_(local) {}
   ~Connection() override {
     Hold(0);
     HoldAnswer(0);
     if (reply_) reply_->Disowned();
   }
 
-  void Open(Fd socket) {
-    if (!local_) SetTcpOptions(socket.get());
-    socket_.assign(net::generic::stream_protocol(local_ ? AF_UNIX : AF_INET, 0), socket.get());
-    (void)socket.Release();
-    socket_.non_blocking(true);
-  }
   net::awaitable<void> Run();
   void End() override {
     stopping_ = true;
     Wake();
   }
   void TellGone();
-  void Wake() { wake_.cancel(); }
-  void Break();
 
  private:
   // Of the request that is being answered.
@@ -92,11 +74,7 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
     std::string websocket_key;  // empty: it asks for none
   };
 
-  net::awaitable<void> Changed(Clock::time_point deadline);
-  void Read();
-  void OnReadable(error_code error);
-  void Write();
-  net::awaitable<bool> Put(std::string bytes, Clock::time_point latest = Clock::time_point::max());
+  bool cut() const override { return reply_ && reply_->cut(); }
 
   net::awaitable<bool> ServeOne();
   net::awaitable<bool> Idle();
@@ -118,93 +96,11 @@ class Connection final : public HttpConnection, public std::enable_shared_from_t
   const HttpSite& site_;
   const std::string peer_;
   const bool local_;
-  Socket socket_;
-  net::steady_timer wake_;
-  std::string in_, out_;
-  size_t written_ = 0;                // of out_
-  Clock::time_point last_written_{};  // when that grew
-  size_t held_ = 0, answer_ = 0;      // of site_.reading, of site_.sending
-  bool reading_ = false, writing_ = false;
-  bool input_ended_ = false;  // the client sends no more
-  bool broken_ = false;       // nothing more can be sent
+  size_t held_ = 0, answer_ = 0;  // of site_.reading, of site_.sending
   bool stopping_ = false;
   Asked asked_;
   std::shared_ptr<HttpReply> reply_;  // of the request that is being answered
 };
-
-// ---- Bytes --------------------------------------------------------------------------------------------------------
-
-// Returns when something has happened, or at the deadline; also for no reason.
-net::awaitable<void> Connection::Changed(Clock::time_point deadline) {
-  error_code ignored;
-  wake_.expires_at(deadline);
-  co_await wake_.async_wait(net::redirect_error(net::use_awaitable, ignored));
-}
-
-void Connection::Break() {
-  broken_ = input_ended_ = true;
-  error_code ignored;
-  socket_.close(ignored);
-  Wake();
-}
-
-void Connection::Read() {
-  if (reading_ || input_ended_ || in_.size() >= site_.limits.header_bytes + kPiece) return;
-  reading_ = true;
-  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](error_code error) { self->OnReadable(error); });
-}
-
-void Connection::OnReadable(error_code error) {
-  reading_ = false;
-  if (broken_) return;
-  if (error) return Break();
-  char piece[kPiece];
-  const ssize_t got = recv(socket_.native_handle(), piece, sizeof piece, 0);
-  if (got > 0) in_.append(piece, static_cast<size_t>(got));
-  if (got > 0 || (got < 0 && (errno == EAGAIN || errno == EINTR))) {
-    Read();
-  } else if (got == 0) {
-    input_ended_ = true;
-  } else {
-    Break();
-  }
-  Wake();
-}
-
-void Connection::Write() {
-  writing_ = true;
-  const auto rest = net::buffer(out_.data() + written_, out_.size() - written_);
-  socket_.async_write_some(rest, [self = shared_from_this()](error_code error, size_t written) {
-    self->writing_ = false;
-    if (self->broken_) return;
-    if (error) return self->Break();
-    self->written_ += written;
-    self->last_written_ = Clock::now();
-    if (self->written_ < self->out_.size())
-      self->Write();
-    else
-      self->Wake();
-  });
-}
-
-// Sends these bytes, until then. False: the client takes no more.
-net::awaitable<bool> Connection::Put(std::string bytes, Clock::time_point latest) {
-  if (broken_) co_return false;
-  out_ = std::move(bytes);
-  written_ = 0;
-  last_written_ = Clock::now();
-  if (!out_.empty()) Write();
-  while (!broken_ && written_ < out_.size()) {
-    const auto deadline = std::min(latest, last_written_ + seconds(site_.limits.send_s));
-    if (Clock::now() >= deadline || (reply_ && reply_->cut())) {
-      Break();
-    } else {
-      co_await Changed(deadline);
-    }
-  }
-  out_ = {};
-  co_return !broken_;
-}
 
 // ---- Requests -----------------------------------------------------------------------------------------------------
 
@@ -260,7 +156,7 @@ net::awaitable<bool> Connection::Idle() {
     // Some clients send an empty line after a body.
     in_.erase(0, std::min(in_.find_first_not_of("\r\n"), in_.size()));
     if (!in_.empty()) co_return true;
-    if (input_ended_ || stopping_ || Clock::now() >= deadline) co_return false;
+    if (input_ended() || stopping_ || Clock::now() >= deadline) co_return false;
     in_.shrink_to_fit();  // most connections are idle
     Read();
     co_await Changed(deadline);
@@ -273,9 +169,9 @@ net::awaitable<Refusal> Connection::More(Clock::time_point deadline, const char*
   for (;;) {
     Read();
     if (in_.size() > had) co_return std::nullopt;
-    if (input_ended_) co_return Problem(400, fmt::format("the request ended in the middle of its {}", what));
+    if (input_ended()) co_return Problem(400, fmt::format("the request ended in the middle of its {}", what));
     if (stopping_) co_return Problem(503, "the server stops");
-    if (!reading_) co_return Problem(431, "the headers, or those of a chunk, are longer than this server reads");
+    if (!reading()) co_return Problem(431, "the headers, or those of a chunk, are longer than this server reads");
     if (Clock::now() >= deadline) co_return Problem(408, fmt::format("the {} took too long to arrive", what));
     co_await Changed(deadline);
   }
@@ -367,9 +263,8 @@ void Connection::Handle(HttpRequest request) {
 
 // Input that is not read hides the end of a connection: it is looked for now and then.
 Clock::time_point Connection::NextLook(Clock::time_point latest) {
-  if (reading_ || input_ended_) return latest;
-  pollfd end{socket_.native_handle(), POLLRDHUP, 0};
-  if (poll(&end, 1, 0) > 0) input_ended_ = true;
+  if (reading() || input_ended()) return latest;
+  LookForEnd();
   return std::min(latest, Clock::now() + kLook);
 }
 
@@ -387,11 +282,11 @@ net::awaitable<bool> Connection::Respond() {
     }
     if (taken.begun) co_return co_await SendEvents(std::move(taken));
     const auto next = NextLook(give_up);
-    if (input_ended_) {
+    if (input_ended()) {
       reply_->Gone();
       give_up = std::min(give_up, Clock::now() + kAfterGone);
     }
-    if (broken_ || stopping_ || Clock::now() >= give_up) co_return false;
+    if (broken() || stopping_ || Clock::now() >= give_up) co_return false;
     co_await Changed(std::min(next, give_up));
   }
 }
@@ -426,7 +321,7 @@ net::awaitable<bool> Connection::SendEvents(HttpReply::Taken taken) {
   const auto pause = seconds(site_.limits.comment_s);
   for (auto comment_at = Clock::now() + pause;; taken = reply_->Take()) {
     Read();
-    if (taken.cut || broken_ || ((stopping_ || input_ended_) && !taken.ended)) co_return false;
+    if (taken.cut || broken() || ((stopping_ || input_ended()) && !taken.ended)) co_return false;
     if (!taken.events.empty()) {
       bytes += framed(taken.events);
     } else if (Clock::now() >= comment_at) {
@@ -462,7 +357,7 @@ net::awaitable<bool> Connection::ServeMessages(HttpReply::Taken taken) {
     WebSocketReader::Got got = reader.Feed(&in_);
     left = in_.size();
     const bool room = Hold(reader.held()) || reader.held() == 0;
-    if (taken.cut || broken_ || (input_ended_ && !got.ended)) co_return false;
+    if (taken.cut || broken() || (input_ended() && !got.ended)) co_return false;
     const auto now = Clock::now();
     if (!got.messages.empty() || !taken.events.empty()) spoken = now;
     for (std::string& text : got.messages) message(std::move(text));
@@ -496,10 +391,9 @@ net::awaitable<bool> Connection::ServeMessages(HttpReply::Taken taken) {
 // A socket that is closed with unread input resets the connection, and the client may lose the answer that it has not
 // read yet.
 net::awaitable<void> Connection::Linger() {
-  error_code ignored;
-  if (!broken_) socket_.shutdown(Socket::shutdown_send, ignored);
+  ShutDown();
   const auto deadline = Clock::now() + kLinger;
-  while (!input_ended_ && !stopping_ && Clock::now() < deadline) {
+  while (!input_ended() && !stopping_ && Clock::now() < deadline) {
     in_.clear();
     Read();
     co_await Changed(deadline);

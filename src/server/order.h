@@ -48,8 +48,8 @@ struct Order {
   // Of a candidate that was taken from an answer: Evaluation's field of that name. Else null.
   nlohmann::json extraction;
   bool keep = true;  // in the store; else it is gone with the request that asks for it
-  enum class Kind { kEvaluation, kCompilation, kProfile, kLease };
-  Kind kind = Kind::kEvaluation;  // the others are not kept
+  enum class Kind { kEvaluate, kCompile, kTrace, kLend };
+  Kind kind = Kind::kEvaluate;  // the others are not kept
   std::optional<LeaseTerms> lease = {};
 };
 

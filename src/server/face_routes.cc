@@ -1,0 +1,136 @@
+// What clients of other protocols ask for: KernelGYM's and OpenEnv's. MCP has one route, among the service's own.
+#include "server/api.h"
+#include "server/faces/kernelgym.h"
+#include "server/faces/kernelgym_form.h"
+#include "server/faces/openenv_tables.h"
+
+namespace kb::server {
+namespace {
+
+template <typename Face, typename Asked>
+void Pass(Api& api, const Call& call, Face face, const Asked& asked) {
+  call.responder->WhenGone(face(
+      api.AskAs(call), asked, [responder = call.responder](HttpAnswer answer) { responder->Send(std::move(answer)); }));
+}
+
+}  // namespace
+
+std::vector<Route> Api::FaceRoutes() {
+  return {
+      {"POST",
+       "/evaluate",
+       "kernelGymEvaluate",
+       "As a client of KernelGYM: have a candidate judged, and wait",
+       "judge",
+       {},
+       &kernelgym::kTask,
+       &kernelgym::kTaskResult,
+       {409},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::Evaluate, call.body); }},
+      {"POST",
+       "/evaluate/batch",
+       "kernelGymEvaluateBatch",
+       "As a client of KernelGYM: many",
+       "judge",
+       {},
+       &kernelgym::kTaskBatch,
+       &kernelgym::kTaskBatchResult,
+       {409},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::EvaluateBatch, call.body); }},
+      {"GET",
+       "/status/{task_id...}",
+       "kernelGymStatus",
+       "As a client of KernelGYM: how far a task is",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kTaskStatus,
+       {404},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::GetStatus, call.path["task_id"]); }},
+      {"GET",
+       "/results/{task_id...}",
+       "kernelGymResult",
+       "As a client of KernelGYM: what has come of a task",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kTaskResult,
+       {404},
+       [](Api& api, Call call) { Pass(api, call, kernelgym::GetResult, call.path["task_id"]); }},
+      {"GET",
+       "/queue/status",
+       "kernelGymQueue",
+       "As a client of KernelGYM: how much there is to do",
+       "judge",
+       {},
+       nullptr,
+       &kernelgym::kQueueStatus,
+       {},
+       [](Api& api, Call call) {
+         const auto queue = [](const ApiAsk& ask, int, kernelgym::Told told) { return kernelgym::GetQueue(ask, told); };
+         Pass(api, call, queue, 0);
+       }},
+      {"GET",
+       "/ws",
+       "openenvSession",
+       "A session of OpenEnv, over a WebSocket",
+       "judge",
+       {},
+       nullptr,
+       nullptr,
+       {101, 426},
+       &Api::AnswerOpenEnv},
+      {"POST",
+       "/reset",
+       "openenvReset",
+       "Begin an episode of OpenEnv",
+       "judge",
+       {},
+       &kOpenEnvReset,
+       &kOpenEnvResult,
+       {},
+       &Api::AnswerOpenEnv},
+      {"POST",
+       "/step",
+       "openenvStep",
+       "Have a candidate of an episode judged",
+       "judge",
+       {},
+       &kOpenEnvStep,
+       &kOpenEnvResult,
+       {404, 409},
+       &Api::AnswerOpenEnv},
+      {"GET",
+       "/state",
+       "openenvState",
+       "How far an episode is",
+       "judge",
+       {kOpenEnvEpisode},
+       nullptr,
+       &kOpenEnvState,
+       {404},
+       &Api::AnswerOpenEnv},
+      {"GET",
+       "/schema",
+       "openenvSchema",
+       "What is sent in an episode, as JSON Schemas",
+       nullptr,
+       {},
+       nullptr,
+       &kOpenEnvSchema,
+       {},
+       &Api::AnswerOpenEnv},
+      {"GET",
+       "/metadata",
+       "openenvMetadata",
+       "What the environment is",
+       nullptr,
+       {},
+       nullptr,
+       &kOpenEnvMetadata,
+       {},
+       &Api::AnswerOpenEnv},
+  };
+}
+
+}  // namespace kb::server
