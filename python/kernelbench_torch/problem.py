@@ -19,7 +19,7 @@ import types
 
 import torch
 
-from . import distributions, tf32, trees
+from . import distributions, sizes, tf32, trees
 from .drawing import ParallelUniform
 from .memory_plan import MemoryPlan, Windows
 
@@ -214,7 +214,8 @@ class Problem:
         figures = figures or {}
         self.free_bytes = min(available_bytes(device), memory_bytes or 1 << 62)
         self.path, self.dtype, self.fill_uniform, self.device = path, PRECISIONS[precision], fill_uniform, device
-        self.module = load_module(path, size) if text is None else module_of(text, path, size)
+        self._load = functools.partial(load_module, path) if text is None else functools.partial(module_of, text, path)
+        self.module = self._load(size)
         self.text = text
         self.needs_rng = bool(getattr(self.module, "NEEDS_TORCH_RNG", False))
         self.distributions = [name for name in getattr(self.module, "DISTRIBUTIONS", ()) if name in distributions.STRESS]
@@ -407,7 +408,7 @@ class Problem:
     def _refuse(self, plan):
         if plan.least() > self.free_bytes:
             raise ProblemError(f"{self.path} at this size needs {readable(plan.least())}, {readable(self.free_bytes)} are free; "
-                               "choose a smaller --size")
+                               f"{sizes.advice(self.module, self._load, plan, self.free_bytes)}")
 
     def _describe(self):
         """Runs the reference twice on the same inputs and once on others: what are its outputs, and is it a function of its inputs?"""

@@ -16,6 +16,7 @@
 #include "cli/number_checks.h"
 #include "cli/selection_flags.h"
 #include "cli/steps.h"
+#include "judge/devices/device_kind.h"
 #include "judge/evaluate.h"
 #include "report/text.h"
 #include "store/store.h"
@@ -28,7 +29,7 @@ using nlohmann::json;
 struct BaselineFlags {
   SelectionFlags selection;
   DeviceFlags on;
-  std::string size, precision, protocol = "quick", store = DefaultStore(), keep_triton;
+  std::string size = kAuto, precision, protocol = "quick", store = DefaultStore(), keep_triton;
   std::vector<std::string> kinds = {"eager"};
   int check = 0, jobs = 0;
   bool json = false, again = false, quiet = false;
@@ -82,12 +83,13 @@ Result<std::vector<BaselineTask>> MakeTasks(const std::vector<SelectedProblem>& 
   }
   KB_ASSIGN_OR_RETURN(const json device, measurer.evaluator->DeviceInfo());
   KB_ASSIGN_OR_RETURN(const auto known, Known(measurer.store, device));
+  KB_ASSIGN_OR_RETURN(const std::string size, ChosenSize(flags.size, flags.on.device, FilesOf(problems)));
   std::vector<BaselineTask> tasks;
   for (const SelectedProblem& problem : problems) {
     KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));
     const std::string sha256 = Sha256(source);
     for (const Protocol& protocol : protocols) {
-      BaselineTask task{problem.file, SizeFor(problem, flags.size), protocol, nullptr, nullptr};
+      BaselineTask task{problem.file, size, protocol, nullptr, nullptr};
       const auto stored = [&](const std::string& kind) {
         const auto found = known.find({problem.file.name, sha256, task.size, protocol.precision, kind});
         return found == known.end() ? json() : found->second;
@@ -227,6 +229,7 @@ int Baseline(const BaselineFlags& flags) {
     return KeepTriton(
         *problems, {flags.keep_triton, flags.size, flags.precision, flags.protocol, flags.on, flags.json, flags.quiet});
   }
+  if (const Status there = CheckDevice(flags.on.device); !there) return PrintError(there.error());
   auto store = Store::Open(flags.store);
   if (!store) return PrintError(store.error());
   auto evaluator = Evaluator::Create(OptionsOf(flags.on));

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 struct DoctorFlags {
-  std::string isolation = "namespaces", device = "cpu";
+  std::string isolation = "namespaces", device = ThisDevice();
   std::vector<std::string> without;
   int times = 5;
   bool json = false, verbose = false, calibrate = false;

@@ -11,6 +11,7 @@
 #include "cli/warm_service.h"
 #include "jobs/job_loop.h"
 #include "judge/devices/cuda/sanitizer_output.h"
+#include "judge/devices/device_kind.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -32,10 +33,12 @@ Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
   KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(problems, flags.problem));
+  KB_RETURN_IF_ERROR(CheckDevice(flags.judge->device));
+  KB_ASSIGN_OR_RETURN(const std::string size, ChosenSize(flags.judge->size, flags.judge->device, {problem}));
   std::vector<Request> requests;
   for (const std::string& path : flags.candidates) {
     KB_ASSIGN_OR_RETURN(Candidate candidate, ReadCandidate(path, flags.judge->device));
-    requests.push_back({problem, flags.judge->size, std::move(candidate), protocol});
+    requests.push_back({problem, size, std::move(candidate), protocol});
   }
   return requests;
 }
@@ -152,7 +155,8 @@ Status JudgeAll(const EvalFlags& flags, const std::vector<Request>& requests, Pr
   return loop->Stop();
 }
 
-int Eval(const EvalFlags& flags) {
+int Eval(EvalFlags flags) {
+  flags.judge->device = DeviceFor(flags.judge->device, flags.candidates);
   const auto requests = MakeRequests(flags);
   if (!requests) return PrintError(requests.error());
   if (!flags.sanitize.empty()) {

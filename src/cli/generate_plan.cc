@@ -92,6 +92,8 @@ Status PlanProblems(const GenerateFlags& flags, const Installation& installation
   KB_ASSIGN_OR_RETURN(const std::string hardware, HardwareText(installation.prompts, flags.hardware, plan->target, [&] {
                         return MeasuredDevice(flags, plan->devices.front());
                       }));
+  const std::string device = plan->devices.empty() ? plan->kind : plan->devices.front();
+  KB_ASSIGN_OR_RETURN(plan->size, SizeOfRun(flags.judge->size, device, FilesOf(selected), flags.store, plan->run));
   std::set<std::string> said;
   for (const SelectedProblem& problem : selected) {
     PromptRequest request{problem.file, plan->size, plan->target, plan->protocol->precision, flags.shots, hardware};
@@ -207,7 +209,6 @@ Result<GeneratePlan> MakeGeneratePlan(GenerateFlags flags, bool open) {
   plan.run = flags.run;
   plan.backend = TakeBackend(&flags);
   plan.rules = RulesOf(*flags.judge);
-  plan.size = flags.judge->size;
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   plan.protocol = std::make_shared<const Protocol>(std::move(protocol));

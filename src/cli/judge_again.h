@@ -8,12 +8,13 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/defaults.h"
 #include "judge/problem/problem_finder.h"
 
 namespace kb::cli {
 
 struct AgainFlags {
-  std::string devices = "cpu";  // as --devices
+  std::string devices = ThisDevice();  // as --devices
   std::string isolation = "namespaces";
   int threads = 0, jobs = 0;
   bool quiet = false;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "cli/selection_flags.h"
+
 namespace kb::cli {
 namespace {
 
@@ -14,7 +16,12 @@ std::string FlagName(std::string key) {
 
 // What one evaluation at a time may have.
 void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
-  AddDeviceFlag(command, &flags->device);
+  flags->device = kAuto;
+  command
+      ->add_option("--device", flags->device,
+                   "cpu, cuda: the first NVIDIA GPU, or cuda:1: the second; auto: what native candidates are written "
+                   "for, else a GPU where there is one")
+      ->capture_default_str();
   std::vector<std::string> barriers;
   for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
   command
@@ -68,7 +75,7 @@ void AddMachineFlags(CLI::App* command, JudgeFlags* flags) {
 
 void AddJudgeFlags(CLI::App* command, const std::shared_ptr<JudgeFlags>& flags, bool run) {
   if (!run) AddEvalFlags(command, flags.get());
-  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  AddSizeFlag(command, &flags->size);
   command->add_option("--protocol", flags->protocol, "rules of judgement; kernelbench protocols lists them")
       ->capture_default_str();
   AddMachineFlags(command, flags.get());

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/defaults.h"
 #include "judge/evaluate.h"
 
 namespace kb::cli {
@@ -21,13 +22,13 @@ struct BuildFlags {
 
 // Of every command that uses a device.
 struct DeviceFlags {
-  std::string device = "cpu";
+  std::string device = ThisDevice();
   int threads = 0;
   double device_memory_gb = 0;
 };
 
 struct JudgeFlags : DeviceFlags {
-  std::string size = "standard", protocol = "strict", isolation = "namespaces";
+  std::string size = kAuto, protocol = "strict", isolation = "namespaces";
   std::map<std::string, std::string> keys;  // of the protocol, set by flags
   int jobs = 0;
   BuildFlags builds;

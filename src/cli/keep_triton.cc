@@ -109,11 +109,14 @@ Status CanKeepTriton(const std::string& device) {
 int KeepTriton(const std::vector<SelectedProblem>& problems, const KeepTritonOptions& options) {
   auto keeper = Open(options);
   if (!keeper) return PrintError(keeper.error());
+  const auto chosen = ChosenSize(options.size, options.on.device, FilesOf(problems));
+  if (!chosen) return PrintError(chosen.error());
+  const std::string& size = *chosen;
   Steps steps(options.quiet || options.json, problems.size());
   size_t kept = 0, known = 0;
   std::vector<Missing> missing;
   for (const SelectedProblem& problem : problems) {
-    const std::string size = SizeFor(problem, options.size), name = problem.file.name;
+    const std::string name = problem.file.name;
     bool is_known = false;
     const auto outcome = steps.Take("", fmt::format("{} {}", name, size), [&]() -> Result<Outcome> {
       KB_ASSIGN_OR_RETURN(const std::string source, ReadFile(problem.file.path));

@@ -68,7 +68,8 @@ void AddMcp(CLI::App* app, int* exit_code) {
       "mcp", "tools for a model, over the Model Context Protocol on standard input and output (docs/guide/mcp.md)");
   command->add_option("--store", flags->store, "the store whose service judges; one is started if none runs")
       ->capture_default_str();
-  command->add_option("--devices", flags->devices, "of a service that is started: cpu, cuda, cuda:0-3; default: cpu");
+  command->add_option("--devices", flags->devices,
+                      "of a service that is started: cpu, cuda, cuda:0-3; default: a GPU where there is one");
   command->add_flag("--quiet", flags->quiet, "say on standard error only what is wrong");
   command->callback([flags, exit_code] {
     std::vector<std::string> serve_flags;

@@ -11,6 +11,7 @@
 #include "cli/judge_flags.h"
 #include "cli/selection_flags.h"
 #include "cli/steps.h"
+#include "judge/devices/device_kind.h"
 #include "judge/evaluate.h"
 #include "store/store.h"
 
@@ -22,7 +23,7 @@ using nlohmann::json;
 struct AuditFlags {
   SelectionFlags selection;
   DeviceFlags on;
-  std::string size, store = DefaultStore();
+  std::string size = kAuto, store = DefaultStore();
   bool json = false, again = false, quiet = false;
 };
 
@@ -113,12 +114,13 @@ Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std
 }
 
 int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Auditor* audits) {
+  const auto size = ChosenSize(flags.size, flags.on.device, FilesOf(problems));
+  if (!size) return PrintError(size.error());
   Steps steps(flags.quiet || flags.json, problems.size());
   AuditCounts counts;
   if (!flags.json) PrintHeading();
   for (const SelectedProblem& problem : problems) {
-    const auto audit =
-        steps.Take("", problem.file.name, [&] { return AuditOne(problem, SizeFor(problem, flags.size), audits); });
+    const auto audit = steps.Take("", problem.file.name, [&] { return AuditOne(problem, *size, audits); });
     if (steps.ended()) return steps.exit_code();
     if (!audit) continue;
     counts.known += audit->second ? 1 : 0;
@@ -131,6 +133,7 @@ int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& fla
 int Audit(const AuditFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
   if (!problems) return PrintError(problems.error());
+  if (const Status there = CheckDevice(flags.on.device); !there) return PrintError(there.error());
   auto store = Store::Open(flags.store);
   if (!store) return PrintError(store.error());
   auto evaluator = Evaluator::Create(OptionsOf(flags.on));

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 struct ProblemFlags {
   SelectionFlags selection;
-  std::string size;  // empty: SizeFor() decides
+  std::string size = kAuto;
   bool json = false;
 };
 
@@ -146,10 +146,11 @@ int Validate(const ProblemFlags& flags) {
   if (!evaluator) return PrintError(evaluator.error());
   const auto protocol = Protocol::Load((*evaluator)->installation().protocols, "strict");
   if (!protocol) return PrintError(protocol.error());
+  const auto size = ChosenSize(flags.size, "cpu", FilesOf(*problems));
+  if (!size) return PrintError(size.error());
   int exit_code = kAllCorrect;
   for (const SelectedProblem& problem : *problems) {
-    const std::string size = SizeFor(problem, flags.size);
-    const auto found = (*evaluator)->DescribeProblem(problem.file, size, *protocol);
+    const auto found = (*evaluator)->DescribeProblem(problem.file, *size, *protocol);
     if (!found) {
       exit_code = std::max(exit_code, PrintError(found.error()));
       if (found.error().code == ErrorCode::kInterrupted) return exit_code;
@@ -157,14 +158,14 @@ int Validate(const ProblemFlags& flags) {
     }
     if (flags.json) {
       fmt::print("{}\n", json{{"name", problem.file.name},
-                              {"size", size},
+                              {"size", *size},
                               {"inputs", TensorsJson(found->form.inputs)},
                               {"outputs", TensorsJson(found->form.outputs)},
                               {"parameters", TensorsJson(found->form.parameters)},
                               {"notes", found->notes}}
                              .dump());
     } else {
-      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name, size,
+      fmt::print("{} ({}) is valid\n  inputs      {}\n  outputs     {}\n  parameters  {}\n", problem.file.name, *size,
                  Tensors(found->form.inputs), Tensors(found->form.outputs), Tensors(found->form.parameters));
       for (const std::string& note : found->notes) fmt::print("  note        {}\n", note);
     }

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct ProfileFlags {
-  std::string problem, problems, candidate, size = "standard", precision = "fp32";
+  std::string problem, problems, candidate, size = kAuto, precision = "fp32";
   int threads = 0;
   BuildFlags builds;
   bool no_counters = false, json = false, quiet = false;
@@ -33,7 +33,8 @@ Result<Request> MakeRequest(const ProfileFlags& flags) {
   KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
   KB_ASSIGN_OR_RETURN(const ProblemFile problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(Candidate candidate, ReadCandidate(flags.candidate, "cuda"));
-  return Request{problem, flags.size, std::move(candidate), protocol};
+  KB_ASSIGN_OR_RETURN(std::string size, ChosenSize(flags.size, "cuda", {problem}));
+  return Request{problem, std::move(size), std::move(candidate), protocol};
 }
 
 // {"schema", "problem", "size", "candidate", "device_info", "verdict", "reason", "notes", "profile": null or an object}
@@ -105,7 +106,7 @@ void AddProfile(CLI::App* app, int* exit_code) {
   command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
   command->add_option("candidate", flags->candidate, "a .cu or .py file")->required();
   AddProblemsFlag(command, &flags->problems);
-  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  AddSizeFlag(command, &flags->size);
   command->add_option("--precision", flags->precision, "fp32, fp16 or bf16")->capture_default_str();
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
   AddBuildFlags(command, &flags->builds);

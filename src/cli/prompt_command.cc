@@ -11,7 +11,7 @@ namespace kb::cli {
 namespace {
 
 struct PromptFlags {
-  std::string problem, problems, size = "standard", backend = "native", device, precision = "fp32", custom,
+  std::string problem, problems, size = kAuto, backend = "native", device, precision = "fp32", custom,
                                  hardware = "none";
   int shots = 1;
   bool json = false;
@@ -29,9 +29,10 @@ Result<Prompt> MakePrompt(const PromptFlags& flags) {
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(const PromptTemplate parts, PromptTemplate::Load(installation.prompts, flags.custom));
   KB_ASSIGN_OR_RETURN(const std::filesystem::path problems, ProblemDirectory(flags.problems));
-  PromptRequest request{.size = flags.size, .precision = flags.precision, .shots = flags.shots};
+  PromptRequest request{.precision = flags.precision, .shots = flags.shots};
   KB_ASSIGN_OR_RETURN(request.problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(request.target, MakeTarget(flags.backend, flags.device));
+  KB_ASSIGN_OR_RETURN(request.size, SizeToAsk(flags.size, request.target.gpu ? "cuda" : "cpu", {request.problem}));
   KB_ASSIGN_OR_RETURN(request.hardware, HardwareText(installation.prompts, flags.hardware, request.target,
                                                      [&] { return MeasureDevice(flags, request.target); }));
   return BuildPrompt(parts, request, installation);
@@ -59,7 +60,7 @@ void AddPrompt(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("prompt", "what a model is asked for a problem");
   command->add_option("problem", flags->problem, "a number such as 1/19, or the path of a problem file")->required();
   AddProblemsFlag(command, &flags->problems);
-  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  AddSizeFlag(command, &flags->size);
   command->add_option("--backend", flags->backend, "native, cpp, cuda, triton, tilelang, cute, thunderkittens or hip")
       ->capture_default_str();
   command->add_option("--device", flags->device, "cpu or cuda; default: what the backend runs on, for native the CPU");

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 struct RejudgeFlags {
-  std::string run, problems, devices = "cpu", store = DefaultStore(), isolation = "namespaces";
+  std::string run, problems, devices = ThisDevice(), store = DefaultStore(), isolation = "namespaces";
   int count = 20, threads = 0, jobs = 0;
   uint64_t seed = 0;
   bool json = false, quiet = false;

@@ -24,7 +24,7 @@ using nlohmann::json;
 struct RunFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   SelectionFlags selection;
-  std::string source, name, model, devices = "cpu", store = DefaultStore(), timeline;
+  std::string source, name, model, devices = ThisDevice(), store = DefaultStore(), timeline;
   std::vector<int> samples;
   int limit = 0;
   bool again = false, json = false, no_service = false, quiet = false;
@@ -47,12 +47,14 @@ Result<RunWanted> WantedBy(const RunFlags& flags) {
                    .model = flags.model,
                    .samples = flags.samples,
                    .limit = flags.limit,
-                   .size = flags.judge->size,
                    .rules = RulesOf(*flags.judge)};
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(Protocol protocol, ProtocolOf(*flags.judge, installation.protocols));
   wanted.protocol = std::make_shared<const Protocol>(std::move(protocol));
   KB_ASSIGN_OR_RETURN(wanted.devices, FindDevices(flags.devices));
+  wanted.size = [&flags, device = wanted.devices.front()](const std::string& run, const auto& problems) {
+    return SizeOfRun(flags.judge->size, device, problems, flags.store, run);
+  };
   if (Restricted(flags.selection.selection) || flags.selection.without_metr) {
     KB_ASSIGN_OR_RETURN(wanted.problems, Selected(flags));
   }

@@ -47,13 +47,18 @@ void AddSelectionFlags(CLI::App* command, SelectionFlags* flags, const std::stri
 }
 
 void AddSizeFlag(CLI::App* command, std::string* size) {
-  command->add_option("--size", *size, "standard, or a name from SIZES; default: small where there is one");
+  command
+      ->add_option(
+          "--size", *size,
+          "standard, or a name from the problem's SIZES; auto: standard on a GPU with 64 GiB, else small where "
+          "every problem has it")
+      ->capture_default_str();
 }
 
-std::string SizeFor(const SelectedProblem& problem, const std::string& size) {
-  if (!size.empty()) return size;
-  const std::vector<std::string>& sizes = problem.metadata.sizes;
-  return std::find(sizes.begin(), sizes.end(), "small") != sizes.end() ? "small" : "standard";
+std::vector<ProblemFile> FilesOf(const std::vector<SelectedProblem>& problems) {
+  std::vector<ProblemFile> files;
+  for (const SelectedProblem& problem : problems) files.push_back(problem.file);
+  return files;
 }
 
 Result<std::filesystem::path> ProblemDirectory(const std::string& problems) {

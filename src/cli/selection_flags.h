@@ -22,13 +22,13 @@ struct SelectionFlags {
 void AddSelectionFlags(CLI::App* command, SelectionFlags* flags, const std::string& terms = "selection");
 void AddProblemsFlag(CLI::App* command, std::string* problems);
 
-// --size, which defaults to small where a problem has that size, and to standard elsewhere.
+// --size; `size` holds its default. ChosenSize() says what auto is.
 void AddSizeFlag(CLI::App* command, std::string* size);
-std::string SizeFor(const SelectedProblem& problem, const std::string& size);
 
 // The directory of the problems that --problems names.
 Result<std::filesystem::path> ProblemDirectory(const std::string& problems);
 Result<std::vector<SelectedProblem>> SelectProblems(const SelectionFlags& flags);
+std::vector<ProblemFile> FilesOf(const std::vector<SelectedProblem>& problems);
 
 }  // namespace kb::cli
 

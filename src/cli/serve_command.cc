@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 
 struct ServeFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
-  std::string devices = "cpu", store = DefaultStore(), socket, listen, tokens, problems;
+  std::string devices = ThisDevice(), store = DefaultStore(), socket, listen, tokens, problems;
   std::vector<std::string> hosts;
   double idle_s = 0;
   bool no_auth = false, allow_problems = false, show_all = false, demo = false, quiet = false;

@@ -29,7 +29,7 @@ constexpr const char* kMark = ".kernelbench-task";  // in a folder that this com
 constexpr const char* kCheck = "check";
 
 struct TaskFlags {
-  std::string problem, directory, problems, size = "standard", backend = "native", device, precision = "fp32",
+  std::string problem, directory, problems, size = kAuto, backend = "native", device, precision = "fp32",
                                             protocol = "strict";
   bool mcp = false;
 };
@@ -70,7 +70,6 @@ Result<TaskPlan> MakePlan(const TaskFlags& flags, const Installation& installati
   KB_ASSIGN_OR_RETURN(const Protocol protocol, Protocol::Load(installation.protocols, flags.protocol));
   KB_ASSIGN_OR_RETURN(const fs::path problems, ProblemDirectory(flags.problems));
   PromptRequest& prompt = plan.request.prompt;
-  prompt.size = flags.size;
   prompt.precision = flags.precision;
   KB_ASSIGN_OR_RETURN(prompt.problem, FindProblem(problems, flags.problem));
   KB_ASSIGN_OR_RETURN(prompt.target, MakeTarget(flags.backend, flags.device));
@@ -79,6 +78,7 @@ Result<TaskPlan> MakePlan(const TaskFlags& flags, const Installation& installati
   plan.problem = elsewhere ? fs::absolute(prompt.problem.path).string() : prompt.problem.name;
   plan.solution = SolutionName(prompt.target);
   plan.device = !flags.device.empty() ? flags.device : prompt.target.gpu ? "cuda" : "cpu";
+  KB_ASSIGN_OR_RETURN(prompt.size, SizeToAsk(flags.size, plan.device, {prompt.problem}));
   plan.request.how = HowText(plan, flags.protocol, flags.mcp);
   return plan;
 }
@@ -86,7 +86,7 @@ Result<TaskPlan> MakePlan(const TaskFlags& flags, const Installation& installati
 // Flags that its caller gives count instead.
 std::string CheckScript(const TaskPlan& plan, const TaskFlags& flags) {
   std::string usual;
-  const std::pair<const char*, std::string> all[] = {{"--size", flags.size},
+  const std::pair<const char*, std::string> all[] = {{"--size", plan.request.prompt.size},
                                                      {"--device", plan.device},
                                                      {"--protocol", flags.protocol},
                                                      {"--precision", flags.precision == "fp32" ? "" : flags.precision}};
@@ -145,7 +145,7 @@ Status WriteAll(const std::vector<Harness::File>& files, const fs::path& directo
 
 McpServerCommand ServerCommand(const TaskPlan& plan) {
   McpServerCommand server{.command = {plan.program, "mcp"}};
-  if (plan.device != "cpu") server.command.insert(server.command.end(), {"--devices", plan.device});
+  server.command.insert(server.command.end(), {"--devices", plan.device});
   for (const char* name : {"KERNELBENCH_STORE", "KERNELBENCH_PYTHON", "KERNELBENCH_CACHE"}) {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0') {
       server.environment.emplace_back(name, value);
@@ -181,7 +181,7 @@ void AddTask(CLI::App* app, int* exit_code) {
   command->add_option("directory", flags->directory, "the folder: a new one, an empty one, or one of this command's")
       ->required();
   AddProblemsFlag(command, &flags->problems);
-  command->add_option("--size", flags->size, "standard, or a name from the problem's SIZES")->capture_default_str();
+  AddSizeFlag(command, &flags->size);
   command->add_option("--backend", flags->backend, "native, cpp, cuda, triton, tilelang, cute, thunderkittens or hip")
       ->capture_default_str();
   command->add_option("--device", flags->device, "cpu or cuda; default: what the backend runs on, for native the CPU");

@@ -193,7 +193,7 @@ Result<CandidateText> ReadSource(const RunCandidate& candidate) {
   if (!candidate.offset) return ReadCandidateText(candidate.path);
   const auto fail = [&](const std::string& what) {
     return Fail(ErrorCode::kUsage,
-                fmt::format("{}: the line at byte {}: {}", candidate.path.string(), *candidate.offset, what));
+                fmt::format("{}: {}", candidate.place, what));
   };
   KB_ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(candidate.path, *candidate.offset));
   KB_ASSIGN_OR_RETURN(const auto line, lines.Next());

@@ -21,8 +21,7 @@ std::string DefaultName(const std::string& source) {
 
 // What a file of this candidate's would be called, for a source that lies in a line of another file.
 std::filesystem::path NameOf(const RunCandidate& candidate) {
-  if (candidate.offset) return fmt::format("{}:{}.{}", candidate.path.string(), *candidate.offset, candidate.language);
-  if (!candidate.has_code) return fmt::format("{}.{}", candidate.place, candidate.language);
+  if (candidate.offset || !candidate.has_code) return fmt::format("{}.{}", candidate.place, candidate.language);
   return candidate.path;
 }
 
@@ -77,7 +76,6 @@ Status RunPlan::Choose(const RunWanted& wanted, std::vector<RunCandidate> all, s
     Job job;
     job.model = candidate.model;
     job.problem = problem->name;
-    job.size = wanted.size;
     job.sample = candidate.sample;
     job.device = KindOf(wanted.devices.front());
     job.protocol = wanted.rules;
@@ -93,10 +91,20 @@ Status RunPlan::Choose(const RunWanted& wanted, std::vector<RunCandidate> all, s
     problems_.push_back(*problem);
     candidates_.push_back(std::move(candidate));
   }
-  if (!candidates_.empty()) return {};
+  if (!candidates_.empty()) return SetSize(wanted);
   return Fail(ErrorCode::kUsage,
               fmt::format("none of the {} candidates of {} {}", all.size(), wanted.source,
                           left_out.empty() ? "is left by these flags" : "can be judged: " + left_out));
+}
+
+Status RunPlan::SetSize(const RunWanted& wanted) {
+  std::map<std::string, ProblemFile> once;
+  for (const ProblemFile& problem : problems_) once.emplace(problem.name, problem);
+  std::vector<ProblemFile> problems;
+  for (auto& [name, problem] : once) problems.push_back(std::move(problem));
+  KB_ASSIGN_OR_RETURN(size_, wanted.size(run_, problems));
+  for (Job& job : jobs_) job.size = size_;
+  return {};
 }
 
 Status RunPlan::Queue(Store* store, bool again) const {

@@ -28,7 +28,9 @@ struct RunWanted {
   int limit = 0;
   std::optional<std::set<std::string>> problems;  // by name
   std::filesystem::path problem_directory;
-  std::string size = "standard", rules;  // rules: the protocol's name and every key that was changed
+  std::string rules;  // the protocol's name and every key that was changed
+  // Of all its problems, each once.
+  std::function<Result<std::string>(const std::string& run, const std::vector<ProblemFile>& problems)> size;
   std::shared_ptr<const Protocol> protocol;
   std::vector<std::string> devices;
 };
@@ -47,11 +49,14 @@ class RunPlan {
   Task TaskOf(size_t at) const;
 
   const std::string& run() const { return run_; }
+  const std::string& size() const { return size_; }  // of all its jobs
 
  private:
   Status Choose(const RunWanted& wanted, std::vector<RunCandidate> all, std::vector<std::string>* notes);
 
-  std::string run_;
+  Status SetSize(const RunWanted& wanted);
+
+  std::string run_, size_;
   std::shared_ptr<const Protocol> protocol_;
   std::vector<RunCandidate> candidates_;
   std::vector<Job> jobs_;              // of the candidates, in the same order

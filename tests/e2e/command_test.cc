@@ -91,26 +91,30 @@ TEST_F(CommandTest, HelpVersionAndUnknownWords) {
   EXPECT_EQ(Run({"eval", problem, candidate, "--device", "abacus"}).code, 2);
 }
 
-// The tests' PyTorch is one for the CPU.
-TEST_F(CommandTest, AGpuThatCannotBeUsedIsSaidAndNoVerdict) {
+// This machine has no GPU.
+TEST_F(CommandTest, AGpuThatIsNotThereIsSaidAndNothingIsStored) {
   const std::string problem = Write("relu.py", kReluProblem);
   const std::string module = Write("module.py", std::string(kReluProblem) + "\nclass ModelNew(Model):\n    pass\n");
+  const std::string native = Write("native.cpp", kReluNative), kernel = Write("kernel.cu", kReluNative);
   const Ended sanitized = Run({"eval", problem, module, "--sanitize"});
   EXPECT_EQ(sanitized.code, 2) << sanitized;
   EXPECT_THAT(sanitized.err, HasSubstr("NVIDIA GPU"));
-  const Ended profiled = Run({"profile", problem, module});
-  EXPECT_EQ(profiled.code, 3) << profiled;
-  EXPECT_THAT(profiled.err, HasSubstr("CUDA"));
-  const Ended ended = Run({"eval", problem, module, "--device", "cuda"});
-  EXPECT_EQ(ended.code, 3) << ended;
-  EXPECT_THAT(ended.err, AllOf(HasSubstr("CUDA"), HasSubstr("KERNELBENCH_PYTHON"), Not(HasSubstr("Traceback"))));
-  EXPECT_THAT(ended.out, IsEmpty());
-  // What its text alone decides needs no GPU.
-  const Ended cpu = Run({"eval", problem, Write("right.cpp", kReluNative), "--device", "cuda", "--json"});
-  EXPECT_EQ(cpu.code, 1) << cpu;
-  EXPECT_THAT(cpu.out, HasSubstr("\"static_rejected\""));
-  const Ended shown = Run({"show", cpu.Of("right.cpp").value("id", "")});
-  EXPECT_THAT(shown.out, HasSubstr("  device      cuda\n")) << "it was rejected before the device had a name";
+  for (const Arguments& arguments :
+       std::vector<Arguments>{{"eval", problem, module, "--device", "cuda"},
+                              {"eval", problem, native, "--device", "cuda"},
+                              {"eval", problem, kernel},
+                              {"profile", problem, module},
+                              {"run", root().string(), "--devices", "cuda"},
+                              {"baseline", problem, "--device", "cuda"},
+                              {"problems", "audit", problem, "--device", "cuda"},
+                              {"generate", problem, "--model", "replay:none", "--run", "r", "--devices", "cuda"},
+                              {"serve", "--devices", "cuda"}}) {
+    const Ended ended = Run(arguments);
+    EXPECT_EQ(ended.code, 3) << ended;
+    EXPECT_THAT(ended.err, AllOf(HasSubstr("no NVIDIA GPU on this machine"), Not(HasSubstr("Traceback")))) << ended;
+    EXPECT_THAT(ended.out, IsEmpty());
+  }
+  EXPECT_FALSE(fs::exists(store()));
 }
 
 TEST_F(CommandTest, AStoreThatIsNotThere) {

@@ -66,6 +66,23 @@ std::map<std::string, int> LanesOf(const std::string& timeline) {
   return lanes;
 }
 
+// On a CPU small problems are judged where nobody names a size, and a run goes on at the size that it began with.
+TEST_F(RunTest, ItsSizeFitsTheDeviceAndStays) {
+  const std::string sizes = std::string(kReluProblem) + "\nSIZES = {\"small\": {}}\n";
+  const std::string directory = MakeRun({{"first.cpp", kReluNative}}, Write("sizes.py", sizes));
+  EXPECT_EQ(Run(Command(directory)).code, 0);
+  EXPECT_EQ(Run({"run", directory, "--protocol", "quick", "--name", "large", "--size", "standard"}).code, 0);
+  const Ended resumed = Run({"run", directory, "--protocol", "quick", "--name", "large"});
+  EXPECT_THAT(resumed.out, HasSubstr("run large: 1 of 1 judged")) << "nothing was left to do";
+  std::vector<std::string> judged;
+  for (const json& evaluation : Stored()) judged.push_back(evaluation.at("size"));
+  EXPECT_THAT(judged, testing::UnorderedElementsAre("small", "standard"));
+  const std::string whole = MakeRun({{"first.cpp", kReluNative}});
+  EXPECT_EQ(Run({"run", whole, "--protocol", "quick", "--name", "whole", "--json"}).Evaluations().at(0).at("size"),
+            "standard")
+      << "its problem has no other";
+}
+
 // One candidate meets a busy machine twice, the other once.
 TEST_F(RunTest, WhatABusyMachineGaveNoNumberIsJudgedAgainAtTheEnd) {
   const std::string directory = MakeRun({{"first.cpp", kReluNative}, {"second.cpp", First("  (void)0;\n")}});
