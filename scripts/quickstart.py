@@ -92,13 +92,17 @@ def without_what_lacks(binary, rows):
     return [row for row in rows if not row.backend or not lacks[row.backend]]
 
 
+def run_name(size):
+    return f"examples-{size}"
+
+
 def write_list(rows, folder):
     """The examples of one size as `kernelbench run` takes them; beside the list is what its paths refer to."""
     link = folder / "examples"
     if not link.is_symlink() or link.resolve() != EXAMPLES:
         link.unlink(missing_ok=True)
         link.symlink_to(EXAMPLES)
-    path = folder / f"examples-{rows[0].size}.jsonl"
+    path = folder / f"{run_name(rows[0].size)}.jsonl"
     samples = {}
     with path.open("w") as file:
         for row in rows:
@@ -169,9 +173,10 @@ def print_summary(rows):
             print(f"  {row.candidate} ({row.size}): {row.verdict} instead of {' or '.join(row.allowed)}: {reason}")
 
 
-def write_report(binary, store):
-    """Writes report.html and prints its scores; False if that failed."""
-    done = subprocess.run([binary, "report", "--store", store, "-o", ROOT / "report.html"],
+def write_report(binary, store, runs):
+    """Writes report.html of these runs and prints its scores; False if that failed."""
+    named = [word for run in runs for word in ("--run", run)]
+    done = subprocess.run([binary, "report", "--store", store, *named, "-o", ROOT / "report.html"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
     if done.returncode != 0:
         print(f"\nno report: {done.stdout.strip()}", file=sys.stderr)
@@ -186,6 +191,12 @@ def expression(text):
         return re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"{text} is no regular expression: {error}")
+
+
+def default_store():
+    """Where the program keeps results unless it is told otherwise."""
+    data = os.environ.get("XDG_DATA_HOME") or os.path.join(os.environ.get("HOME") or ".", ".local", "share")
+    return os.path.join(data, "kernelbench", "evaluations.sqlite")
 
 
 def shown(path):
@@ -205,7 +216,7 @@ def main():
         print(f"there is no {shown(binary)}: run ./quickstart, which builds it first", file=sys.stderr)
         return FAILED
     jobs, device = arguments.jobs, arguments.device or choose_device()
-    store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or ROOT / "build" / "quickstart" / "evaluations.sqlite")
+    store = os.path.abspath(os.environ.get("KERNELBENCH_STORE") or default_store())
     folder = ROOT / "build" / "quickstart"
     for needed in (os.path.dirname(store), folder):
         os.makedirs(needed, exist_ok=True)
@@ -235,13 +246,13 @@ def main():
 
     print_table(rows)
     print_summary(rows)
-    reported = write_report(binary, store)
+    reported = write_report(binary, store, [run_name(size) for size in by_size])
     print(f"\nThe program is {shown(binary)} (--help lists its commands), the results are in {shown(store)}.\nNext:")
     if reported:
         print(f"  open {shown(ROOT / 'report.html')} in a browser")
-    print(f"  list the results: {shown(binary)} list --store {shown(store)}")
-    suffix, flags = (".cpp", "--size small") if device == "cpu" else (".cu", "--device cuda")
-    print(f"  judge a kernel of your own: {shown(binary)} eval 1/36 my_kernel{suffix} {flags}"
+    print(f"  list the results: {shown(binary)} list")
+    suffix = ".cpp" if device == "cpu" else ".cu"
+    print(f"  judge a kernel of your own: {shown(binary)} eval 1/36 my_kernel{suffix}"
           f"\n    (begin with a copy of {shown(EXAMPLES / '1_36_rmsnorm' / ('fused' + suffix))})")
     if any(row.evaluation is None for row in rows) or not reported:
         return FAILED
