@@ -35,6 +35,19 @@ install(DIRECTORY problems protocols prompts examples models calibrations publis
 install(DIRECTORY web/dist/ DESTINATION ${KB_SHARE}/web)
 install(DIRECTORY include/kernelbench DESTINATION include)
 
+# Completions and the man page, made from what --help says, with the defaults of a user who has set nothing.
+foreach(kept "bash bash-completion/completions/kernelbench" "zsh zsh/site-functions/_kernelbench"
+             "fish fish/vendor_completions.d/kernelbench.fish" "man man/man1/kernelbench.1")
+  separate_arguments(kept)
+  list(GET kept 0 what)
+  list(GET kept 1 file)
+  get_filename_component(folder ${file} DIRECTORY)
+  install(CODE "file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/${folder}\")
+                execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=KERNELBENCH_STORE --unset=XDG_DATA_HOME --unset=XDG_CONFIG_HOME HOME=~
+                                        $<TARGET_FILE:kernelbench> completion ${what} WORKING_DIRECTORY / COMMAND_ERROR_IS_FATAL ANY
+                                OUTPUT_FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/${file}\")")
+endforeach()
+
 install(CODE "set(KB_LIBEXEC ${KB_LIBEXEC})\nset(KB_NOT_CARRIED [==[${KB_NOT_CARRIED}]==])")
 install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/carry_bwrap.cmake)
 install(CODE "set(KB_CURL_LIBRARY_DIRS [==[${CURL_LIBDIR}]==])")

@@ -29,7 +29,7 @@ using nlohmann::json;
 struct BaselineFlags {
   SelectionFlags selection;
   DeviceFlags on;
-  std::string size = kAuto, precision, protocol = "quick", store = DefaultStore(), keep_triton;
+  std::string size = DefaultSize(), precision, protocol = "quick", store = DefaultStore(), keep_triton;
   std::vector<std::string> kinds = {"eager"};
   int check = 0, jobs = 0;
   bool json = false, again = false, quiet = false;

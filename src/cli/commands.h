@@ -24,7 +24,8 @@ enum ExitCode : int {
 // Says what went wrong on stderr and returns the exit code of its kind.
 int PrintError(const Error& error);
 
-// $KERNELBENCH_STORE, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or ~/.local/share.
+// $KERNELBENCH_STORE, else what the configuration says, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or
+// ~/.local/share.
 std::string DefaultStore();
 
 // One line of --json.
@@ -72,6 +73,8 @@ void AddBaseline(CLI::App* app, int* exit_code);
 void AddModels(CLI::App* app, int* exit_code);
 void AddStore(CLI::App* app, int* exit_code);
 void AddCache(CLI::App* app, int* exit_code);
+void AddConfig(CLI::App* app, int* exit_code);
+void AddCompletion(CLI::App* app, int* exit_code);
 
 }  // namespace kb::cli
 

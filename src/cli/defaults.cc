@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/config.h"
 #include "judge/devices/device_kind.h"
 #include "judge/problem/metadata.h"
 #include "store/store.h"
@@ -45,8 +46,17 @@ Result<std::string> StoredSize(const std::filesystem::path& path, const std::str
 }  // namespace
 
 const std::string& ThisDevice() {
-  static const std::string device = CheckDevice("cuda") ? "cuda" : "cpu";
+  static const std::string device = Configured("device").value_or(CheckDevice("cuda") ? "cuda" : "cpu");
   return device;
+}
+
+std::string DefaultSize() { return Configured("size").value_or(kAuto); }
+
+std::string DefaultProtocol() { return Configured("protocol").value_or("strict"); }
+
+std::vector<std::string> DefaultModels() {
+  const auto model = Configured("model");
+  return model ? std::vector<std::string>{*model} : std::vector<std::string>{};
 }
 
 std::string DeviceFor(const std::string& device, const std::vector<std::string>& candidates) {

@@ -15,8 +15,12 @@ namespace kb::cli {
 
 inline constexpr char kAuto[] = "auto";
 
-// The first GPU of this machine if there may be one, else the CPU. No GPU is opened.
+// What the configuration says (config.h), else: the first GPU of this machine if there may be one, or the CPU, no GPU
+// being opened; kAuto; strict; no model.
 const std::string& ThisDevice();
+std::string DefaultSize();
+std::string DefaultProtocol();
+std::vector<std::string> DefaultModels();
 // `device`; for kAuto the one that all these native candidates are written for, else ThisDevice().
 std::string DeviceFor(const std::string& device, const std::vector<std::string>& candidates);
 

@@ -112,7 +112,7 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
   AddSelectionFlags(command, &flags->selection);
   command->add_option("--model", flags->models, "who is asked, such as openai:NAME (docs/models.md); repeatable")
       ->allow_extra_args(false)
-      ->required();
+      ->required(flags->models.empty());
   command->add_option("--run", flags->run, "the run's name in the store")->required();
   command->add_option(
       "--models-file", flags->models_file,

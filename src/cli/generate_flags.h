@@ -32,7 +32,7 @@ struct AgentFlags {
 struct GenerateFlags {
   std::shared_ptr<JudgeFlags> judge = std::make_shared<JudgeFlags>();
   SelectionFlags selection;
-  std::vector<std::string> models;
+  std::vector<std::string> models = DefaultModels();
   std::string models_file, run, devices = ThisDevice(), store = DefaultStore(), custom, hardware = "none", write_run;
   std::vector<std::string> cards;  // of a matrix, instead of devices: "h100", or "cuda:h100" of one that nobody knows
   StrategyOptions strategy;

@@ -28,7 +28,7 @@ struct DeviceFlags {
 };
 
 struct JudgeFlags : DeviceFlags {
-  std::string size = kAuto, protocol = "strict", isolation = "namespaces";
+  std::string size = DefaultSize(), protocol = DefaultProtocol(), isolation = "namespaces";
   std::map<std::string, std::string> keys;  // of the protocol, set by flags
   int jobs = 0;
   BuildFlags builds;

@@ -12,6 +12,8 @@
 #include "base/seat.h"
 #include "base/suggest.h"
 #include "cli/commands.h"
+#include "cli/config.h"
+#include "cli/help.h"
 #include "cli/standard_output.h"
 #include "report/text.h"
 
@@ -28,6 +30,7 @@ int PrintError(const Error& error) {
 
 std::string DefaultStore() {
   if (const char* set = std::getenv("KERNELBENCH_STORE"); set && *set) return set;
+  if (const auto configured = Configured("store")) return *configured;
   std::filesystem::path base;
   if (const char* xdg = std::getenv("XDG_DATA_HOME"); xdg && *xdg) {
     base = xdg;
@@ -42,7 +45,7 @@ bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == 
 
 namespace {
 
-std::vector<std::string> CommandsOf(const CLI::App& app) {
+std::vector<std::string> CommandNames(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::App* each : app.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(each->get_name());
@@ -75,7 +78,7 @@ std::string FailureText(const CLI::App* app, const CLI::Error& error) {
     const std::string name = word.substr(0, word.find('='));
     if (word.starts_with('-')) return told(fmt::format("there is no flag {}{}", name, DidYouMean(name, FlagsOf(*app))));
     if (wants_command)
-      return told(fmt::format("there is no command \"{}\"{}", word, DidYouMean(word, CommandsOf(*app))));
+      return told(fmt::format("there is no command \"{}\"{}", word, DidYouMean(word, CommandNames(*app))));
     return told(fmt::format("\"{}\" is one argument too many", word));
   }
   return told(wants_command ? "a command is missing" : error.what());
@@ -89,7 +92,7 @@ std::vector<std::string> ArgumentsOf(int argc, char** argv, CLI::App* app) {
     bool known = true;
     for (const std::string& word : words) {
       if (word.starts_with('-')) continue;
-      const std::vector<std::string> commands = CommandsOf(*app);
+      const std::vector<std::string> commands = CommandNames(*app);
       known = std::find(commands.begin(), commands.end(), word) != commands.end();
       if (!known) break;
       app = app->get_subcommand(word);
@@ -114,6 +117,7 @@ int main(int argc, char** argv) {
   app.name("kernelbench");
   app.footer("kernelbench help COMMAND tells of a command, its flags and their defaults.");
   app.failure_message(kb::cli::FailureText);
+  if (const kb::Status loaded = kb::cli::LoadConfig(); !loaded) return kb::cli::PrintError(loaded.error());
   int exit_code = kb::cli::kAllCorrect;
   kb::cli::AddEval(&app, &exit_code);
   kb::cli::AddRun(&app, &exit_code);
@@ -147,10 +151,16 @@ int main(int argc, char** argv) {
   kb::cli::AddDoctor(&app, &exit_code);
   kb::cli::AddBaseline(&app, &exit_code);
   kb::cli::AddModels(&app, &exit_code);
+  kb::cli::AddConfig(&app, &exit_code);
   kb::cli::AddStore(&app, &exit_code);
   kb::cli::AddCache(&app, &exit_code);
+  kb::cli::AddCompletion(&app, &exit_code);
   try {
-    app.parse(kb::cli::ArgumentsOf(argc, argv, &app));
+    std::vector<std::string> words = kb::cli::ArgumentsOf(argc, argv, &app);
+    const auto all = std::find(words.begin(), words.end(), "--help-all");
+    kb::cli::ArrangeHelp(&app, all != words.end());
+    if (all != words.end()) *all = "--help";
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     exit_code = code == 0 ? kb::cli::kAllCorrect : kb::cli::kUsage;

@@ -23,7 +23,7 @@ using nlohmann::json;
 struct AuditFlags {
   SelectionFlags selection;
   DeviceFlags on;
-  std::string size = kAuto, store = DefaultStore();
+  std::string size = DefaultSize(), store = DefaultStore();
   bool json = false, again = false, quiet = false;
 };
 

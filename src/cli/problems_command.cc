@@ -14,7 +14,7 @@ using nlohmann::json;
 
 struct ProblemFlags {
   SelectionFlags selection;
-  std::string size = kAuto;
+  std::string size = DefaultSize();
   bool json = false;
 };
 

@@ -16,7 +16,7 @@ namespace {
 using nlohmann::json;
 
 struct ProfileFlags {
-  std::string problem, problems, candidate, size = kAuto, precision = "fp32";
+  std::string problem, problems, candidate, size = DefaultSize(), precision = "fp32";
   int threads = 0;
   BuildFlags builds;
   bool no_counters = false, json = false, quiet = false;

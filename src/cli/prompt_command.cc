@@ -11,7 +11,7 @@ namespace kb::cli {
 namespace {
 
 struct PromptFlags {
-  std::string problem, problems, size = kAuto, backend = "native", device, precision = "fp32", custom,
+  std::string problem, problems, size = DefaultSize(), backend = "native", device, precision = "fp32", custom,
                                  hardware = "none";
   int shots = 1;
   bool json = false;

@@ -29,7 +29,7 @@ constexpr const char* kMark = ".kernelbench-task";  // in a folder that this com
 constexpr const char* kCheck = "check";
 
 struct TaskFlags {
-  std::string problem, directory, problems, size = kAuto, backend = "native", device, precision = "fp32",
+  std::string problem, directory, problems, size = DefaultSize(), backend = "native", device, precision = "fp32",
                                             protocol = "strict";
   bool mcp = false;
 };

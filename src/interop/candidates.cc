@@ -192,8 +192,7 @@ Result<CandidateText> ReadSource(const RunCandidate& candidate) {
   if (!candidate.has_code) return CandidateText{"", "its row in the list holds no code"};
   if (!candidate.offset) return ReadCandidateText(candidate.path);
   const auto fail = [&](const std::string& what) {
-    return Fail(ErrorCode::kUsage,
-                fmt::format("{}: {}", candidate.place, what));
+    return Fail(ErrorCode::kUsage, fmt::format("{}: {}", candidate.place, what));
   };
   KB_ASSIGN_OR_RETURN(LineReader lines, LineReader::Open(candidate.path, *candidate.offset));
   KB_ASSIGN_OR_RETURN(const auto line, lines.Next());

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
+#include "model/key.h"
 #include "model/remote_provider.h"
 #include "model/replay.h"
 
@@ -41,14 +42,11 @@ Price PriceOfListing(const WireJson& pricing, const std::string& source) {
 }  // namespace
 
 Result<std::string> KeyFromEnvironment(const ModelSettings& settings) {
-  const char* const set = settings.key_env.empty() ? nullptr : std::getenv(settings.key_env.c_str());
-  std::string key = set ? set : "";
-  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
-  key.erase(key.begin(), std::find_if_not(key.begin(), key.end(), is_space));
-  key.erase(std::find_if_not(key.rbegin(), key.rend(), is_space).base(), key.end());
+  const std::string key = FindKey(settings.key_env).value;
   if (key.empty() && settings.key_needed) {
-    return Fail(ErrorCode::kUsage, fmt::format("{} needs a key: put it into the environment variable {}", settings.name,
-                                               settings.key_env));
+    return Fail(ErrorCode::kUsage,
+                fmt::format("{} needs a key: put it into the environment variable {}, or a line {}=KEY into .env",
+                            settings.name, settings.key_env, settings.key_env));
   }
   if (!std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < '\x7f'; })) {
     return Fail(ErrorCode::kUsage, fmt::format("{} holds no key: there are spaces or other characters in it that no "

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "model/key.h"
+
 namespace kb {
 namespace {
 
@@ -61,6 +63,14 @@ Status CheckUrl(const std::string& url) {
 }
 
 }  // namespace
+
+std::vector<std::string> KeyNames() {
+  std::vector<std::string> names;
+  for (const Preset& preset : kPresets) {
+    if (*preset.key_env) names.emplace_back(preset.key_env);
+  }
+  return names;
+}
 
 Result<ModelSettings> PresetSettings(const std::string& provider) {
   for (const Preset& preset : kPresets) {
