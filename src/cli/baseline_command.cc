@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -14,6 +15,7 @@
 #include "cli/judge_flags.h"
 #include "cli/keep_triton.h"
 #include "cli/number_checks.h"
+#include "cli/screen.h"
 #include "cli/selection_flags.h"
 #include "cli/steps.h"
 #include "judge/devices/device_kind.h"
@@ -106,7 +108,7 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
                Measurer* measurer) {
   const auto is_new = [&](const BaselineTask& task) { return flags.again || task.known.is_null(); };
   const auto to_measure = static_cast<size_t>(std::count_if(tasks.begin(), tasks.end(), is_new));
-  Steps steps(flags.quiet || flags.json, to_measure);
+  Steps steps(flags.quiet || flags.json, to_measure, "what was measured is stored, and the same command goes on");
   std::vector<json> baselines;
   const bool eager_anew =
       flags.again && std::find(flags.kinds.begin(), flags.kinds.end(), "eager") != flags.kinds.end();
@@ -119,7 +121,7 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
   }
   CompilesAhead ahead(measurer->evaluator.get(), std::move(anew), flags.jobs);
   size_t measured = 0;
-  if (!flags.json) fmt::print("{}", BaselineHeading());
+  if (!flags.json) fmt::print("{}", BaselineHeading(ColumnsOf(STDOUT_FILENO)));
   // False: all ends.
   const auto take = [&](const BaselineTask& task) {
     json baseline = task.known;
@@ -134,7 +136,7 @@ int MeasureAll(const std::vector<BaselineTask>& tasks, const BaselineFlags& flag
       ++measured;
       baseline = std::move(*taken);
     }
-    fmt::print("{}", flags.json ? JsonLine(baseline) : BaselineLine(baseline));
+    fmt::print("{}", flags.json ? JsonLine(baseline) : BaselineLine(baseline, ColumnsOf(STDOUT_FILENO)));
     std::fflush(stdout);
     baselines.push_back(std::move(baseline));
     return true;
@@ -195,7 +197,7 @@ int CheckSome(const std::vector<BaselineTask>& all, const BaselineFlags& flags, 
                        "no stored baseline of this selection, size, precision, kind, device and "
                        "PyTorch could be checked; measure some first, without --check"});
   }
-  Steps steps(flags.quiet || flags.json, tasks.size());
+  Steps steps(flags.quiet || flags.json, tasks.size(), "--check stores nothing; the same command begins anew");
   int changed = 0;
   for (const BaselineTask& task : tasks) {
     const auto now = steps.Take("checking ", NameOf(task), [&]() -> Result<json> {

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 #include "base/hash.h"
 #include "cli/baseline_table.h"
 #include "cli/commands.h"
+#include "cli/screen.h"
 #include "cli/selection_flags.h"
 #include "interop/baseline_file.h"
 #include "interop/baseline_rows.h"
@@ -29,6 +31,8 @@ constexpr std::pair<const char*, const char*> kKinds[] = {
     {"torch_compile_inductor_reduce-overhead", "compile-reduce-overhead"},
     {"torch_compile_inductor_max-autotune", "compile-max-autotune"}};
 constexpr char kFilePrefix[] = "baseline_time_";
+
+constexpr size_t kBaselineColumns = 110;  // of a window that has room for one line a baseline
 
 struct FileFlags {
   std::string store = DefaultStore(), file, hardware;
@@ -97,12 +101,13 @@ int List(const FileFlags& flags) {
     return kAllCorrect;
   }
   if (baselines->empty()) fmt::print("no baselines in {}\n", flags.shipped ? "this installation" : flags.store);
+  const size_t columns = ColumnsOf(STDOUT_FILENO);
   for (const auto& [name, group] : Groups(*baselines)) {
     std::set<std::string> problems;
-    fmt::print("{}\n{}", name, BaselineHeading());
+    fmt::print("{}\n{}", name, BaselineHeading(columns));
     for (const json& each : group) {
       problems.insert(each.at("problem"));
-      fmt::print("{}", BaselineLine(each));
+      fmt::print("{}", BaselineLine(each, columns));
     }
     fmt::print("{}\n", BaselineRatios(group, problems.size()));
   }
@@ -276,22 +281,32 @@ int Import(const FileFlags& flags) {
 
 }  // namespace
 
-std::string BaselineHeading() {
+std::string BaselineHeading(size_t columns) {
+  if (columns < kBaselineColumns) {
+    return fmt::format("{:<8} {:<9} {:<24} {:>12}\n", "problem", "size", "kind", "median") +
+           "  interval, calls, compile; notes\n";
+  }
   return fmt::format("{:<8} {:<9} {:<24} {:>12} {:>21} {:>6} {:>9}  {}\n", "problem", "size", "kind", "median",
                      "interval, us", "calls", "compile", "notes");
 }
 
-std::string BaselineLine(const json& baseline) {
+std::string BaselineLine(const json& baseline, size_t columns) {
   const json &interval = baseline.at("interval"), &compile = baseline.at("compile_s");
   std::string notes;
   for (const json& note : baseline.at("notes")) notes += (notes.empty() ? "" : "; ") + note.get<std::string>();
   const std::string bounds =
       interval.is_array() ? fmt::format("[{:.1f}, {:.1f}]", interval[0].get<double>(), interval[1].get<double>()) : "-";
   const std::string time = (HasMedian(baseline) ? "" : "mean ") + FormatTime(TypicalUs(baseline));
-  return fmt::format("{:<8} {:<9} {:<24} {:>12} {:>21} {:>6} {:>9}  {}\n", TextOrDash(baseline.at("problem")),
-                     TextOrDash(baseline.at("size")), TextOrDash(baseline.at("kind")), time, bounds,
-                     baseline.at("trials").get<int64_t>(),
-                     compile.is_number() ? fmt::format("{:.1f} s", compile.get<double>()) : "-", OneLine(notes, 200));
+  const std::string compiled = compile.is_number() ? fmt::format("{:.1f} s", compile.get<double>()) : "-";
+  const auto calls = baseline.at("trials").get<int64_t>();
+  const std::string first = fmt::format("{:<8} {:<9} {:<24} {:>12}", TextOrDash(baseline.at("problem")),
+                                        TextOrDash(baseline.at("size")), TextOrDash(baseline.at("kind")), time);
+  notes = OneLine(notes, 200);
+  if (columns < kBaselineColumns) {
+    return fmt::format("{}\n  {} us, {} calls{}{}\n", first, bounds, calls,
+                       compile.is_number() ? ", compile " + compiled : "", notes.empty() ? "" : "; " + notes);
+  }
+  return fmt::format("{} {:>21} {:>6} {:>9}  {}\n", first, bounds, calls, compiled, notes);
 }
 
 std::string BaselineRatios(const std::vector<json>& baselines, size_t problems) {

@@ -9,8 +9,8 @@
 
 namespace kb::cli {
 
-std::string BaselineHeading();
-std::string BaselineLine(const nlohmann::json& baseline);
+std::string BaselineHeading(size_t columns);
+std::string BaselineLine(const nlohmann::json& baseline, size_t columns);
 
 // For each kind but eager the geometric mean of eager's time over its own, over the problems that have both, of
 // `problems` in all. The baselines are of one device, PyTorch and precision.

@@ -21,8 +21,9 @@ enum ExitCode : int {
   kReaderGone = 141,   // of standard output
 };
 
-// Says what went wrong on stderr and returns the exit code of its kind.
-int PrintError(const Error& error);
+// Says what went wrong on stderr and returns the exit code of its kind. `interrupted`: after an interrupt, what is kept
+// of the work and how to go on.
+int PrintError(const Error& error, const std::string& interrupted = "");
 
 // $KERNELBENCH_STORE, else what the configuration says, else kernelbench/evaluations.sqlite under $XDG_DATA_HOME or
 // ~/.local/share.
@@ -34,7 +35,7 @@ std::string JsonLine(const Json& value) {
   return Dump(value) + "\n";
 }
 
-// True if stdout is a terminal that wants colours.
+// True if stdout is a terminal that wants colours (screen.h).
 bool WantsColour();
 
 // `*exit_code` is what main() returns.

@@ -88,8 +88,9 @@ Status Compare(const Flags& flags) {
                             flags.a, flags.b));
   }
   KB_RETURN_IF_ERROR(CheckComplete(flags, sheet));
-  const auto write = format == "json" ? CompareJson : format == "markdown" ? CompareMarkdown : CompareTerminal;
-  return WriteOutput(flags.common, write(sheet));
+  return WriteOutput(flags.common, format == "json"       ? CompareJson(sheet)
+                                   : format == "markdown" ? CompareMarkdown(sheet)
+                                                          : CompareTerminal(sheet, OutputColumns(flags.common)));
 }
 
 }  // namespace

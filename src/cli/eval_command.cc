@@ -7,6 +7,7 @@
 #include "cli/judge_flags.h"
 #include "cli/progress.h"
 #include "cli/sanitize.h"
+#include "cli/screen.h"
 #include "cli/selection_flags.h"
 #include "cli/warm_service.h"
 #include "jobs/job_loop.h"
@@ -43,16 +44,7 @@ Result<std::vector<Request>> MakeRequests(const EvalFlags& flags) {
   return requests;
 }
 
-void Print(const json& evaluation, const EvalFlags& flags) {
-  if (flags.json) {
-    fmt::print("{}", JsonLine(evaluation));
-  } else if (flags.candidates.size() == 1 || flags.verbose) {
-    fmt::print("{}", Describe(evaluation, {.colour = WantsColour()}));
-  }
-  std::fflush(stdout);
-}
-
-// What became of the candidates: printed in the order in which they were given, whichever was judged first.
+// What became of the candidates: stored and told as each ends; lines of JSON in the order in which they were given.
 class Results {
  public:
   Results(const EvalFlags& flags, const std::vector<Request>& requests, Store* store, Progress* progress)
@@ -60,31 +52,44 @@ class Results {
 
   void Add(size_t at, const Result<json>& end) {
     progress_->Done();
+    if (end) Keep(*end);
+    if (!flags_.json) return Print(at, end);
     ends_[at] = end;
-    while (printed_ < ends_.size() && ends_[printed_]) Print(printed_++);
+    while (printed_ < ends_.size() && ends_[printed_]) Print(printed_, *ends_[printed_]), ++printed_;
   }
-  // Those, too, before which one is missing. The exit code.
+  // The exit code.
   int Finish(const Status& judged) {
-    for (size_t i = printed_; i < ends_.size(); ++i) {
-      if (ends_[i]) Print(i);
+    for (size_t i = printed_; i < ends_.size(); ++i) {  // before which one is missing
+      if (ends_[i]) Print(i, *ends_[i]);
     }
     progress_->Clear();
     if (!flags_.json && requests_.size() > 1 && !finished_.empty()) {
-      fmt::print("{}\n{}", TerminalTable(finished_, {.colour = WantsColour()}), ScoreSummary(finished_));
+      fmt::print("\n{}", ScoreSummary(finished_, OnScreen()));
     }
-    return judged ? exit_code_ : std::max<int>(exit_code_, PrintError(judged.error()));
+    return judged ? exit_code_ : std::max<int>(exit_code_, PrintError(judged.error(), AfterInterrupt()));
   }
 
  private:
-  void Print(size_t at) {
-    progress_->Clear();
-    if (*ends_[at]) {
-      PrintEvaluation(**ends_[at]);
-    } else {
-      PrintFailure(at, ends_[at]->error());
+  void Keep(const json& evaluation) {
+    finished_.push_back(evaluation);
+    if (evaluation.at("verdict") != VerdictName(Verdict::kCorrect)) {
+      exit_code_ = std::max<int>(exit_code_, kNotAllCorrect);
+    }
+    if (store_ == nullptr) return;
+    if (const Status added = store_->Add(evaluation); !added) {
+      progress_->Clear();
+      exit_code_ = std::max<int>(exit_code_, PrintError(added.error()));
     }
   }
+  void Print(size_t at, const Result<json>& end) {
+    if (!end) return PrintFailure(at, end.error());
+    if (flags_.json) return progress_->Print(JsonLine(*end));
+    const bool whole = requests_.size() == 1 || flags_.verbose;
+    const std::string name = requests_[at].candidate.path.filename().string();
+    progress_->Print(whole ? Describe(*end, OnScreen()) : ResultLine(*end, name, OnScreen()));
+  }
   void PrintFailure(size_t at, const Error& error) {
+    progress_->Clear();
     if (error.code == ErrorCode::kInterrupted) return;
     const bool of_all = requests_.size() == 1 || error.code == ErrorCode::kUsage;  // they share the problem
     if (of_all && told_all_) return;
@@ -92,24 +97,17 @@ class Results {
     const std::string prefix = requests_.size() > 1 ? requests_[at].candidate.path.string() + ": " : "";
     exit_code_ = std::max<int>(exit_code_, PrintError({error.code, prefix + error.message}));
   }
-  void PrintEvaluation(const json& evaluation) {
-    if (store_) {
-      if (const Status added = store_->Add(evaluation); !added) {
-        exit_code_ = std::max<int>(exit_code_, PrintError(added.error()));
-      }
-    }
-    if (evaluation.at("verdict") != VerdictName(Verdict::kCorrect)) {
-      exit_code_ = std::max<int>(exit_code_, kNotAllCorrect);
-    }
-    kb::cli::Print(evaluation, flags_);
-    finished_.push_back(evaluation);
+  std::string AfterInterrupt() const {
+    const char* kept = finished_.empty() ? "" : store_ == nullptr ? "; nothing is stored" : ", which is stored";
+    return fmt::format("{} of {} judged{}. The same command judges all of them", finished_.size(), requests_.size(),
+                       kept);
   }
 
   const EvalFlags& flags_;
   const std::vector<Request>& requests_;
   Store* const store_;
   Progress* const progress_;
-  std::vector<std::optional<Result<json>>> ends_;
+  std::vector<std::optional<Result<json>>> ends_;  // with --json
   size_t printed_ = 0;
   std::vector<json> finished_;
   int exit_code_ = kAllCorrect;

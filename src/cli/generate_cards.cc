@@ -197,7 +197,7 @@ int JudgeOnCards(const GeneratePlan& plan, const GenerateFlags& flags, Store* st
     RunProgress progress(flags.quiet, candidates->size(), card.devices.size(), false);
     const Status judged = JudgeStored(plan, flags, card, *candidates, store, &progress);
     progress.Finish();
-    if (!judged) return PrintError(judged.error());
+    if (!judged) return PrintError(judged.error(), "verdicts so far are stored, and the same command goes on");
     if (progress.failed() > 0) code = kEngineFailure;
   }
   return code;

@@ -74,6 +74,9 @@ void PrintSummary(const GeneratePlan& plan, const GeneratorCounts& counts, const
              candidates > 1 ? fmt::format(" --k 1,{}", candidates) : "");
 }
 
+// After an interrupt.
+constexpr char kKept[] = "answers and verdicts so far are stored, and the same command goes on";
+
 struct Ended {
   Status status;
   GeneratorCounts counts;
@@ -164,9 +167,11 @@ Result<std::unique_ptr<GenerationJudge>> StartJudge(const GeneratePlan& plan, co
     wanted.problems.push_back(problem.file);
     wanted.problem_texts.push_back(ProblemTextHash(problem.file));
   }
-  wanted.tell = [tell = TellJobs{plan.run, flags.json, flags.quiet, progress}](const JobEnd& end,
-                                                                               const GeneratedCandidate& candidate) {
-    tell(end, {{"turn", candidate.proposal.turn}});
+  const TellJobs told{plan.run, flags.json, flags.quiet, plan.models.size() > 1, progress};
+  wanted.judging = [told](const Job& job) { told.Judging(job); };
+  wanted.put_off = [progress](const Job& job) { progress->Ended(job.id); };
+  wanted.tell = [told](const JobEnd& end, const GeneratedCandidate& candidate) {
+    told(end, {{"turn", candidate.proposal.turn}});
   };
   wanted.span = [progress](const Span& span) { progress->Add(span); };
   return GenerationJudge::Create(std::move(wanted), store);
@@ -203,7 +208,7 @@ AskedEnd AskAndJudge(const GeneratePlan& plan, const GenerateFlags& flags, Store
     PrintSummary(plan, ended.counts, *spent, progress);
   }
   if (!ended.status) {
-    const int code = PrintError(ended.status.error());
+    const int code = PrintError(ended.status.error(), kKept);
     return {code == kUsage && ended.counts.failed > 0 ? kEngineFailure : code, false};  // refused its first request
   }
   return {ended.counts.failed > 0 || progress.failed() > 0 ? kEngineFailure : kAllCorrect, true};

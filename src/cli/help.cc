@@ -1,12 +1,14 @@
 #include "cli/help.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <sstream>
+
+#include "cli/screen.h"
+#include "report/fold.h"
 
 namespace kb::cli {
 namespace {
@@ -65,46 +67,24 @@ const std::vector<Usual>& Usuals() {
   return usuals;
 }
 
-// Columns of the terminal, of $COLUMNS, or 100.
+constexpr size_t kIndent = 26;                     // of what is said of a flag
+constexpr size_t kNarrow = 70, kNarrowIndent = 6;  // in a window with fewer columns
+constexpr size_t kColumns = 100;                   // where there is no window
+
 size_t HelpColumns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
-  const char* const set = std::getenv("COLUMNS");
-  const int columns = set ? std::atoi(set) : 0;
-  return columns > 0 ? static_cast<size_t>(columns) : 100;
+  const size_t columns = ColumnsOf(STDOUT_FILENO);
+  return columns == kNoLimit ? kColumns : columns;
 }
 
-// Words in lines of at most `columns`, each after the first behind `indent` spaces; `at` columns of the first are
-// taken.
-std::string Wrapped(const std::string& text, size_t at, size_t indent, size_t columns) {
-  std::istringstream words(text);
-  std::string lines;
-  size_t column = at;
-  for (std::string word; words >> word;) {
-    if (column > indent && column + 1 + word.size() > columns) {
-      lines += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > at || (column > indent && at == 0)) {
-      lines += ' ';
-      ++column;
-    }
-    lines += word;
-    column += word.size();
-  }
-  return lines;
-}
-
-constexpr size_t kIndent = 26;  // of what is said of a flag
-
-std::string Line(const std::string& name, const std::string& said, size_t columns) {
-  const size_t indent = columns < 70 ? 6 : kIndent;
+std::string Line(const std::string& name, const std::string& said) {
+  const size_t columns = HelpColumns(), indent = columns < kNarrow ? kNarrowIndent : kIndent;
   std::string line = "  " + name;
   if (line.size() + 2 > indent) {
     line += "\n" + std::string(indent, ' ');
   } else {
     line += std::string(indent - line.size(), ' ');
   }
-  return line + Wrapped(said, indent, indent, columns) + "\n";
+  return Fold(line + said + "\n", columns);
 }
 
 std::string ValueOf(const CLI::Option& option) {
@@ -123,16 +103,16 @@ class Formatter : public CLI::Formatter {
     if (!option->get_envname().empty()) said += fmt::format(" (environment {})", option->get_envname());
     const std::string standard = option->get_default_str();
     if (!standard.empty() && TakesValue(*option)) said += fmt::format(" [{}]", standard);
-    return Line(positional ? option->get_single_name() : FlagText(*option) + ValueOf(*option), said, HelpColumns());
+    return Line(positional ? option->get_single_name() : FlagText(*option) + ValueOf(*option), said);
   }
   std::string make_subcommand(const CLI::App* command) const override {
-    return Line(command->get_name(), command->get_description(), HelpColumns());
+    return Line(command->get_name(), command->get_description());
   }
   std::string make_description(const CLI::App* app) const override {
-    return Wrapped(app->get_description(), 0, 0, HelpColumns()) + "\n";
+    return Fold(app->get_description() + "\n", HelpColumns());
   }
   std::string make_footer(const CLI::App* app) const override {
-    return app->get_footer().empty() ? "" : app->get_footer() + "\n";
+    return app->get_footer().empty() ? "" : Fold(app->get_footer() + "\n", HelpColumns());
   }
 };
 

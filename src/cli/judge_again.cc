@@ -2,9 +2,11 @@
 
 #include "cli/judge_flags.h"
 #include "cli/run_progress.h"
+#include "cli/screen.h"
 #include "jobs/devices.h"
 #include "jobs/job_loop.h"
 #include "jobs/rejudge.h"
+#include "report/terminal.h"
 
 namespace kb::cli {
 
@@ -24,14 +26,21 @@ Status JudgeEachAgain(const AgainFlags& flags, std::span<const json> evaluations
   options.compilations = flags.jobs;
   options.queue = queue.get();
   options.tell = [&](const JobEnd& end) -> Status {
+    const auto at = static_cast<size_t>(end.job.sample);
+    progress.Ended(end.job.id);
     if (end.evaluation) {
-      tell(static_cast<size_t>(end.job.sample), *end.evaluation);
+      tell(at, *end.evaluation);
       progress.Judged(*end.evaluation);
+      if (flags.lines) progress.Print(ResultLine(*end.evaluation, ResultName(evaluations[at]), OnScreen()));
     } else if (end.evaluation.error().code != ErrorCode::kInterrupted) {
       progress.Failed();
     }
     return {};
   };
+  options.judging = [&](const Job& job) {
+    progress.Judging(job.id, ResultName(evaluations[static_cast<size_t>(job.sample)]));
+  };
+  options.put_off = [&](const Job& job) { progress.Ended(job.id); };
   options.span = [&](const Span& span) { progress.Add(span); };
   std::vector<Task> tasks;
   for (const json& evaluation : evaluations) {

@@ -18,6 +18,7 @@ struct AgainFlags {
   std::string isolation = "namespaces";
   int threads = 0, jobs = 0;
   bool quiet = false;
+  bool lines = false;  // prints one for each that is judged
 };
 
 // Each candidate under the rules of its evaluation, and at the size that this names. `tell` gets the place of the

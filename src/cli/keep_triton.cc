@@ -112,7 +112,8 @@ int KeepTriton(const std::vector<SelectedProblem>& problems, const KeepTritonOpt
   const auto chosen = ChosenSize(options.size, options.on.device, FilesOf(problems));
   if (!chosen) return PrintError(chosen.error());
   const std::string& size = *chosen;
-  Steps steps(options.quiet || options.json, problems.size());
+  Steps steps(options.quiet || options.json, problems.size(),
+              "the pairs of finished problems are in the file, and the same command goes on");
   size_t kept = 0, known = 0;
   std::vector<Missing> missing;
   for (const SelectedProblem& problem : problems) {

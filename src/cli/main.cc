@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -14,17 +15,19 @@
 #include "cli/commands.h"
 #include "cli/config.h"
 #include "cli/help.h"
+#include "cli/screen.h"
 #include "cli/standard_output.h"
+#include "report/fold.h"
 #include "report/text.h"
 
 namespace kb::cli {
 
-int PrintError(const Error& error) {
-  if (error.code == ErrorCode::kInterrupted) {
-    fmt::print(stderr, "kernelbench: interrupted; what was finished is stored\n");
-    return kInterrupted;
-  }
-  fmt::print(stderr, "kernelbench: {}\n", CleanText(error.message));
+int PrintError(const Error& error, const std::string& interrupted) {
+  const bool ended = error.code == ErrorCode::kInterrupted;
+  const std::string after = interrupted.empty() ? "" : "; " + interrupted;
+  const std::string text = ended ? "interrupted" + after : CleanText(error.message);
+  fmt::print(stderr, "{}", Fold("kernelbench: " + text + "\n", ColumnsOf(STDERR_FILENO)));
+  if (ended) return kInterrupted;
   return error.code == ErrorCode::kUsage ? kUsage : kEngineFailure;
 }
 
@@ -40,8 +43,6 @@ std::string DefaultStore() {
   }
   return base / "kernelbench" / "evaluations.sqlite";
 }
-
-bool WantsColour() { return isatty(STDOUT_FILENO) && std::getenv("NO_COLOR") == nullptr; }
 
 namespace {
 
@@ -162,7 +163,10 @@ int main(int argc, char** argv) {
     if (all != words.end()) *all = "--help";
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    fmt::print("{}", out.str());
+    fmt::print(stderr, "{}", kb::Fold(err.str(), kb::cli::ColumnsOf(STDERR_FILENO)));
     exit_code = code == 0 ? kb::cli::kAllCorrect : kb::cli::kUsage;
   }
   return kb::cli::FinishOutput(exit_code);

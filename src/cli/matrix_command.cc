@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <sstream>
@@ -11,6 +12,7 @@
 #include "cli/make_pages.h"
 #include "cli/presets.h"
 #include "cli/score_flags.h"
+#include "cli/screen.h"
 #include "report/score_formats.h"
 
 namespace kb::cli {
@@ -112,7 +114,7 @@ Status ScoreMatrix(const MatrixFlags& flags, const GenerateFlags& generated) {
   ScoreOptions options;
   if (strategy->Total() > 1) options.ks = {1, strategy->Total()};
   const ScoreSheet sheet = MakeScoreSheet(input.rows, input.jobs, input.problems, options);
-  fmt::print("{}", flags.json ? ScoreJson(sheet) : ScoreTerminal(sheet));
+  fmt::print("{}", flags.json ? ScoreJson(sheet) : ScoreTerminal(sheet, ColumnsOf(STDOUT_FILENO)));
   if (flags.report.empty()) return {};
   wanted.output = flags.report;
   KB_RETURN_IF_ERROR(WriteScorePage(wanted));

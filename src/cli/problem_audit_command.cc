@@ -116,7 +116,7 @@ Result<std::pair<json, bool>> AuditOne(const SelectedProblem& problem, const std
 int AuditAll(const std::vector<SelectedProblem>& problems, const AuditFlags& flags, Auditor* audits) {
   const auto size = ChosenSize(flags.size, flags.on.device, FilesOf(problems));
   if (!size) return PrintError(size.error());
-  Steps steps(flags.quiet || flags.json, problems.size());
+  Steps steps(flags.quiet || flags.json, problems.size(), "finished audits are kept, and the same command goes on");
   AuditCounts counts;
   if (!flags.json) PrintHeading();
   for (const SelectedProblem& problem : problems) {

@@ -1,16 +1,21 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/screen.h"
 #include "cli/selection_flags.h"
+#include "cli/standard_output.h"
 #include "judge/evaluate.h"
 
 namespace kb::cli {
 namespace {
 
 using nlohmann::json;
+
+constexpr size_t kFamilyColumns = 90;  // of a window that has room for families in a list
 
 struct ProblemFlags {
   SelectionFlags selection;
@@ -57,12 +62,14 @@ int List(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
   if (!problems) return PrintError(problems.error());
   const json index = ReadIndex(flags.selection.problems);
+  const bool family = ColumnsOf(STDOUT_FILENO) >= kFamilyColumns;
   for (const SelectedProblem& problem : *problems) {
     const json measured = index.value(problem.file.name, json::object());
     if (flags.json) {
       fmt::print("{}\n", MetadataJson(problem, measured).dump());
     } else {
-      fmt::print("{:<7} {:<22} {:<13} {}{}\n", problem.file.name, problem.metadata.family,
+      fmt::print("{:<7} {}{:<13} {}{}\n", problem.file.name,
+                 family ? fmt::format("{:<22} ", problem.metadata.family) : "",
                  measured.value("dominated_by", std::string()), problem.file.title,
                  problem.metadata.unscored.empty() ? "" : " [unscored]");
     }
@@ -110,6 +117,7 @@ int Info(const ProblemFlags& flags) {
 int ShowSource(const ProblemFlags& flags) {
   const auto problems = SelectProblems(flags.selection);
   if (!problems) return PrintError(problems.error());
+  KeepLines();
   for (const SelectedProblem& problem : *problems) {
     const auto source = ReadFile(problem.file.path);
     if (!source) return PrintError(source.error());

@@ -3,6 +3,7 @@
 #include "cli/commands.h"
 #include "cli/judge_flags.h"
 #include "cli/progress.h"
+#include "cli/screen.h"
 #include "cli/selection_flags.h"
 #include "judge/devices/cuda/kernel_profile.h"
 #include "judge/evaluate.h"
@@ -49,7 +50,7 @@ json ProfileJson(const json& evaluation, json profile) {
 
 void Print(const json& profile, const json& evaluation) {
   if (evaluation.at("verdict") != "correct" || profile.at("profile").is_null()) {
-    fmt::print("{}", Describe(evaluation, {.colour = WantsColour()}));
+    fmt::print("{}", Describe(evaluation, OnScreen()));
     if (evaluation.at("verdict") == "correct") fmt::print("no kernel could be traced; the notes say why\n");
   } else {
     fmt::print("{} {}, size {}, on {}\n{}", evaluation.at("problem").get<std::string>(),

@@ -1,48 +1,44 @@
 #ifndef CLI_PROGRESS_H_
 #define CLI_PROGRESS_H_
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
 #include <mutex>
 #include <string>
 
 #include "base/clock.h"
+#include "cli/screen.h"
+#include "report/progress_line.h"
 
 namespace kb::cli {
 
-// Progress on stderr: rewritten in place on a terminal, left out when it is not one. Thread-safe.
+// Progress of steps, in a line in place on a terminal, left out where there is none. Thread-safe.
 class Progress {
  public:
-  Progress(bool quiet, size_t total) : shown_(!quiet && isatty(STDERR_FILENO)), total_(total), start_(NowNs()) {}
-  ~Progress() { Clear(); }
+  Progress(bool quiet, size_t total) : live_(!quiet), total_(total), left_(total) {}
+
+  // What is being done now.
   void Say(const std::string& what) {
-    if (!shown_) return;
-    const std::lock_guard lock(mutex_);
-    std::string estimate;
-    if (done_ > 0) {
-      const double each = static_cast<double>(NowNs() - start_) / 1e9 / static_cast<double>(done_);
-      estimate = fmt::format(", {:.1f} s each, {:.0f} s left", each, each * static_cast<double>(total_ - done_));
+    ProgressLine line;
+    {
+      const std::lock_guard lock(mutex_);
+      line = {.done = done_, .total = total_ > 1 ? total_ : 0, .seconds_left = left_.Seconds(NowNs()), .now = {what}};
     }
-    fmt::print(stderr, "\r\033[K[{}/{}{}] {}", done_, total_, estimate, what.substr(0, 100));
-    std::fflush(stderr);
+    live_.Draw([&](size_t columns) { return line.Text(columns); });
   }
   void Done() {
     const std::lock_guard lock(mutex_);
     ++done_;
+    left_.Done(NowNs());
   }
-  void Clear() {
-    const std::lock_guard lock(mutex_);
-    if (shown_) fmt::print(stderr, "\r\033[K");
-  }
+  void Clear() { live_.Clear(); }
+  void Print(const std::string& text) { live_.Print(text); }
 
  private:
+  LiveLine live_;
   std::mutex mutex_;
-  bool shown_;
-  size_t total_, done_ = 0;
-  int64_t start_;
+  const size_t total_;
+  size_t done_ = 0;
+  TimeLeft left_;
 };
 
 }  // namespace kb::cli

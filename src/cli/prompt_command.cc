@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/selection_flags.h"
+#include "cli/standard_output.h"
 #include "judge/evaluate.h"
 #include "prompt/hardware.h"
 #include "prompt/prompt.h"
@@ -48,6 +49,7 @@ int PrintPrompt(const PromptFlags& flags) {
                                              {"notes", prompt->notes}}));
     return kAllCorrect;
   }
+  KeepLines();
   for (const std::string& note : prompt->notes) fmt::print(stderr, "kernelbench: note: {}\n", note);
   fmt::print("----- system -----\n{}\n\n----- user -----\n{}", prompt->system, prompt->user);
   return kAllCorrect;

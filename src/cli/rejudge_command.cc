@@ -98,10 +98,14 @@ int Rejudge(const RejudgeFlags& flags) {
                       .isolation = flags.isolation,
                       .threads = flags.threads,
                       .jobs = flags.jobs,
-                      .quiet = flags.quiet},
+                      .quiet = flags.quiet,
+                      .lines = !flags.quiet && !flags.json},
                      before, &finder, [&](size_t at, const json& evaluation) { pairs->at(at).Add(evaluation); });
   const int told = Tell(flags, *pairs);
-  return judged ? told : PrintError(judged.error());
+  return judged ? told
+                : PrintError(judged.error(),
+                             "what is above was judged again; rejudge stores nothing. The same command begins anew, "
+                             "with the same candidates");
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ void PrintSummary(const std::string& run, const Counts& counts, bool again, cons
 }
 
 Result<std::unique_ptr<JobLoop>> StartLoop(const RunFlags& flags, const std::string& run,
-                                           const std::vector<std::string>& devices, Queue* queue,
+                                           const std::vector<std::string>& devices, Queue* queue, size_t models,
                                            RunProgress* progress) {
   JobLoopOptions options;
   // What a service's devices did when is not known here.
@@ -118,12 +118,21 @@ Result<std::unique_ptr<JobLoop>> StartLoop(const RunFlags& flags, const std::str
   options.devices = devices;
   options.compilations = flags.judge->jobs;
   options.queue = queue;
-  options.tell = [tell = TellJobs{run, flags.json, flags.quiet, progress}](const JobEnd& end) -> Status {
-    tell(end);
+  const TellJobs told{run, flags.json, flags.quiet, models > 1, progress};
+  options.judging = [told](const Job& job) { told.Judging(job); };
+  options.put_off = [progress](const Job& job) { progress->Ended(job.id); };
+  options.tell = [told](const JobEnd& end) -> Status {
+    told(end);
     return {};
   };
   options.span = [progress](const Span& span) { progress->Add(span); };
   return JobLoop::Create(std::move(options));
+}
+
+size_t ModelsOf(const std::vector<Job>& jobs) {
+  std::set<std::string> models;
+  for (const Job& job : jobs) models.insert(job.model);
+  return models.size();
 }
 
 // Judges what is queued of the plan, and what others left meanwhile.
@@ -142,6 +151,12 @@ Status JudgeQueued(const RunPlan& plan, const Store& store, Queue* queue, JobLoo
   return {};
 }
 
+// After an interrupt.
+std::string Kept(const RunFlags& flags, const Counts& counts) {
+  return fmt::format("{} of {} candidates have a verdict, which is stored; the same command{} judges the rest",
+                     counts.done, counts.all, flags.again ? " without --again" : "");
+}
+
 int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::string>& devices, Store* store) {
   if (const Status queued = plan.Queue(store, flags.again); !queued) return PrintError(queued.error());
   const auto jobs = plan.Stored(*store);
@@ -152,7 +167,7 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
   Status judged;
   if (open > 0) {
     const auto queue = QueueInStore(store, plan.run());
-    const auto loop = StartLoop(flags, plan.run(), devices, queue.get(), &progress);
+    const auto loop = StartLoop(flags, plan.run(), devices, queue.get(), ModelsOf(*jobs), &progress);
     judged = loop ? JudgeQueued(plan, *store, queue.get(), loop->get()) : tl::make_unexpected(loop.error());
     if (loop) {
       const Status stopped = (*loop)->Stop();
@@ -170,7 +185,7 @@ int JudgeRun(const RunFlags& flags, const RunPlan& plan, const std::vector<std::
   } else {
     PrintSummary(plan.run(), *counts, flags.again, progress);
   }
-  if (!judged) return PrintError(judged.error());
+  if (!judged) return PrintError(judged.error(), Kept(flags, *counts));
   if (!written) return PrintError(written.error());
   return counts->failed > 0 ? kEngineFailure : kAllCorrect;
 }

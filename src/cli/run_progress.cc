@@ -1,43 +1,22 @@
 #include "cli/run_progress.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/clock.h"
-#include "report/text.h"
 
 namespace kb::cli {
 namespace {
 
-constexpr int64_t kTick = 200'000'000, kLineEvery = 10'000'000'000;  // ns
-
-std::string Duration(double seconds) {
-  const auto whole = static_cast<int64_t>(seconds + 0.5);
-  if (whole < 120) return fmt::format("{} s", whole);
-  if (whole < 7200) return fmt::format("{} min", (whole + 30) / 60);
-  return fmt::format("{:.1f} h", seconds / 3600);
-}
-
-// Of the terminal, as it is now: its window may change.
-size_t Columns() {
-  winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
-}
+constexpr std::chrono::milliseconds kTick(200);
 
 }  // namespace
 
 RunProgress::RunProgress(bool quiet, size_t total, size_t devices, bool keep_spans)
-    : shown_(!quiet),
-      terminal_(isatty(STDERR_FILENO) == 1),
-      keep_spans_(keep_spans),
-      total_(total),
-      devices_(devices),
-      start_(NowNs()) {
-  if (shown_) thread_ = std::thread([this] { Show(); });
+    : keep_spans_(keep_spans), total_(total), devices_(devices), start_(NowNs()), live_(!quiet), left_(total) {
+  if (live_.shown()) thread_ = std::thread([this] { Show(); });
 }
 
 RunProgress::~RunProgress() { Finish(); }
@@ -61,17 +40,23 @@ void RunProgress::Judged(const nlohmann::json& evaluation) {
   if (why.is_string() && why != "not_measured")
     verdict += fmt::format(" without a speedup ({})", why.get<std::string>());
   ++verdicts_[verdict];
-  DoneLocked();
+  left_.Done(NowNs());
 }
 
 void RunProgress::Failed() {
   const std::lock_guard lock(mutex_);
   ++failed_;
-  DoneLocked();
+  left_.Done(NowNs());
 }
 
-void RunProgress::DoneLocked() {
-  if (first_ns_ == 0) first_ns_ = NowNs();
+void RunProgress::Judging(int64_t job, const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  judging_[job] = name;
+}
+
+void RunProgress::Ended(int64_t job) {
+  const std::lock_guard lock(mutex_);
+  judging_.erase(job);
 }
 
 void RunProgress::SetMore(std::function<std::string()> more) {
@@ -79,39 +64,21 @@ void RunProgress::SetMore(std::function<std::string()> more) {
   more_ = std::move(more);
 }
 
-std::string RunProgress::LineWithMore() {
-  std::string line = total_ == 0 ? "" : Line();  // nothing is judged
-  const std::lock_guard lock(more_mutex_);
-  if (more_) line += (line.empty() ? "" : " | ") + more_();
-  return line;
-}
-
-void RunProgress::Print(const std::string& text) {
-  const std::lock_guard lock(mutex_);
-  if (shown_ && terminal_) fmt::print(stderr, "\r\033[K");
-  fmt::print("{}", text);
-  std::fflush(stdout);
-}
-
 void RunProgress::Finish() {
   if (!thread_.joinable()) return;
   ending_ = true;
   thread_.join();
-  if (terminal_) fmt::print(stderr, "\r\033[K");
+  live_.Clear();
 }
 
-std::string RunProgress::VerdictsLocked() const {
+std::string RunProgress::Verdicts() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::pair<size_t, std::string>> counts;
   for (const auto& [verdict, count] : verdicts_) counts.emplace_back(count, verdict);
   std::sort(counts.rbegin(), counts.rend());
   std::string text;
   for (const auto& [count, verdict] : counts) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
   return text;
-}
-
-std::string RunProgress::Verdicts() const {
-  const std::lock_guard lock(mutex_);
-  return VerdictsLocked();
 }
 
 size_t RunProgress::judged() const {
@@ -136,38 +103,25 @@ double RunProgress::busy() const {
   return calls_us_ / 1e6 / (seconds() * static_cast<double>(devices_));
 }
 
-std::string RunProgress::Line() const {
-  const std::lock_guard lock(mutex_);
-  const size_t done = judged_ + failed_;
-  std::vector<std::string> facts;
-  if (done > 1) {  // before the first one lies what only the beginning takes
-    const double rate = static_cast<double>(done - 1) / std::max(static_cast<double>(NowNs() - first_ns_) / 1e9, 1e-3);
-    facts = {fmt::format("{:.2f}/s", rate), Duration(static_cast<double>(total_ - done) / rate) + " left"};
+ProgressLine RunProgress::Line() {
+  ProgressLine line;
+  {
+    const std::lock_guard lock(mutex_);
+    line = {.done = judged_ + failed_, .total = total_, .seconds_left = left_.Seconds(NowNs())};
+    if (failed_ > 0) line.facts.push_back(fmt::format("{} not judged", failed_));
+    for (const auto& [job, name] : judging_) line.now.push_back(name);
+    if (judging_.empty() && built_ > 0 && total_ > 0) line.now.push_back(fmt::format("{} built", built_));
   }
-  if (built_ > 0) facts.push_back(fmt::format("{} built", built_));
-  if (done > 0) {
-    const double available_us = 1e6 * seconds() * static_cast<double>(devices_);
-    facts.push_back(fmt::format("device held {:.0f}%", 100 * held_us_ / available_us));
-  }
-  std::string line = fmt::format("[{}/{}]{}{}", done, total_, facts.empty() ? "" : " ", fmt::join(facts, ", "));
-  if (done > 0) line += " | " + VerdictsLocked();
-  if (failed_ > 0) line += fmt::format(" | {} not judged", failed_);
+  const std::lock_guard lock(more_mutex_);
+  if (more_) line.facts.push_back(more_());
   return line;
 }
 
 void RunProgress::Show() {
-  int64_t last = start_;
   while (!ending_) {
-    std::this_thread::sleep_for(std::chrono::nanoseconds(kTick));
-    if (terminal_) {
-      const std::string line = OneLine(LineWithMore(), Columns() - 1);
-      const std::lock_guard lock(mutex_);
-      fmt::print(stderr, "\r\033[K{}", line);
-      std::fflush(stderr);
-    } else if (NowNs() - last >= kLineEvery) {
-      last = NowNs();
-      fmt::print(stderr, "{}\n", LineWithMore());
-    }
+    std::this_thread::sleep_for(kTick);
+    const ProgressLine line = Line();
+    live_.Draw([&](size_t columns) { return line.Text(columns); });
   }
 }
 

@@ -11,12 +11,13 @@
 #include <thread>
 #include <vector>
 
+#include "cli/screen.h"
 #include "jobs/scheduler.h"
+#include "report/progress_line.h"
 
 namespace kb::cli {
 
-// On stderr: a line that is rewritten several times a second on a terminal, one every ten seconds elsewhere, none if
-// quiet. Thread-safe.
+// On a terminal a line on stderr in place; elsewhere nothing, and nothing if quiet. Thread-safe.
 class RunProgress {
  public:
   RunProgress(bool quiet, size_t total, size_t devices, bool keep_spans);
@@ -25,12 +26,15 @@ class RunProgress {
   ~RunProgress();
 
   void Add(const Span& span);
+  // A device judges the job now, until it has ended in whichever way.
+  void Judging(int64_t job, const std::string& name);
+  void Ended(int64_t job);
   void Judged(const nlohmann::json& evaluation);
   void Failed();
   // What the line says besides; asked on the thread that shows it. Before Finish() only.
   void SetMore(std::function<std::string()> more);
-  // Prints on stdout, with the line of progress out of the way.
-  void Print(const std::string& text);
+  // Prints on stdout, above the line of progress.
+  void Print(const std::string& text) { live_.Print(text); }
   void Finish();  // takes the line away
 
   // "12 correct, 3 incorrect, 1 correct without a speedup (machine_busy)", in the order of frequency.
@@ -46,19 +50,18 @@ class RunProgress {
   nlohmann::json Timeline() const;
 
  private:
-  std::string Line() const;
-  std::string LineWithMore();
-  std::string VerdictsLocked() const;
-  void DoneLocked();
+  ProgressLine Line();
   void Show();
 
-  const bool shown_, terminal_, keep_spans_;
+  const bool keep_spans_;
   const size_t total_, devices_;
   const int64_t start_;
+  LiveLine live_;
   mutable std::mutex mutex_;
   std::map<std::string, size_t> verdicts_;
+  std::map<int64_t, std::string> judging_;  // names by job
   size_t judged_ = 0, failed_ = 0, built_ = 0;
-  int64_t first_ns_ = 0;  // when the first one was done
+  TimeLeft left_;
   double held_us_ = 0, calls_us_ = 0;
   std::vector<Span> spans_;
   std::mutex more_mutex_;

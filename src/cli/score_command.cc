@@ -57,12 +57,11 @@ Status Score(const Flags& flags) {
     KB_ASSIGN_OR_RETURN(sheet.published, PublishedOfLevel3(installation.published, input.problems));
   }
   if (format == "html") return WriteScorePage(flags.common);
-  const auto write = format == "json"       ? ScoreJson
-                     : format == "csv"      ? ScoreCsv
-                     : format == "markdown" ? ScoreMarkdown
-                                            : ScoreTerminal;
   if (format == "csv") fmt::print(stderr, "{}", MixedText(sheet.mixed_texts));  // the others say it themselves
-  return WriteOutput(flags.common, write(sheet));
+  return WriteOutput(flags.common, format == "json"       ? ScoreJson(sheet)
+                                   : format == "csv"      ? ScoreCsv(sheet)
+                                   : format == "markdown" ? ScoreMarkdown(sheet)
+                                                          : ScoreTerminal(sheet, OutputColumns(flags.common)));
 }
 
 }  // namespace

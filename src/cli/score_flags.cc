@@ -1,6 +1,7 @@
 #include "cli/score_flags.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +10,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/number_checks.h"
+#include "cli/screen.h"
 #include "store/store.h"
 
 namespace kb::cli {
@@ -79,6 +81,8 @@ Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::str
   return Fail(ErrorCode::kUsage, fmt::format("the name {} does not say which format to write: give --format, one of {}",
                                              flags.output, fmt::join(formats, ", ")));
 }
+
+size_t OutputColumns(const ScoreFlags& flags) { return flags.output.empty() ? ColumnsOf(STDOUT_FILENO) : kNoLimit; }
 
 Status WriteOutput(const ScoreFlags& flags, const std::string& text) {
   if (!flags.output.empty()) return WriteFileAtomic(flags.output, text);

@@ -34,6 +34,9 @@ Result<ScoreInput> ReadScoreInput(const ScoreFlags& flags);
 // The name of the format: --json, --format, or what the extension of --output says.
 Result<std::string> FormatOf(const ScoreFlags& flags, const std::vector<std::string>& formats);
 
+// Of the window that WriteOutput() writes to; kNoLimit for a file.
+size_t OutputColumns(const ScoreFlags& flags);
+
 // To the file of --output, or else to stdout.
 Status WriteOutput(const ScoreFlags& flags, const std::string& text);
 

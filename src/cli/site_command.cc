@@ -8,6 +8,7 @@
 #include "cli/make_pages.h"
 #include "cli/number_checks.h"
 #include "cli/progress.h"
+#include "cli/screen.h"
 #include "pages/site.h"
 #include "report/terminal.h"
 
@@ -77,7 +78,7 @@ Status PrintScores(const PageFlags& flags) {
   const std::string run = view.runs.empty() ? "" : view.runs[0];
   KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
   KB_ASSIGN_OR_RETURN(const auto evaluations, store.Load({view.problem, view.verdict, run, view.limit}));
-  fmt::print("{}\n{}", TerminalTable(evaluations, {.colour = WantsColour()}), ScoreSummary(evaluations));
+  fmt::print("{}\n{}", TerminalTable(evaluations, OnScreen()), ScoreSummary(evaluations, OnScreen()));
   return {};
 }
 

@@ -4,15 +4,21 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "base/interrupt.h"
 #include "cli/commands.h"
+#include "cli/screen.h"
+#include "report/fold.h"
+#include "report/text.h"
 
 namespace kb::cli {
 namespace {
@@ -26,20 +32,40 @@ void OnFailure(int fd, int error) {
 
 int DescriptorOf(void* cookie) { return static_cast<int>(reinterpret_cast<intptr_t>(cookie)); }
 
-// As fopencookie() asks for it, but that it says that all was written.
-ssize_t WriteOrDrop(void* cookie, const char* data, size_t size) {
-  const int fd = DescriptorOf(cookie);
-  for (size_t done = 0; done < size;) {
-    const ssize_t written = ::write(fd, data + done, size - done);
+std::atomic<bool> keeps_lines = false;
+
+void WriteAll(int fd, std::string_view text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t written = ::write(fd, text.data() + done, text.size() - done);
     if (written >= 0) {
       done += static_cast<size_t>(written);
     } else if (errno == EAGAIN) {  // whoever shares the terminal made it so
       pollfd ready{fd, POLLOUT, 0};
       poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      OnFailure(fd, errno);
-      break;
+      return OnFailure(fd, errno);
     }
+  }
+}
+
+// As fopencookie() asks for it, but that it says that all was written.
+ssize_t WriteOrDrop(void* cookie, const char* data, size_t size) {
+  WriteAll(DescriptorOf(cookie), {data, size});
+  return static_cast<ssize_t>(size);
+}
+
+// The same for a terminal. What ends without a newline goes on in the next call, and is folded as it came.
+ssize_t FoldOrDrop(void* cookie, const char* data, size_t size) {
+  const int fd = DescriptorOf(cookie);
+  const size_t columns = keeps_lines ? kNoLimit : ColumnsOf(fd);
+  static bool begins = true, is_json = false;  // a line; guarded by the lock of the stream
+  for (std::string_view text(data, size); !text.empty();) {
+    const size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view line = text.substr(0, end);
+    if (begins) is_json = line.starts_with('{');
+    begins = line.ends_with('\n');
+    WriteAll(fd, is_json ? std::string(line) : Fold(line, columns));
+    text.remove_prefix(end);
   }
   return static_cast<ssize_t>(size);
 }
@@ -47,7 +73,7 @@ ssize_t WriteOrDrop(void* cookie, const char* data, size_t size) {
 // `buffer`: what it holds goes out at once, so that whoever has read enough of a short text does not fail the command.
 void Guard(int fd, int buffering, std::span<char> buffer, FILE** stream) {
   cookie_io_functions_t functions = {};
-  functions.write = WriteOrDrop;
+  functions.write = fd == STDOUT_FILENO && isatty(fd) != 0 ? FoldOrDrop : WriteOrDrop;
   FILE* guarded = fopencookie(reinterpret_cast<void*>(static_cast<intptr_t>(fd)), "w", functions);
   if (guarded == nullptr) return;  // then it throws, as ever
   setvbuf(guarded, buffer.data(), buffering, buffer.size());
@@ -61,6 +87,8 @@ void GuardOutput() {
   Guard(STDOUT_FILENO, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, buffer, &stdout);
   Guard(STDERR_FILENO, _IONBF, {}, &stderr);
 }
+
+void KeepLines() { keeps_lines = true; }
 
 int FinishOutput(int exit_code) {
   std::fflush(stdout);

@@ -16,7 +16,8 @@ namespace kb::cli {
 // What goes wrong with one step is reported, and the next one goes on. An interrupt and an error of the store end all.
 class Steps {
  public:
-  Steps(bool quiet, size_t total) : progress_(quiet, total) {}
+  // `kept`: what to say after an interrupt.
+  Steps(bool quiet, size_t total, std::string kept) : progress_(quiet, total), kept_(std::move(kept)) {}
 
   // The value of `work()`, a Result; nothing if there is none. `doing`: "", or "checking ".
   template <typename Work>
@@ -30,7 +31,8 @@ class Steps {
     const Error& error = result.error();
     ended_ = error.code == ErrorCode::kInterrupted || error.code == ErrorCode::kStore;
     if (!ended_) ++broken_;
-    exit_code_ = std::max(exit_code_, PrintError(ended_ ? error : Error{error.code, name + ": " + error.message}));
+    exit_code_ =
+        std::max(exit_code_, PrintError(ended_ ? error : Error{error.code, name + ": " + error.message}, kept_));
     return std::nullopt;
   }
 
@@ -41,6 +43,7 @@ class Steps {
 
  private:
   Progress progress_;
+  std::string kept_;
   size_t broken_ = 0;
   int exit_code_ = kAllCorrect;
   bool ended_ = false;

@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/number_checks.h"
+#include "cli/screen.h"
 #include "report/terminal.h"
 #include "store/store.h"
 
@@ -40,7 +41,7 @@ int Show(const StoreFlags& flags) {
         {ErrorCode::kUsage, "the store " + flags.store + " does not exist yet; kernelbench eval fills it"});
   const auto evaluation = (*store)->Get(flags.id);
   if (!evaluation) return PrintError(evaluation.error());
-  fmt::print("{}", flags.json ? JsonLine(*evaluation) : Describe(*evaluation, {.colour = WantsColour()}));
+  fmt::print("{}", flags.json ? JsonLine(*evaluation) : Describe(*evaluation, OnScreen()));
   return kAllCorrect;
 }
 
@@ -52,7 +53,9 @@ int List(const StoreFlags& flags) {
   } else if (evaluations->empty()) {
     fmt::print("no evaluations in {}\n", flags.store);
   } else {
-    fmt::print("{}", TerminalTable(*evaluations, {.colour = WantsColour(), .ids = true}));
+    TerminalOptions options = OnScreen();
+    options.ids = true;
+    fmt::print("{}", TerminalTable(*evaluations, options));
   }
   return kAllCorrect;
 }

@@ -5,17 +5,26 @@
 #include <cmath>
 
 #include "cli/commands.h"
+#include "cli/screen.h"
+#include "report/terminal.h"
 #include "report/text.h"
 
 namespace kb::cli {
 
 using nlohmann::json;
 
+std::string TellJobs::NameOf(const Job& job) const {
+  const std::string model = models ? OneLine(job.model, 24) + " " : "";
+  return fmt::format("{} {}sample {}", job.problem, model, job.sample);
+}
+
 void TellJobs::operator()(const JobEnd& end, const json& more) const {
+  progress->Ended(end.job.id);
   if (end.elsewhere) return;
   if (end.evaluation) {
     progress->Judged(*end.evaluation);
-    if (!as_json) return;
+    if (quiet && !as_json) return;
+    if (!as_json) return progress->Print(ResultLine(*end.evaluation, NameOf(end.job), OnScreen()));
     json told = *end.evaluation;
     told.update(more);
     return progress->Print(JsonLine(told));
@@ -33,7 +42,7 @@ void TellJobs::operator()(const JobEnd& end, const json& more) const {
                               {"not_judged", error.message},
                               {"attempts", job.attempts + 1}}));
   } else if (!quiet) {
-    progress->Print(fmt::format("{} sample {} could not be judged: {}\n", job.problem, job.sample, error.message));
+    progress->Print(fmt::format("{:<15}  {}  {}\n", "not judged", NameOf(job), OneLine(error.message, kNoLimit)));
   }
 }
 

@@ -12,8 +12,12 @@ namespace kb::cli {
 
 struct TellJobs {
   std::string run;
-  bool as_json = false, quiet = false;  // a line of JSON each, or only what could not be judged, or nothing
+  bool as_json = false, quiet = false;  // a line of JSON each, or one for people, or nothing
+  bool models = false;                  // of several models, which a line for people names
   RunProgress* progress = nullptr;
+
+  void Judging(const Job& job) const { progress->Judging(job.id, NameOf(job)); }
+  std::string NameOf(const Job& job) const;  // "1/19 sample 0", or "1/19 MODEL sample 0"
 
   // `more`: what a printed evaluation says besides.
   void operator()(const JobEnd& end, const nlohmann::json& more = nlohmann::json::object()) const;

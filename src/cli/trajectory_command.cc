@@ -1,11 +1,11 @@
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/screen.h"
 #include "generate/read_trajectory.h"
 #include "generate/transcript.h"
 #include "generate/transcript_text.h"
@@ -40,8 +40,7 @@ void PrintAnswer(const GenerationRequest& request, const GenerationAnswer& answe
 
 // Of the terminal; where there is none, $COLUMNS or what a page has.
 size_t PageColumns() {
-  winsize size{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  if (const size_t window = ColumnsOf(STDOUT_FILENO); window != kNoLimit) return window;
   const char* columns = std::getenv("COLUMNS");
   const int wanted = columns == nullptr ? 0 : std::atoi(columns);
   return wanted > 0 ? static_cast<size_t>(wanted) : TranscriptTextOptions().columns;

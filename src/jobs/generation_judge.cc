@@ -44,6 +44,8 @@ Result<std::unique_ptr<GenerationJudge>> GenerationJudge::Create(GenerationJudge
   wanted.compilations = judge->options_.compilations;
   wanted.queue = judge->queue_.get();
   wanted.tell = [own = judge.get()](const JobEnd& end) { return own->End(end); };
+  wanted.judging = judge->options_.judging;
+  wanted.put_off = judge->options_.put_off;
   wanted.span = judge->options_.span;
   KB_ASSIGN_OR_RETURN(judge->loop_, JobLoop::Create(std::move(wanted)));
   return judge;

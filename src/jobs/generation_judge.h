@@ -27,6 +27,7 @@ struct GenerationJudgeOptions {
   std::vector<std::string> problem_texts;  // their hashes
   // As JobLoopOptions; `candidate`: the job's.
   std::function<void(const JobEnd& end, const GeneratedCandidate& candidate)> tell;
+  std::function<void(const Job&job)> judging, put_off;
   std::function<void(const Span& span)> span;
 };
 

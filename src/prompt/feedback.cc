@@ -160,9 +160,10 @@ class Feedback {
         wrong > 0.1 * std::max(total, 1.0) && worst.value_or(INFINITY) <= kSmallErrors && unwritten == 0;
     PlaceHints(unwritten, where);
     if (imprecise) {
-      hints_.push_back(
-          "Many elements are off, none of them far: that is what arithmetic in too low a precision, or an "
-          "approximation that is too coarse, looks like, rather than a wrong index.");
+      hints_.push_back(fmt::format(
+          "Many elements are off, the worst by {:.3g} times what is allowed: look at arithmetic in too low a "
+          "precision and at approximations that are too coarse first, and at indices after that.",
+          *worst));
     } else if (distribution != "natural" && !distribution.empty()) {
       OtherInputsHint(MemberAt(errors, "natural"), NumberAt(mismatch, "round").value_or(0) > 0);
     }

@@ -117,7 +117,7 @@ nlohmann::ordered_json PublishedJson(const Published& published) {
   return list;
 }
 
-std::string PublishedText(const Published& published) {
+std::string PublishedText(const Published& published, size_t columns) {
   if (published.results.empty()) return "";
   TextTable table{{{"", "problems", "geo. mean", "cap", "device", "PyTorch", "source"}}};
   std::vector<std::string> sources;
@@ -131,7 +131,7 @@ std::string PublishedText(const Published& published) {
                           fmt::format("[{}]", at - sources.begin() + 1)});
   }
   std::string out = fmt::format("{}: on other devices and versions, over eager PyTorch\n{}", published.description,
-                                AlignedTable(table, "  "));
+                                AlignedTable(table, "  ", columns));
   for (size_t i = 0; i < sources.size(); ++i) out += fmt::format("  [{}] {}\n", i + 1, sources[i]);
   return out + "\n";
 }

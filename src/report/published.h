@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "report/text.h"
 
 namespace kb {
 
@@ -41,7 +42,7 @@ void AddMeasured(std::span<const nlohmann::json> rows, const std::set<std::strin
 
 nlohmann::ordered_json PublishedJson(const Published& published);
 // A table with its sources below; "" where there is nothing.
-std::string PublishedText(const Published& published);
+std::string PublishedText(const Published& published, size_t columns = kNoLimit);
 
 }  // namespace kb
 

@@ -311,16 +311,16 @@ std::string CompareJson(const CompareSheet& sheet) {
   return Dump(whole) + "\n";
 }
 
-std::string CompareTerminal(const CompareSheet& sheet) {
+std::string CompareTerminal(const CompareSheet& sheet, size_t columns) {
   std::string out;
   for (const SettingComparison& each : sheet.settings) {
     out += OneLine(each.setting.label(), 150) + "\n  " + OneLine(Facts(each), 200) + "\n";
-    out += AlignedTable(ContrastTable(sheet, each.range), "  ") + "\n";
+    out += AlignedTable(ContrastTable(sheet, each.range), "  ", columns) + "\n";
     const std::vector<std::string> missing = MissingOf(sheet, each);
     for (const std::string& line : missing) out += "  missing    " + line + "\n";
     if (!missing.empty()) out += "\n";
     const TextTable problems = ProblemTableOf(sheet, each.range.if_all_fail);
-    if (problems.rows.size() > 1) out += "  where they differ most\n" + AlignedTable(problems, "  ") + "\n";
+    if (problems.rows.size() > 1) out += "  where they differ most\n" + AlignedTable(problems, "  ", columns) + "\n";
   }
   if (!sheet.mixed_texts.empty()) out += MixedText(sheet.mixed_texts) + "\n";
   return out + Method(sheet) + "\n";

@@ -9,6 +9,7 @@
 #include "report/score_groups.h"
 #include "report/score_missing.h"
 #include "report/score_texts.h"
+#include "report/text.h"
 #include "score/compare_range.h"
 
 namespace kb {
@@ -35,7 +36,7 @@ struct CompareSheet {
 void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet);
 
 std::string CompareJson(const CompareSheet& sheet);  // one object on one line (docs/scores.md)
-std::string CompareTerminal(const CompareSheet& sheet);
+std::string CompareTerminal(const CompareSheet& sheet, size_t columns = kNoLimit);  // of the window, for its tables
 std::string CompareMarkdown(const CompareSheet& sheet);
 
 }  // namespace kb

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "report/score_sheet.h"
+#include "report/text.h"
 
 namespace kb {
 
@@ -13,7 +14,7 @@ namespace kb {
 std::string ScoreJson(const ScoreSheet& sheet);
 // A line for each model, setting and part: all, without METR's removed problems, each level, each family.
 std::string ScoreCsv(const ScoreSheet& sheet);
-std::string ScoreTerminal(const ScoreSheet& sheet);
+std::string ScoreTerminal(const ScoreSheet& sheet, size_t columns = kNoLimit);  // of the window, for its tables
 std::string ScoreMarkdown(const ScoreSheet& sheet);
 
 // What several of them say in the same words.

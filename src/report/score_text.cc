@@ -39,7 +39,7 @@ std::vector<std::string> IntervalCells(const Score& score) {
   return cells;
 }
 
-std::string ScoreTable(const ModelScores& model, const ScoreOptions& options) {
+std::string ScoreTable(const ModelScores& model, const ScoreOptions& options, size_t columns) {
   TextTable table{{ScoreHeading(options), ScoreCells("all", model.all), IntervalCells(model.all)}};
   if (model.with_unscored) table.rows.push_back(ScoreCells("with unscored", *model.with_unscored));
   if (model.without_metr.problems < model.all.problems)
@@ -48,11 +48,11 @@ std::string ScoreTable(const ModelScores& model, const ScoreOptions& options) {
     const std::string of = slices == &ModelScores::dominated_by ? "dominated by " : "";
     for (const Slice& slice : model.*slices) table.rows.push_back(ScoreCells(of + slice.name, slice.score));
   }
-  return AlignedTable(table, "  ");
+  return AlignedTable(table, "  ", columns);
 }
 
 // As KernelBench v3 tells it.
-std::string CountsTable(const ModelScores& model) {
+std::string CountsTable(const ModelScores& model, size_t columns) {
   TextTable table{{{"", "problems", "compiled", "correct", "beats baseline"}}};
   const auto add = [&](const std::string& name, const Score& score) {
     std::vector<std::string> cells = {OneLine(name, kNameColumns), CountText(score.problems)};
@@ -66,7 +66,7 @@ std::string CountsTable(const ModelScores& model) {
   add("all", model.all);
   if (model.with_unscored) add("with unscored", *model.with_unscored);
   for (const Slice& slice : model.levels) add(slice.name, slice.score);
-  return "\n" + AlignedTable(table, "  ");
+  return "\n" + AlignedTable(table, "  ", columns);
 }
 
 std::string SpentLine(const ModelScores& model) {
@@ -94,7 +94,7 @@ std::string SpentLine(const ModelScores& model) {
   return line + "\n";
 }
 
-std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) {
+std::string SamplesTable(const ModelScores& model, const ScoreOptions& options, size_t columns) {
   if (model.most_samples < 2 || model.at_k.empty()) return "";
   TextTable table{{{"best of k samples"}}};
   for (const double p : options.thresholds) table.rows[0].push_back(ThresholdName(p));
@@ -110,7 +110,7 @@ std::string SamplesTable(const ModelScores& model, const ScoreOptions& options) 
     table.rows.push_back(values);
     table.rows.push_back(intervals);
   }
-  return "\n" + AlignedTable(table, "  ");
+  return "\n" + AlignedTable(table, "  ", columns);
 }
 
 std::string FunnelLine(const ModelScores& model) {
@@ -144,7 +144,7 @@ std::string UnscoredLines(const ModelScores& model) {
   return lines;
 }
 
-std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
+std::string ModelText(const ModelScores& model, const ScoreOptions& options, size_t columns) {
   const auto joined = [](const std::vector<std::string>& values) {
     return OneLine(values.empty() ? kDash : fmt::format("{}", fmt::join(values, ", ")), kLineColumns);
   };
@@ -157,12 +157,12 @@ std::string ModelText(const ModelScores& model, const ScoreOptions& options) {
   } else if (model.most_samples > 1) {
     out += fmt::format(", {} a problem", CountText(model.most_samples));
   }
-  return out + "\n" + ScoreTable(model, options) + CountsTable(model) + SamplesTable(model, options) + "\n" +
-         FunnelLine(model) + FailureLine(model) + SpentLine(model) + MissingLines(model.missing) +
-         UnscoredLines(model) + "\n";
+  return out + "\n" + ScoreTable(model, options, columns) + CountsTable(model, columns) +
+         SamplesTable(model, options, columns) + "\n" + FunnelLine(model) + FailureLine(model) + SpentLine(model) +
+         MissingLines(model.missing) + UnscoredLines(model) + "\n";
 }
 
-std::string HeatmapText(const Heatmap& map) {
+std::string HeatmapText(const Heatmap& map, size_t columns) {
   TextTable table{{{"fast_1"}}};
   for (const std::string& level : map.parts) table.rows[0].push_back(level);
   for (const Heatmap::Row& row : map.rows) {
@@ -170,7 +170,7 @@ std::string HeatmapText(const Heatmap& map) {
     for (const auto& cell : row.cells) cells.push_back(cell ? ShareText(*cell, cell->if_all_pass) : kDash);
     table.rows.push_back(std::move(cells));
   }
-  return OneLine(map.setting.label(), kLineColumns) + "\n" + AlignedTable(table, "  ") + "\n";
+  return OneLine(map.setting.label(), kLineColumns) + "\n" + AlignedTable(table, "  ", columns) + "\n";
 }
 
 std::string EngineText(const std::vector<EngineTrouble>& engine) {
@@ -216,13 +216,13 @@ std::string RepresentedBy(const ScoreOptions& options) {
 
 std::string ThresholdName(double p) { return fmt::format("fast_{}", p); }
 
-std::string ScoreTerminal(const ScoreSheet& sheet) {
+std::string ScoreTerminal(const ScoreSheet& sheet, size_t columns) {
   std::string out;
-  for (const ModelScores& model : sheet.models) out += ModelText(model, sheet.options);
+  for (const ModelScores& model : sheet.models) out += ModelText(model, sheet.options, columns);
   if (sheet.models.size() > 1) {
-    for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map);
+    for (const Heatmap& map : Heatmaps(sheet, &ModelScores::levels)) out += HeatmapText(map, columns);
   }
-  if (sheet.published) out += PublishedText(*sheet.published);
+  if (sheet.published) out += PublishedText(*sheet.published, columns);
   out += EngineText(sheet.engine);
   if (!sheet.mixed_texts.empty()) out += MixedText(sheet.mixed_texts) + "\n";
   return out + (sheet.models.empty() ? "nothing to score\n" : Footer(sheet));

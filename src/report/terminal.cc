@@ -1,11 +1,12 @@
 #include "report/terminal.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "report/terminal_parts.h"
 #include "report/text.h"
 #include "report/view.h"
 #include "score/score.h"
@@ -16,8 +17,9 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kOutputTail = 4000;  // bytes of compiler output and the like that Describe shows
 constexpr size_t kCellColumns = 32;
+constexpr size_t kVerdictWidth = 15;  // static_rejected
+constexpr size_t kLongName = 60;
 constexpr size_t kIdColumns = 100;  // one that is cut would not be found
 
 const char* Colour(std::string_view tone) {
@@ -26,16 +28,6 @@ const char* Colour(std::string_view tone) {
   if (tone == "warn") return "\x1b[33m";
   if (tone == "tampered") return "\x1b[35m";
   return "\x1b[2m";
-}
-
-std::string Paint(const std::string& text, std::string_view tone, const TerminalOptions& options) {
-  return options.colour ? Colour(tone) + text + "\x1b[0m" : text;
-}
-
-std::string Pad(const std::string& text, size_t columns, bool right) {
-  const size_t width = DisplayWidth(text);
-  const std::string space(columns > width ? columns - width : 0, ' ');
-  return right ? space + text : text + space;
 }
 
 std::string SettingCell(const View& view) {
@@ -62,147 +54,104 @@ const Column kColumns[] = {
     {"candidate", true, [](const View& v) { return FormatTime(v.candidate_us); }},
     {"device / protocol", false, SettingCell},
 };
-constexpr size_t kIdColumn = 0, kVerdictColumn = 4;
+constexpr size_t kIdColumn = 0, kCandidateColumn = 3, kVerdictColumn = 4;
+// What is left out first where there is no room, as places in kColumns: figures that others imply, then the rest.
+constexpr size_t kLeftOut[] = {2, 8, 7, 9, 6, kCandidateColumn};
+constexpr size_t kGap = 2, kLeastName = 8;
 
-void Line(std::string& out, const char* label, const std::string& value) {
-  if (!value.empty() && value != kDash) out += fmt::format("  {:<12}{}\n", label, value);
-}
-
-void Block(std::string& out, const char* title, const std::string& text) {
-  if (text.empty()) return;
-  const std::string_view tail = Tail(text, kOutputTail);
-  out += fmt::format("\n{}{}:\n", title, tail.size() < text.size() ? " (end)" : "");
-  std::string indented = "  ";
-  for (const char c : CleanText(tail)) indented += c == '\n' ? "\n  " : std::string(1, c);
-  while (!indented.empty() && (indented.back() == ' ' || indented.back() == '\n')) indented.pop_back();
-  out += indented + "\n";
-}
-
-// Bars of `counts` as long as their logarithm, because a histogram of errors spans many powers of ten.
-std::string Histogram(const json& histogram) {
-  double largest = 0;
-  for (const json& bar : histogram) {
-    if (bar.is_array() && bar.size() == 2 && bar[1].is_number()) largest = std::max(largest, bar[1].get<double>());
+std::vector<size_t> Widths(const std::vector<View>& views) {
+  std::vector<size_t> widths;
+  for (const Column& column : kColumns) {
+    size_t& width = widths.emplace_back(DisplayWidth(column.title));
+    for (const View& view : views) width = std::max(width, DisplayWidth(column.cell(view)));
   }
-  std::string out;
-  for (const json& bar : histogram) {
-    if (!bar.is_array() || bar.size() != 2 || !bar[1].is_number()) continue;
-    const double count = bar[1].get<double>();
-    const double share = largest > 0 ? std::log1p(count) / std::log1p(largest) : 0;
-    std::string blocks;
-    for (int i = 0; i < static_cast<int>(std::lround(30 * share)); ++i) blocks += "█";
-    out += fmt::format("    ≤ {} {} {}\n", Pad(OneLine(Inline(bar[0]), 10), 10, true), Pad(blocks, 30, false),
-                       FormatCount(count));
-  }
-  return out.empty() ? "" : "  elements by error over allowed error (log scale):\n" + out;
+  return widths;
 }
 
-std::string DescribeMismatch(const json& mismatch) {
-  if (!mismatch.is_object()) return "";
-  std::string out = "\nmismatch:\n";
-  const auto text = [&](const char* key) { return OneLine(TextAt(mismatch, key), 100); };
-  const auto count = [&](const char* key) {
-    const auto number = NumberAt(mismatch, key);
-    return number ? FormatCount(*number) : std::string(kDash);
+// The columns for which there is room; the names of candidates are cut before their column is left out.
+std::vector<size_t> Shown(const TerminalOptions& options, std::vector<size_t>* widths) {
+  std::vector<size_t> shown;
+  for (size_t i = options.ids ? kIdColumn : kIdColumn + 1; i < std::size(kColumns); ++i) shown.push_back(i);
+  const auto width = [&] {
+    size_t all = 0;
+    for (const size_t i : shown) all += (*widths)[i] + kGap;
+    return all - kGap;
   };
-  Line(out, "output", fmt::format("{}, shape [{}], {}", text("output"), text("shape"), text("dtype")));
-  Line(out, "seen in", fmt::format("round {}, {} inputs", text("round"), text("distribution")));
-  Line(out, "where", text("where"));
-  Line(out, "worst",
-       fmt::format("at [{}]: expected {}, got {}, {} times the allowed error", text("worst_index"), text("expected"),
-                   text("got"), text("worst")));
-  Line(out, "wrong",
-       fmt::format("{} of {} elements; {} of {} blocks", count("wrong"), count("total"), count("blocks_wrong"),
-                   count("blocks")));
-  if (NumberAt(mismatch, "unwritten").value_or(0) > 0) Line(out, "unwritten", count("unwritten") + " elements");
-  if (NumberAt(mismatch, "non_finite").value_or(0) > 0) Line(out, "non-finite", count("non_finite") + " elements");
-  Line(out, "error", fmt::format("at most {}, RMS {}", text("max_abs_error"), text("rms_error")));
-  return out + Histogram(MemberAt(mismatch, "histogram"));
-}
-
-std::string DescribeSpeedup(const View& view) {
-  if (!view.speedup) return "";
-  std::string line = FormatSpeedup(view.speedup) + " " + FormatInterval(view.low, view.high);
-  if (view.confidence) line += fmt::format(", {} confidence", FormatPercent(*view.confidence));
-  if (view.floor) line += fmt::format(", systematic floor {}", FormatPercent(*view.floor));
-  if (!view.headline.empty()) line += ", on " + OneLine(view.headline, 60) + " inputs";
-  return line;
+  for (const size_t out : kLeftOut) {
+    if (width() <= options.columns) break;
+    const size_t over = width() - options.columns;
+    size_t& name = (*widths)[kCandidateColumn];
+    if (out == kCandidateColumn && name >= over + kLeastName) {
+      name -= over;
+    } else {
+      std::erase(shown, out);
+    }
+  }
+  return shown;
 }
 
 }  // namespace
 
+std::string Paint(const std::string& text, std::string_view tone, const TerminalOptions& options) {
+  return options.colour ? Colour(tone) + text + "\x1b[0m" : text;
+}
+
+void LabelledLine(std::string& out, const char* label, const std::string& value) {
+  if (!value.empty() && value != kDash) out += fmt::format("  {:<12}{}\n", label, value);
+}
+
+std::string Padded(const std::string& text, size_t columns, bool right) {
+  const size_t width = DisplayWidth(text);
+  const std::string space(columns > width ? columns - width : 0, ' ');
+  return right ? space + text : text + space;
+}
+
 std::string TerminalTable(const std::vector<json>& evaluations, const TerminalOptions& options) {
   if (evaluations.empty()) return "no evaluations yet\n";
   const std::vector<View> views = Views(evaluations);
-  const size_t first = options.ids ? kIdColumn : kIdColumn + 1;
-  size_t widths[std::size(kColumns)] = {};
+  std::vector<size_t> widths = Widths(views);
+  const std::vector<size_t> shown = Shown(options, &widths);
   std::string out;
-  for (size_t i = first; i < std::size(kColumns); ++i) {
-    const Column& column = kColumns[i];
-    size_t& width = widths[i] = DisplayWidth(column.title);
-    for (const View& view : views) width = std::max(width, DisplayWidth(column.cell(view)));
-    out += Pad(column.title, width, column.right) + "  ";
-  }
+  for (const size_t i : shown) out += Padded(kColumns[i].title, widths[i], kColumns[i].right) + std::string(kGap, ' ');
   out.erase(out.find_last_not_of(' ') + 1);
   out = (options.colour ? "\x1b[1m" + out + "\x1b[0m" : out) + "\n";
   for (const View& view : views) {
     std::string line;
-    for (size_t i = first; i < std::size(kColumns); ++i) {
-      const std::string cell = Pad(kColumns[i].cell(view), widths[i], kColumns[i].right);
-      line += (i == kVerdictColumn ? Paint(cell, FindVerdict(view.verdict).tone, options) : cell) + "  ";
+    for (const size_t i : shown) {
+      const std::string cell = Padded(OneLine(kColumns[i].cell(view), widths[i]), widths[i], kColumns[i].right);
+      line +=
+          (i == kVerdictColumn ? Paint(cell, FindVerdict(view.verdict).tone, options) : cell) + std::string(kGap, ' ');
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
     if (!view.reason.empty()) {
-      out += "    " + OneLine(view.reason, options.columns > 4 ? options.columns - 4 : 1) + "\n";
+      out += "    " + OneLine(FirstReason(view), options.columns > 4 ? options.columns - 4 : 1) + "\n";
     }
   }
   return out;
 }
 
-std::string Describe(const json& evaluation, const TerminalOptions& options) {
+std::string ResultName(const json& evaluation) {
   const View view = MakeView(evaluation);
-  const auto text = [&](const char* key) { return OneLine(TextAt(evaluation, key), 100); };
-  std::string out = fmt::format("{} {}  {}\n", OneLine(view.problem, 60), OneLine(view.candidate_path, 100),
-                                Paint(OneLine(view.verdict, 40), FindVerdict(view.verdict).tone, options));
-  if (!view.reason.empty()) out += "  " + OneLine(view.reason, 1000) + "\n";
-  out += "\n";
-  Line(out, "speedup", DescribeSpeedup(view));
-  const auto times = fmt::format("baseline ({}) {}, candidate {}, {} rounds", OneLine(view.baseline, 40),
-                                 FormatTime(view.baseline_us), FormatTime(view.candidate_us), text("rounds"));
-  if (view.candidate_us) Line(out, "times", times);
-  const json& light = MemberAt(evaluation, "speed_of_light");
-  if (light.is_object()) {
-    Line(out, "roofline",
-         fmt::format("{} ({}), of which {} is reached", FormatTime(NumberAt(light, "us")),
-                     OneLine(TextAt(light, "bound"), 20), FormatPercent(NumberAt(light, "fraction").value_or(0))));
+  return OneLine(view.problem + " " + view.candidate_name, kLongName);
+}
+
+std::string ResultLine(const json& evaluation, const std::string& name, const TerminalOptions& options) {
+  const View view = MakeView(evaluation);
+  const std::string verdict = OneLine(view.verdict, kCellColumns);
+  std::vector<std::string> parts = {Padded(verdict, kVerdictWidth), OneLine(name, kLongName)};
+  const std::string why = TextAt(evaluation, "no_speedup");
+  if (view.correct() && view.speedup) {
+    parts.push_back(FormatSpeedup(view.speedup) + " " + FormatInterval(view.low, view.high));
+    if (view.candidate_us) {
+      parts.push_back(FormatTime(view.baseline_us) + " to " + FormatTime(view.candidate_us));
+    }
+  } else if (view.correct() && !why.empty() && why != "not_measured") {
+    parts.push_back("no speedup: " + why);
   }
-  Line(out, "authorship", OneLine(view.authorship, 100));
-  if (!view.errors.empty()) Line(out, "errors", OneLine(view.errors, 200) + " (multiples of what is allowed)");
-  Line(out, "prepare", FormatTime(NumberAt(evaluation, "prepare_us")));
-  Line(out, "undisturbed", FormatTime(NumberAt(evaluation, "undisturbed_baseline_us")));
-  Line(out, "offset", FormatTime(NumberAt(evaluation, "offset_us")));
-  const json& device = MemberAt(evaluation, "device_info");
-  // A candidate that its text alone decides is judged before the device has a name.
-  const std::string on = view.device_name.empty() ? view.device : fmt::format("{} ({})", view.device_name, view.device);
-  Line(out, "device", OneLine(on, 100));
-  for (const char* key : {"torch", "python", "compiler"}) Line(out, key, OneLine(TextAt(device, key), 100));
-  Line(out, "protocol",
-       text("protocol") +
-           (MemberAt(evaluation, "protocol_changed").empty() ? "" : ", changed: " + text("protocol_changed")));
-  Line(out, "size", text("size"));
-  Line(out, "isolation", text("isolation"));
-  const json& evidence = MemberAt(evaluation, "evidence");
-  Line(out, "signal", OneLine(TextAt(evidence, "signal"), 100));
-  Line(out, "exit code", OneLine(TextAt(evidence, "exit_code"), 100));
-  Line(out, "id", text("id"));
-  Line(out, "created", FormatDate(text("created")));
-  if (!view.notes.empty()) out += "\nnotes:\n";
-  for (const std::string& note : view.notes) out += "  " + OneLine(note, 1000) + "\n";
-  out += DescribeMismatch(MemberAt(evaluation, "mismatch"));
-  Block(out, "compiler output", TextAt(evidence, "compiler_output"));
-  Block(out, "traceback", TextAt(evidence, "traceback"));
-  Block(out, "output", TextAt(evidence, "output"));
-  return out;
+  if (!view.reason.empty()) parts.push_back(FirstReason(view));
+  const std::string line = OneLine(fmt::format("{}", fmt::join(parts, "  ")), options.columns);
+  const size_t painted = std::min(verdict.size(), line.size());
+  return Paint(line.substr(0, painted), FindVerdict(view.verdict).tone, options) + line.substr(painted) + "\n";
 }
 
 std::string ScoreSummary(const std::vector<json>& evaluations, const TerminalOptions& options) {
@@ -219,13 +168,13 @@ std::string ScoreSummary(const std::vector<json>& evaluations, const TerminalOpt
     };
     const auto bounds = GeometricMeanInterval(outcomes);
     out += OneLine(group.label(), options.columns) + "\n";
-    Line(out, "correct", share(0));
-    Line(out, "fast_1", share(1));
-    Line(out, "geo. mean",
-         fmt::format("{} {} over {} correct; {} over the faster ones", FormatSpeedup(GeometricMean(outcomes)),
-                     bounds ? FormatInterval(bounds->low, bounds->high) : kDash, CorrectSpeedups(outcomes).size(),
-                     FormatSpeedup(GeometricMeanFaster(outcomes))));
-    Line(out, "median", FormatSpeedup(MedianSpeedup(outcomes)));
+    LabelledLine(out, "correct", share(0));
+    LabelledLine(out, "fast_1", share(1));
+    LabelledLine(out, "geo. mean",
+                 fmt::format("{} {} over {} correct; {} over the faster ones", FormatSpeedup(GeometricMean(outcomes)),
+                             bounds ? FormatInterval(bounds->low, bounds->high) : kDash,
+                             CorrectSpeedups(outcomes).size(), FormatSpeedup(GeometricMeanFaster(outcomes))));
+    LabelledLine(out, "median", FormatSpeedup(MedianSpeedup(outcomes)));
   }
   return out + "intervals: 95% confidence (Wilson; Student's t on logarithms)\n";
 }

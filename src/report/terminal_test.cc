@@ -13,8 +13,10 @@ namespace kb {
 namespace {
 
 using nlohmann::json;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
@@ -85,21 +87,55 @@ TEST(TerminalTest, LongReasonsAreCut) {
   EXPECT_EQ(DisplayWidth(lines[2]), 60u);
 }
 
+TEST(TerminalTest, TablesLeaveOutColumnsForWhichThereIsNoRoom) {
+  json evaluation = SampleCorrect("20240501-100000-0123abcd", "1/19", 1.5);
+  evaluation["candidate"]["path"] = "dir/a_rather_long_name_of_a_candidate.py";
+  for (const size_t columns : {60, 80, 100, 200}) {
+    const std::string table = TerminalTable({evaluation, SampleIncorrect("20240501-100001-0123abcd", "1/1")},
+                                            {.columns = columns, .ids = true});
+    for (const std::string& line : Lines(table)) EXPECT_LE(DisplayWidth(line), columns) << table;
+    for (const char* part : {"20240501-100000-0123abcd", "1/19", "incorrect", "1.50×"}) {
+      EXPECT_THAT(table, HasSubstr(part)) << columns;
+    }
+    EXPECT_EQ(table.find("1.84 ms") != std::string::npos, columns == 200) << table;
+  }
+}
+
+TEST(TerminalTest, OneLineForAResult) {
+  EXPECT_EQ(ResultLine(SampleCorrect("relu", "1/19", 1.5), "relu.py"),
+            "correct          relu.py  1.50× [1.47×, 1.53×]  1.84 ms to 1.23 ms\n");
+  json busy = SampleCorrect("relu", "1/19", 1.5);
+  busy["speedup"] = nullptr;
+  busy["no_speedup"] = "machine_busy";
+  EXPECT_EQ(ResultLine(busy, "relu.py"), "correct          relu.py  no speedup: machine_busy\n");
+  json broken = SampleFailure("x", "1/1", "build_failed");
+  broken["reason"] = "the compiler refused it: a.cpp:8:3: error: no; evidence.compiler_output holds what it said";
+  EXPECT_EQ(ResultLine(broken, "a.cpp"), "build_failed     a.cpp  a.cpp:8:3: error: no\n");
+  EXPECT_EQ(ResultLine(broken, "a.cpp", {.colour = true, .columns = 30}),
+            "\x1b[33mbuild_failed\x1b[0m     a.cpp  a.cpp…\n");
+}
+
 TEST(TerminalTest, DescribeACorrectOne) {
   const std::string text = Describe(SampleCorrect("relu", "1/19", 1.82, 0.01));
-  for (const char* part : {"1/19 candidates/relu.py  correct", "1.82× [1.80×, 1.84×], 95.9% confidence",
-                           "systematic floor 0.5%, on natural inputs", "baseline (eager) 1.84 ms, candidate 1.01 ms",
+  EXPECT_THAT(text, StartsWith("correct  1/19 candidates/relu.py\n"
+                               "  speedup     1.82× [1.80×, 1.84×]\n"
+                               "  baseline    1.84 ms (eager)\n"
+                               "  candidate   1.01 ms\n"));
+  for (const char* part : {"interval    95.9% confidence, systematic floor 0.5%\n", "20, on natural inputs",
                            "EPYC 9654 (cpu)", "strict", "namespaces"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
-  EXPECT_THAT(text, Not(HasSubstr("mismatch")));
+  EXPECT_THAT(text, Not(HasSubstr("times the error")));
+  EXPECT_THAT(text, EndsWith("  id          relu\n"));
 }
 
 TEST(TerminalTest, DescribeAMismatch) {
   const std::string text = Describe(SampleIncorrect("bad", "1/1"));
-  for (const char* part : {"at [1021, 17]: expected 0.8125, got nan", "the last 4 rows of dimension 0",
-                           "4,096 of 1,048,576 elements; 4 of 1,024 blocks", "█", "1,040,000",
-                           "natural 9.13e+03, centred 0.25, sparse inf (multiples of what is allowed)"}) {
+  EXPECT_LT(text.find("worst "), text.find("device ")) << "what is wrong comes before where it was judged";
+  for (const char* part :
+       {"at [1021, 17]: expected 0.8125, got nan", "the last 4 rows of dimension 0",
+        "4,096 of 1,048,576 elements; 4 of 1,024 blocks", "█", "1,040,000", "times the error that is allowed",
+        "natural 9.13e+03, centred 0.25, sparse inf (multiples of what is allowed)"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_THAT(text, Not(HasSubstr("speedup")));

@@ -4,6 +4,7 @@
 #define REPORT_TEXT_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ std::string CleanText(std::string_view bytes);
 
 // Columns a terminal uses for clean text: wide East Asian characters and emoji take two, combining marks none.
 size_t DisplayWidth(std::string_view text);
+
+inline constexpr size_t kNoLimit = std::numeric_limits<size_t>::max();  // columns where no terminal sets any
 
 // CleanText on one line, cut at `columns` with an ellipsis.
 std::string OneLine(std::string_view bytes, size_t columns);

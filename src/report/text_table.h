@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/text.h"
+
 namespace kb {
 
 // The first row is the heading; rows may be shorter than it. The first `left` columns are aligned to the left.
@@ -14,8 +16,9 @@ struct TextTable {
   size_t left = 1;
 };
 
-// Cells are clean text of one line (OneLine).
-std::string AlignedTable(const TextTable& table, const std::string& indent = "");
+// Cells are clean text of one line (OneLine). Columns for which there is no room go on below, each time beside the
+// first one.
+std::string AlignedTable(const TextTable& table, const std::string& indent = "", size_t columns = kNoLimit);
 // Cells are escaped here.
 std::string MarkdownTable(const TextTable& table);
 

@@ -85,6 +85,18 @@ std::string FormatError(const json& error) {
   return text == "1" ? fmt::format("{}", value) : text;
 }
 
+std::string FormatFactor(const json& error) {
+  if (!error.is_number()) return Inline(error);
+  const double value = error.get<double>();
+  return value >= 1000 && value < 1e12 ? FormatCount(value) : FormatError(error);
+}
+
+std::string FirstReason(const View& view) {
+  constexpr std::string_view kBefore = "the compiler refused it: ", kAfter = "; evidence.compiler_output holds";
+  std::string reason = view.reason.substr(0, view.reason.rfind(kAfter));
+  return reason.starts_with(kBefore) ? reason.substr(kBefore.size()) : reason;
+}
+
 namespace {
 
 std::string DescribeErrors(const json& errors) {

@@ -21,6 +21,9 @@ const nlohmann::json& MemberAt(const nlohmann::json& object, const char* key);  
 // One of the `errors` of an evaluation: "24", "inf"; never "1" unless it is.
 std::string FormatError(const nlohmann::json& error);
 
+// How many times what is allowed: "782", "1,040,000", "inf".
+std::string FormatFactor(const nlohmann::json& error);
+
 // A JSON value as one line of text: strings bare, arrays and objects joined by commas.
 std::string Inline(const nlohmann::json& value);
 
@@ -40,6 +43,9 @@ struct View {
   bool correct() const { return verdict == "correct"; }
   Pace pace() const;
 };
+
+// The reason in short: of a failed build the first error of the compiler alone.
+std::string FirstReason(const View& view);
 
 View MakeView(const nlohmann::json& evaluation);
 std::vector<View> Views(const std::vector<nlohmann::json>& evaluations);

@@ -1,6 +1,7 @@
 #include "harness.h"
 
 #include <fcntl.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -283,7 +284,8 @@ Engine EngineTest::Start(const Arguments& arguments, const Environment& changes)
   return StartInto(-1, arguments, changes);
 }
 
-Engine EngineTest::StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes) const {
+Engine EngineTest::StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes,
+                             int stderr_fd) const {
   Environment environment = {{"PATH", Inherited("PATH", "/usr/bin:/bin")},
                              {"HOME", (root() / "home").string()},
                              {"LANG", "C.UTF-8"},
@@ -303,12 +305,39 @@ Engine EngineTest::StartInto(int stdout_fd, const Arguments& arguments, const En
   const Fd out_fd(open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   const Fd err_fd(open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   options.stdout_fd = stdout_fd < 0 ? out_fd.get() : stdout_fd;
-  options.stderr_fd = err_fd.get();
+  options.stderr_fd = stderr_fd < 0 ? err_fd.get() : stderr_fd;
   auto process = Subprocess::Spawn(options);
   KB_CHECK(process.has_value());
   return Engine(std::move(*process), out, err);
 }
 
+Ended EngineTest::RunInTerminal(size_t columns, const Arguments& arguments, const Environment& changes,
+                                const std::string& awaited,
+                                const std::function<void(const Engine& engine, int terminal)>& meanwhile) const {
+  int master = -1, slave = -1;
+  const winsize size{.ws_row = 40, .ws_col = static_cast<unsigned short>(columns), .ws_xpixel = 0, .ws_ypixel = 0};
+  KB_CHECK(openpty(&master, &slave, nullptr, nullptr, &size) == 0);
+  const Fd terminal(master);
+  Fd inside(slave);
+  Environment environment = {{"TERM", "xterm"}};
+  for (const auto& [name, value] : changes) environment[name] = value;
+  Engine engine = StartInto(slave, arguments, environment, slave);
+  inside.Reset();
+  std::string shown;
+  bool called = !meanwhile;
+  for (char buffer[4096];;) {  // reading fails when nothing holds the other end any more
+    const ssize_t got = read(master, buffer, sizeof buffer);
+    if (got <= 0) break;
+    shown.append(buffer, static_cast<size_t>(got));
+    if (called || shown.find(awaited) == std::string::npos) continue;
+    called = true;
+    meanwhile(engine, master);
+  }
+  Ended ended = engine.Wait();
+  ended.out = std::move(shown);
+  EXPECT_TRUE(called) << "this never came: " << awaited << "\n" << ended;
+  return ended;
+}
 Ended EngineTest::Run(const Arguments& arguments, const Environment& changes) const {
   return Start(arguments, changes).Wait();
 }

@@ -100,8 +100,14 @@ class EngineTest : public ::testing::Test {
   // away.
   Engine Start(const Arguments& arguments, const Environment& changes = {}) const;
   // The same with a standard output of the caller's, which is not read here.
-  Engine StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes = {}) const;
+  Engine StartInto(int stdout_fd, const Arguments& arguments, const Environment& changes = {},
+                   int stderr_fd = -1) const;
   Ended Run(const Arguments& arguments, const Environment& changes = {}) const;
+  // In a terminal of that width; `out` is all that came to it, with its control characters. `meanwhile` is called with
+  // the engine once, when `out` holds `awaited`.
+  Ended RunInTerminal(size_t columns, const Arguments& arguments, const Environment& changes = {},
+                      const std::string& awaited = "",
+                      const std::function<void(const Engine& engine, int terminal)>& meanwhile = {}) const;
 
   // Rows in the table `evaluations` of the store; 0 if there is none. Fails the
   // test if the store is damaged.

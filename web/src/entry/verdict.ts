@@ -211,7 +211,8 @@ function wrongHints(entry: JsonObject, mismatch: JsonObject): string[] {
   const natural = numberAt(errors, "natural");
   if (wrong > 0.1 * Math.max(numberAt(mismatch, "total") ?? 1, 1) && worst <= 1000 && unwritten === 0) {
     hints.push(
-      "Many elements are off and none of them far: that looks like too low a precision or too coarse an approximation.",
+      `Many elements are off, the worst by ${formatCount(Number(worst.toPrecision(3)))} times what is allowed: look ` +
+        "at too low a precision and at too coarse an approximation first, and at indices after that.",
     );
   } else if (distribution !== "natural" && distribution !== "" && natural !== null && natural <= 1) {
     hints.push("It is right on natural inputs: it may assume something about values that the reference does not.");

@@ -63,6 +63,14 @@ test("a wrong output says what was expected, what came, where, and what to look 
   assert.match(said.look.join(" "), /share an index.*right on natural inputs/);
 });
 
+test("many elements that are off are told with the factor of the worst", () => {
+  const mismatch = { wrong: 900, total: 1000, unwritten: 0, worst: 782.4, where: "scattered", distribution: "natural" };
+  const look = (worst: number) =>
+    explain(entry({ verdict: "incorrect", reason: "x", mismatch: { ...mismatch, worst } })).look.join(" ");
+  assert.match(look(782.4), /the worst by 782 times what is allowed/);
+  assert.doesNotMatch(look(26412), /precision/);
+});
+
 test("the first error of a compiler, and where it is", () => {
   const cases: [string, string, string, number][] = [
     [
