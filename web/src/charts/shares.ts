@@ -1,5 +1,6 @@
 // How many problems compiled, are correct, are faster: bars by model and by level, heatmaps, and the table of them.
 import * as Plot from "@observablehq/plot";
+import { withCsv } from "../csv.ts";
 import type { Child } from "../dom.ts";
 import { h } from "../dom.ts";
 import type { Score } from "../figures.ts";
@@ -189,8 +190,8 @@ export function shareTable(view: RunView, rows: string, change: (changes: Record
   const about = `Problems by model and level: n, share and 95% confidence in brackets, in percent. Speedups are over the correct ones that were timed. ${view.cap === null ? "" : `Means take a speedup above ${view.cap}× for ${view.cap}×. `}A problem counts with ${view.firstSamples > 1 ? `the best of its first ${plural(view.firstSamples, "sample")}` : "its first sample: that of the earliest run, where several have one"}. ${viewNote(view)}`;
   return h("div", {}, h("p", { class: "about" }, about),
     all.length > 1 ? h("div", { class: "chart-controls" }, h("label", {}, box, "a row for each level")) : null,
-    h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": "Results by model and level" },
+    withCsv("Results by model and level", h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": "Results by model and level" },
       h("table", { class: "chart-numbers share-table" },
         h("thead", {}, h("tr", {}, heads.map((name, i) => h("th", { scope: "col", class: i > 1 ? "num" : "", title: measures[i - 3]?.meaning }, name)))),
-        bodies)));
+        bodies))));
 }

@@ -1,7 +1,7 @@
 // All problems: what they are, and how far candidates have come.
 import type { ProblemLine } from "../documents.ts";
 import { h, replace } from "../dom.ts";
-import { entryLink, speedupCell } from "../entriestable.ts";
+import { entryLink, speedupCell, speedupValues } from "../entriestable.ts";
 import { countOutcomes, outcomeBar } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
 import { filtersOf, selectRows } from "../rows.ts";
@@ -170,6 +170,7 @@ function columnsOf(context: PageContext): Column<Line>[] {
       key: "problem",
       title: "Problem",
       sort: (line) => (line.problem.deck === "other" ? "~" : "") + line.problem.problem,
+      csv: { Problem: (line) => line.problem.problem },
       cell: (line) => h("a", { href: addressOf("problem", [line.problem.problem]) }, oneLine(line.problem.problem, 50)),
     },
     {
@@ -186,6 +187,10 @@ function columnsOf(context: PageContext): Column<Line>[] {
       descending: true,
       help: "of all candidates in this setting, with its 95% interval",
       sort: (line) => (line.best === null ? null : entries().speedup[line.best]!),
+      csv: {
+        ...speedupValues(() => context.catalog, (line: Line) => line.best, "Best speedup"),
+        "ID of the best": (line) => (line.best === null ? null : entries().id[line.best]!),
+      },
       cell: (line) =>
         line.best === null ? none : entryLink(entries().id[line.best]!, speedupCell(context.catalog, line.best)),
     },
@@ -196,6 +201,7 @@ function columnsOf(context: PageContext): Column<Line>[] {
       secondary: true,
       optional: true,
       sort: (line) => (line.best === null ? null : entries().candidate_us[line.best]!),
+      csv: { "Its time (µs)": (line) => (line.best === null ? null : entries().candidate_us[line.best]!) },
       cell: (line) => (line.best === null ? none : formatTime(entries().candidate_us[line.best])),
     },
     {

@@ -114,6 +114,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "evaluations a minute, over the last minutes",
     sort: (line) => line.evaluations_per_s || null,
+    csv: { "Evaluations a second": (line) => line.evaluations_per_s },
     cell: (line) => h("span", { title: left(line) || null }, rate(line)),
   },
   {
@@ -122,6 +123,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "sorted by the share that is right",
     sort: (line) => (outcomesOfRun(context.catalog, line).get("right") ?? 0) / Math.max(1, evaluations(line)),
+    csv: "text",
     cell: (line) => outcomeBar(outcomesOfRun(context.catalog, line)),
   },
   {
@@ -133,6 +135,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "of the models' answers, in US dollars",
     sort: (line) => line.usd,
+    csv: { "Cost (US$)": (line) => line.usd },
     cell: (line) => formatUsd(line.usd),
   },
   {
