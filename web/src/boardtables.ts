@@ -5,6 +5,7 @@ import { entryLink, isoDate, problemLink, speedupCell, speedupValues } from "./e
 import type { Score } from "./figures.ts";
 import { countOutcomes, outcomeBar } from "./outcomes.ts";
 import type { PageContext } from "./page.ts";
+import { perCorrectColumns } from "./per_correct.ts";
 import { placeLabel, placesOf, type Place } from "./places.ts";
 import { modelLabel } from "./rows.ts";
 import { addressOf } from "./router.ts";
@@ -132,6 +133,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
               ),
             ),
     },
+    ...perCorrectColumns((line: Line) => line.perCorrect),
     {
       key: "problems",
       title: "Problems",

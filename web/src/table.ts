@@ -216,6 +216,40 @@ export function focusRow(element: Element, at: number): boolean {
   return target !== undefined && target !== null;
 }
 
+// A table whose rows fold into a list of named values in a narrow window. Roles are said, for styles take them away.
+export function foldingTable(caption: string, heads: string[], numbers: number[], rows: Child[][]): HTMLElement {
+  const kind = (at: number) => (numbers.includes(at) ? "number" : null);
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      { class: "folding", role: "table", "aria-label": caption },
+      h(
+        "thead",
+        { role: "rowgroup" },
+        h(
+          "tr",
+          { role: "row" },
+          heads.map((name, at) => h("th", { scope: "col", role: "columnheader", class: kind(at) }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        { role: "rowgroup" },
+        rows.map(([first, ...rest]) =>
+          h(
+            "tr",
+            { role: "row" },
+            h("th", { scope: "row", role: "rowheader" }, first),
+            rest.map((cell, at) => h("td", { role: "cell", class: kind(at + 1), "data-name": heads[at + 1] }, h("span", {}, cell))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
 // A short table of its own order; `numbers` are the columns that are aligned to the right.
 export function plainTable(caption: string, head: string[], numbers: number[], rows: Child[][]): HTMLElement {
   const kind = (at: number) => (numbers.includes(at) ? "number" : null);

@@ -3,6 +3,7 @@ import type { RunLine } from "../documents.ts";
 import { h, replace } from "../dom.ts";
 import { outcomeBar, outcomeLegend, outcomesOfRun } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
+import { perCorrectColumns, type PerCorrect } from "../per_correct.ts";
 import { queryOfFilters, runLabel } from "../rows.ts";
 import { addressOf } from "../router.ts";
 import { table, type Column } from "../table.ts";
@@ -58,6 +59,12 @@ const tokens = (line: RunLine) =>
   line.input_tokens === null && line.output_tokens === null
     ? null
     : (line.input_tokens ?? 0) + (line.output_tokens ?? 0);
+
+function perCorrect(line: RunLine): PerCorrect | null {
+  const count = line.verdicts["correct"] ?? 0;
+  const each = (sum: number | null) => (sum === null || count === 0 ? null : sum / count);
+  return { count, usd: each(line.usd), tokens: each(tokens(line)) };
+}
 
 const columnsOf = (context: PageContext): Column<RunLine>[] => [
   {
@@ -156,6 +163,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
             formatLarge(tokens(line)),
           ),
   },
+  ...perCorrectColumns(perCorrect),
   {
     key: "last",
     title: "Newest",
