@@ -133,7 +133,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
               ),
             ),
     },
-    ...perCorrectColumns((line: Line) => line.perCorrect),
+    ...perCorrectColumns((line: Line) => line.perCorrect, rows),
     {
       key: "problems",
       title: "Problems",

@@ -47,7 +47,7 @@ export function conclusionOf(
     grounds:
       `: on the ${plural(of.problems, "problem")} that both attempted, the share of kernels that are correct and faster than ` +
       `the baseline (fast_1) is ${formatShare(of.a, 1)} with ${a} and ${formatShare(of.b, 1)} with ${b}` +
-      `${p === null ? ", too few for a p-value" : `; p ${p.startsWith("<") ? p : `= ${p}`}`}.`,
+      `${p === null ? ", too few for a p-value" : `; p\u00a0${(p.startsWith("<") ? p : `= ${p}`).replace(" ", "\u00a0")}`}.`,
     others: said.length === 0 ? "" : ` By other figures, ${said.join("; ")}.`,
   };
 }

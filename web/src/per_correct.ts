@@ -20,12 +20,15 @@ export function perCorrectOf(model: JsonObject | null | undefined): PerCorrect |
   return { count: number("count") ?? 0, usd: number("usd"), tokens: number("tokens") };
 }
 
-export function perCorrectColumns<Row>(of: (row: Row) => PerCorrect | null): Column<Row>[] {
+// Where money is known of any of the rows, tokens stand on wide screens alone.
+export function perCorrectColumns<Row>(of: (row: Row) => PerCorrect | null, rows: readonly Row[]): Column<Row>[] {
+  const money = rows.some((row) => (of(row)?.usd ?? null) !== null);
   const column = (key: "usd" | "tokens", title: string, help: string, format: (value: number) => string): Column<Row> => ({
     key: `${key}_correct`,
     title,
     number: true,
     secondary: true,
+    tertiary: key === "tokens" && money,
     optional: true,
     help,
     sort: (row) => of(row)?.[key] ?? null,

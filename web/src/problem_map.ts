@@ -4,11 +4,13 @@ import type { Catalog } from "./documents.ts";
 import { h } from "./dom.ts";
 import type { PageContext } from "./page.ts";
 import { modelLabel, runLabel } from "./rows.ts";
+import { partsOf } from "./run_view.ts";
 import { naturalOrder, outcomesOf, type SampleGroup, type Setting } from "./samples.ts";
 import { select } from "./settings.ts";
 import { oneLine, plural } from "./text.ts";
 
 const mostRows = 40;
+const mostOpen = 50; // rows on all levels; a taller map is folded at first
 
 type By = "model" | "run";
 
@@ -64,5 +66,11 @@ export function problemMap(
       `${setting}.`,
     controls: select(context, "A row for each", "map", [["", "model"], ["run", "run"]], by === "run" ? "run" : ""),
   });
-  return h("section", {}, chart.element);
+  const levels = partsOf(view, "deck").length;
+  return h(
+    "details",
+    { class: "fold", open: levels * (models.length + 1) <= mostOpen },
+    h("summary", {}, "Map of outcomes"),
+    chart.element,
+  );
 }

@@ -163,7 +163,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
             formatLarge(tokens(line)),
           ),
   },
-  ...perCorrectColumns(perCorrect),
+  ...perCorrectColumns(perCorrect, context.catalog.runs),
   {
     key: "last",
     title: "Newest",

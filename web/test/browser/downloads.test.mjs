@@ -39,6 +39,62 @@ test("every page that shows results offers them", async (context) => {
   await page.context().close();
 });
 
+// By RFC 4180.
+function parseCsv(text) {
+  const rows = [[""]];
+  let quoted = false;
+  for (let at = 0; at < text.length; ++at) {
+    const row = rows.at(-1);
+    const letter = text[at];
+    if (quoted && letter === '"' && text[at + 1] === '"') row[row.length - 1] += text[at++];
+    else if (letter === '"') quoted = !quoted;
+    else if (quoted || !",\r\n".includes(letter)) row[row.length - 1] += letter;
+    else if (letter === ",") row.push("");
+    else if (letter === "\n") rows.push([""]);
+  }
+  rows.pop();
+  return rows;
+}
+
+test("every table can be saved as CSV, with the columns of its head", { timeout: 200_000 }, async (context) => {
+  const page = await openPage(browser);
+  for (const [kind, address] of Object.entries(addressesOf(catalog))) {
+    await context.test(kind, async () => {
+      await go(page, server.url, address);
+      await page.evaluate(() => document.querySelectorAll("#main details").forEach((each) => (each.open = true)));
+      await page.waitForTimeout(100);
+      const without = await page.$$eval("#main table", (tables) =>
+        tables.filter((each) => !each.closest(".with-csv, .table-box")?.querySelector("button.csv")).map((each) => each.className || each.textContent.slice(0, 60)));
+      assert.deepEqual(without, []);
+      const buttons = page.locator("#main button.csv");
+      for (let place = 0; place < (await buttons.count()); ++place) {
+        const { name, text } = await saved(page, () => buttons.nth(place).click());
+        assert.match(name, /^[A-Za-z0-9._-]+\.csv$/);
+        const rows = parseCsv(text);
+        assert.ok(rows.length > 1, `${name} has rows`);
+        assert.deepEqual([...new Set(rows.map((row) => row.length))], [rows[0].length], `${name} has as many fields in each row`);
+      }
+    });
+  }
+  await page.context().close();
+});
+
+test("the CSV of a table has all rows that pass the filters, on all its pages, with plain numbers", async () => {
+  const page = await openPage(browser);
+  await go(page, server.url, "#/entries?verdict=correct&sort=-speedup");
+  const { text } = await saved(page, () => page.locator("#main .table-box button.csv").click());
+  const [head, ...rows] = parseCsv(text);
+  const { entries, values } = catalog;
+  const expected = entries.id.map((_, row) => row).filter((row) => entries.counts[row] && values.verdict[entries.verdict[row]] === "correct");
+  assert.ok(expected.length > 50, "more than a page");
+  const column = (name) => rows.map((row) => row[head.indexOf(name)]);
+  assert.deepEqual(column("ID").sort(), expected.map((row) => entries.id[row]).sort());
+  const speedups = column("Speedup").filter((each) => each !== "").map(Number);
+  assert.deepEqual(speedups, [...speedups].sort((a, b) => b - a));
+  assert.deepEqual([...speedups].sort(), expected.map((row) => entries.speedup[row]).filter((each) => each !== null).sort());
+  await page.context().close();
+});
+
 test("documents are what --json prints", { skip: process.env.KB_SITE ? "a site of another store" : false }, () => {
   const document = (name) => JSON.parse(readFileSync(`${folder}/data/${name}`, "utf8"));
   const id = catalog.entries.id.find((_, row) => catalog.entries.speedup[row] !== null);
