@@ -2,8 +2,9 @@
 import type { JsonObject } from "./documents.ts";
 import { scoreOf, type Outcome, type Score } from "./figures.ts";
 import type { PageContext } from "./page.ts";
+import { perCorrectOf, type PerCorrect } from "./per_correct.ts";
 import { placesOf, type Place } from "./places.ts";
-import { filtersOf, selectRows } from "./rows.ts";
+import { filtersOf, isFiltered, selectRows } from "./rows.ts";
 import {
   groupSamples,
   missingOf,
@@ -22,6 +23,7 @@ export interface Line {
   rows: number[];
   score: Score;
   flagged: number;
+  perCorrect: PerCorrect | null; // null under filters, which it does not know
   value: number | null;
   low: number | null;
   high: number | null;
@@ -129,6 +131,7 @@ export function boardOf(context: PageContext, stored: JsonObject[]): Board {
         rows,
         score,
         place: null,
+        perCorrect: isFiltered(filters, ["model"]) ? null : perCorrectOf(model),
         ...valueOf(score, measure),
         flagged: rows.filter((row) => catalog.entries.flags[row]!.length > 0).length,
       };

@@ -1,10 +1,11 @@
 // The tables of the leaderboard: models, and single entries, by place.
 import { measureOf, type Line } from "./board.ts";
 import { h, type Child } from "./dom.ts";
-import { entryLink, problemLink, speedupCell } from "./entriestable.ts";
+import { entryLink, isoDate, problemLink, speedupCell, speedupValues } from "./entriestable.ts";
 import type { Score } from "./figures.ts";
 import { countOutcomes, outcomeBar } from "./outcomes.ts";
 import type { PageContext } from "./page.ts";
+import { perCorrectColumns } from "./per_correct.ts";
 import { placeLabel, placesOf, type Place } from "./places.ts";
 import { modelLabel } from "./rows.ts";
 import { addressOf } from "./router.ts";
@@ -43,6 +44,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       key: "compare",
       title: "Pick",
       help: "two of them to compare",
+      csv: null,
       cell: (line) =>
         h("input", {
           type: "checkbox",
@@ -57,6 +59,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       number: true,
       help: "from the best to the worst place that its interval allows",
       sort: (line) => (line.place === null ? null : line.place.best * 1e6 + line.place.worst * 1e3 - (line.value ?? 0)),
+      csv: { "Best place": (line) => line.place?.best ?? null, "Worst place": (line) => line.place?.worst ?? null },
       cell: (line) => placeLabel(line.place),
     },
     {
@@ -73,11 +76,13 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       descending: true,
       help: "what is ranked by, with its interval",
       sort: (line) => line.value,
+      csv: { Score: (line) => line.value, Low: (line) => line.low, High: (line) => line.high },
       cell: (line) => valueCell(line, measureOf(context)),
     },
     {
       key: "interval",
       title: "Interval",
+      csv: null,
       secondary: true,
       tertiary: true,
       cell: (line) => intervalPicture(line, shown, measureOf(context)),
@@ -108,6 +113,11 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       descending: true,
       help: "of the speedups of what is correct, with its 95% interval",
       sort: (line) => line.score.geometric_mean,
+      csv: {
+        "Geo. mean": (line) => line.score.geometric_mean,
+        "Geo. mean, low": (line) => line.score.geometric_mean_interval?.[0] ?? null,
+        "Geo. mean, high": (line) => line.score.geometric_mean_interval?.[1] ?? null,
+      },
       cell: (line) =>
         line.score.geometric_mean === null
           ? none
@@ -123,6 +133,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
               ),
             ),
     },
+    ...perCorrectColumns((line: Line) => line.perCorrect, rows),
     {
       key: "problems",
       title: "Problems",
@@ -131,6 +142,7 @@ export function modelTable(context: PageContext, rows: Line[]): Table<Line> {
       descending: true,
       help: "missing: without a verdict or a time, so that the score is a range",
       sort: (line) => line.score.problems,
+      csv: { Problems: (line) => line.score.problems, Missing: (line) => line.score.missing ?? 0 },
       cell: (line) => [
         formatCount(line.score.problems),
         (line.score.missing ?? 0) > 0 && h("span", { class: "muted" }, ` (${line.score.missing} missing)`),
@@ -211,6 +223,11 @@ export function entriesTableByPlace(context: PageContext, first: number[]): Tabl
       title: "Place",
       number: true,
       sort: (row) => (places.get(row)?.best ?? 1e9) * 1e6 - (catalog().entries.speedup[row] ?? 0),
+      csv: {
+        "Best place": (row) => places.get(row)?.best ?? null,
+        "Worst place": (row) => places.get(row)?.worst ?? null,
+        ID: (row) => catalog().entries.id[row]!,
+      },
       cell: (row) => placeLabel(places.get(row) ?? null),
     },
     {
@@ -219,6 +236,7 @@ export function entriesTableByPlace(context: PageContext, first: number[]): Tabl
       number: true,
       descending: true,
       sort: (row) => catalog().entries.speedup[row]!,
+      csv: speedupValues(catalog, (row) => row),
       cell: (row) => entryLink(catalog().entries.id[row]!, speedupCell(catalog(), row)),
     },
     {
@@ -257,6 +275,7 @@ export function entriesTableByPlace(context: PageContext, first: number[]): Tabl
       title: "Flags",
       descending: true,
       sort: (row) => catalog().entries.flags[row]!.length,
+      csv: "text",
       cell: (row) =>
         catalog().entries.flags[row]!.map((flag) =>
           h("span", { class: "flag" }, catalog().values.flag[flag]!.replaceAll("_", " ")),
@@ -268,6 +287,7 @@ export function entriesTableByPlace(context: PageContext, first: number[]): Tabl
       secondary: true,
       descending: true,
       sort: (row) => catalog().entries.created[row]!,
+      csv: { When: (row) => isoDate(catalog().entries.created[row]!) },
       cell: (row) => dateElement(catalog().entries.created[row]),
     },
   ];

@@ -47,6 +47,7 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       key: "verdict",
       title: "Verdict",
       sort: verdict,
+      csv: { ID: (row) => entries().id[row]!, Run: (row) => values().run[entries().run[row]!]!, Verdict: verdict },
       cell: (row) =>
         entryLink(entries().id[row]!, outcomeChip(outcomeOfRow(catalog(), row), verdictWords(verdict(row)))),
     },
@@ -57,6 +58,7 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       descending: true,
       help: "baseline's time over the candidate's, with its 95% interval",
       sort: (row) => entries().speedup[row]!,
+      csv: speedupValues(catalog, (row) => row),
       cell: (row) => speedupCell(catalog(), row),
     },
     {
@@ -80,6 +82,7 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       tertiary: true,
       clip: true,
       sort: (row) => entries().candidate[row]!,
+      csv: { Sample: (row) => entries().sample[row]!, Candidate: (row) => entries().candidate[row]! },
       cell: (row) =>
         h(
           "span",
@@ -96,6 +99,11 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       secondary: true,
       help: "of the candidate, against its baseline's",
       sort: (row) => entries().candidate_us[row]!,
+      csv: {
+        "Time (µs)": (row) => entries().candidate_us[row]!,
+        Baseline: (row) => values().baseline[entries().baseline[row]!]!,
+        "Baseline (µs)": (row) => entries().baseline_us[row]!,
+      },
       cell: (row) =>
         entries().candidate_us[row] === null
           ? none
@@ -135,6 +143,7 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       secondary: true,
       optional: true,
       sort: (row) => flags(row).length || null,
+      csv: { Flags: (row) => flags(row).join(" ") },
       descending: true,
       cell: (row) => flags(row).map((flag) => h("span", { class: "flag" }, flag.replaceAll("_", " "))),
     },
@@ -165,10 +174,26 @@ function columnsOf(catalog: () => Catalog): Column<number>[] {
       title: "When",
       descending: true,
       sort: (row) => entries().created[row]!,
+      csv: { When: (row) => isoDate(entries().created[row]!) },
       cell: (row) => dateElement(entries().created[row]),
     },
   ];
 }
+
+export const isoDate = (seconds: number): string => new Date(seconds * 1000).toISOString();
+
+// Of a file: a speedup and its interval, of the entry at `of`.
+export const speedupValues = <Row>(
+  catalog: () => Catalog,
+  of: (row: Row) => number | null,
+  title = "Speedup",
+): Record<string, (row: Row) => number | null> => {
+  const value = (key: "speedup" | "low" | "high") => (row: Row) => {
+    const at = of(row);
+    return at === null ? null : catalog().entries[key][at]!;
+  };
+  return { [title]: value("speedup"), Low: value("low"), High: value("high") };
+};
 
 // Its number and its title.
 export function problemLink(catalog: Catalog, problem: string): HTMLElement {

@@ -2,6 +2,7 @@
 // variables (plots.css), so that a chart follows the theme. A chart has a heading, a legend, its picture with an
 // accessible name, a note, its numbers as a table, and buttons that save the picture.
 import * as Plot from "@observablehq/plot";
+import { withCsv } from "./csv.ts";
 import type { Child } from "./dom.ts";
 import { append, h, svg } from "./dom.ts";
 import { savePicture } from "./picture.ts";
@@ -119,10 +120,10 @@ export function legend(items: readonly LegendItem[]): HTMLElement {
 
 export function numbersTable({ head, rows }: NumbersTable, title: string): HTMLElement {
   const cell = (value: string | number | HTMLAnchorElement) => value instanceof HTMLElement ? h("td", {}, value) : h("td", { class: /^[−\d?–<]/.test(String(value)) ? "num" : "" }, oneLine(String(value), 200));
-  return h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": `Numbers: ${title}` },
+  return withCsv(title, h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": `Numbers: ${title}` },
     h("table", { class: "chart-numbers" },
       h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name)))),
-      h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell))))));
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell)))))));
 }
 
 function listen(picture: ChartElement, { click, clickAt }: ChartOptions): void {

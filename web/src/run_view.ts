@@ -142,9 +142,12 @@ const countOf = (problems: SampleGroup["problems"]): number =>
 
 const partNames: Record<Part, string> = { deck: "levels", family: "families", dominated_by: "dominated_by" };
 
-export const partOf = (view: RunView, problem: string, part: Part): string => view.lines.get(problem)?.[part] || "other";
+// What partOf() and partsOf() ask of a view.
+export type Parted = Pick<RunView, "lines"> & { models: Pick<ModelView, "outcomes">[] };
 
-export function partsOf(view: RunView, part: Part): string[] {
+export const partOf = (view: Pick<RunView, "lines">, problem: string, part: Part): string => view.lines.get(problem)?.[part] || "other";
+
+export function partsOf(view: Parted, part: Part): string[] {
   const names = new Set(view.models.flatMap(({ outcomes }) => outcomes.map(({ problem }) => partOf(view, problem, part))));
   return [...names].sort(naturalOrder);
 }

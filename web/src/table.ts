@@ -1,5 +1,6 @@
 // Tables of any length: sorted by their headings, 50 rows a page, walked through by the keyboard. Sorting and page are
-// kept in the address.
+// kept in the address. The button below saves all rows, of all columns that any row fills.
+import { csvButton, textOf, withCsv, type Value } from "./csv.ts";
 import { h, replace, type Child } from "./dom.ts";
 import type { PageContext } from "./page.ts";
 import { formatCount } from "./text.ts";
@@ -16,6 +17,7 @@ export interface Column<Row> {
   clip?: boolean; // cut to one line where there is no room
   cell: (row: Row) => Child;
   sort?: (row: Row) => number | string | null; // null is last either way
+  csv?: Record<string, (row: Row) => Value> | "text" | null; // of a file: columns, the cell's text, none; else `sort`
   descending?: boolean; // where the first click sorts downwards
 }
 
@@ -77,6 +79,19 @@ export function table<Row>(context: PageContext, options: TableOptions<Row>): Ta
     );
   }
 
+  const filled = () =>
+    options.columns.filter(({ optional, sort }) => !sort || !optional || rows.some((row) => sort(row) !== null));
+
+  function values(): Value[][] {
+    const columns = filled().flatMap((column): [string, (row: Row) => Value][] => {
+      const { title, csv, sort, cell } = column;
+      if (csv === null) return [];
+      if (csv && csv !== "text") return Object.entries(csv);
+      return [[title, sort && csv !== "text" ? sort : (row) => textOf(h("td", {}, cell(row)))]];
+    });
+    return [columns.map(([name]) => name), ...sorted().map((row) => columns.map(([, value]) => value(row)))];
+  }
+
   function draw(): void {
     drawn = `${sorting()}\n${pageNumber()}`;
     if (rows.length === 0) {
@@ -85,11 +100,8 @@ export function table<Row>(context: PageContext, options: TableOptions<Row>): Ta
     }
     const pages = Math.ceil(rows.length / pageSize);
     const page = Math.min(pageNumber(), pages);
-    const columns = options.columns.filter(
-      ({ optional, varied, sort }) =>
-        !sort ||
-        ((!optional || rows.some((row) => sort(row) !== null)) &&
-          (!varied || rows.some((row) => sort(row) !== sort(rows[0]!)))),
+    const columns = filled().filter(
+      ({ varied, sort }) => !sort || !varied || rows.some((row) => sort(row) !== sort(rows[0]!)),
     );
     const shown = sorted().slice((page - 1) * pageSize, page * pageSize);
     const body = h(
@@ -113,7 +125,7 @@ export function table<Row>(context: PageContext, options: TableOptions<Row>): Ta
     replace(
       element,
       h("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": options.caption }, whole),
-      pages > 1 && pager(page, pages),
+      h("div", { class: "table-foot" }, pages > 1 && pager(page, pages), csvButton(options.caption, values)),
     );
   }
 
@@ -204,10 +216,44 @@ export function focusRow(element: Element, at: number): boolean {
   return target !== undefined && target !== null;
 }
 
+// A table whose rows fold into a list of named values in a narrow window. Roles are said, for styles take them away.
+export function foldingTable(caption: string, heads: string[], numbers: number[], rows: Child[][]): HTMLElement {
+  const kind = (at: number) => (numbers.includes(at) ? "number" : null);
+  return h(
+    "div",
+    { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+    h(
+      "table",
+      { class: "folding", role: "table", "aria-label": caption },
+      h(
+        "thead",
+        { role: "rowgroup" },
+        h(
+          "tr",
+          { role: "row" },
+          heads.map((name, at) => h("th", { scope: "col", role: "columnheader", class: kind(at) }, name)),
+        ),
+      ),
+      h(
+        "tbody",
+        { role: "rowgroup" },
+        rows.map(([first, ...rest]) =>
+          h(
+            "tr",
+            { role: "row" },
+            h("th", { scope: "row", role: "rowheader" }, first),
+            rest.map((cell, at) => h("td", { role: "cell", class: kind(at + 1), "data-name": heads[at + 1] }, h("span", {}, cell))),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
 // A short table of its own order; `numbers` are the columns that are aligned to the right.
 export function plainTable(caption: string, head: string[], numbers: number[], rows: Child[][]): HTMLElement {
   const kind = (at: number) => (numbers.includes(at) ? "number" : null);
-  return h(
+  const box = h(
     "div",
     { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
     h(
@@ -236,4 +282,5 @@ export function plainTable(caption: string, head: string[], numbers: number[], r
       ),
     ),
   );
+  return withCsv(caption, box);
 }

@@ -1,5 +1,6 @@
 // fast_p over p, with a p that is pinned: a rule in the picture, and a table of what each model has there.
 import * as Plot from "@observablehq/plot";
+import { withCsv } from "../csv.ts";
 import { h } from "../dom.ts";
 import type { FastP, Outcome } from "../figures.ts";
 import { fastP, fastPSteps, ifAllPass, measured, wilson } from "../figures.ts";
@@ -146,7 +147,7 @@ export function fastPChart(view: RunView, options: FastPOptions): { element: HTM
     },
   });
   showTable();
-  made.element.querySelector("figcaption")?.before(table);
+  made.element.querySelector("figcaption")?.before(withCsv("fast_p at the pinned p", table));
   return { element: made.element, chart: made };
 }
 

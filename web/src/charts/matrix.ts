@@ -1,16 +1,16 @@
-// Model × problem: what became of each, and how fast it is. A click opens the entry.
+// Model or run × problem: what became of each, and how fast it is. A click opens the entry.
 import * as Plot from "@observablehq/plot";
-import { h } from "../dom.ts";
+import { h, type Child } from "../dom.ts";
 import type { Outcome } from "../figures.ts";
 import { measured } from "../figures.ts";
-import { outcomeOfVerdict, outcomes as outcomeKinds, verdictWords } from "../outcomes.ts";
+import { outcomeOfRow, outcomeOfVerdict, outcomes as outcomeKinds, verdictWords } from "../outcomes.ts";
 import type { Chart, ChartElement, LegendItem, Walk } from "../plot.ts";
 import { chart, tips } from "../plot.ts";
 import { addressOf } from "../router.ts";
 import type { ModelView, RunView } from "../run_view.ts";
 import { partOf, partsOf, viewNote } from "../run_view.ts";
 import { verdictOf } from "../samples.ts";
-import { formatSpeedupWithInterval, formatTime } from "../text.ts";
+import { formatSpeedupWithInterval, formatTime, plural } from "../text.ts";
 import { fitted, labelMargin } from "./shares.ts";
 
 // How a correct candidate compares with its baseline.
@@ -32,8 +32,14 @@ export function paceOf(outcome: Outcome): Pace | null {
   return kEven;
 }
 
+export type Row = Pick<ModelView, "label" | "outcomes">;
+
+export interface MatrixView extends Pick<RunView, "catalog" | "lines" | "file"> {
+  models: Row[]; // or runs; labels differ
+}
+
 interface Cell {
-  model: ModelView;
+  model: Row;
   outcome: Outcome;
   level: string;
   column: number;
@@ -48,7 +54,7 @@ const strengthOf = (speedup: number): number => 0.15 + 0.45 * Math.min(1, Math.a
 
 const colorOf = (key: string): string => (key === "right" ? "var(--plot-wrong)" : `var(--o-${key})`);
 
-function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]> } {
+function cellsOf(view: MatrixView, byPace: boolean): { cells: Cell[]; columns: Map<string, string[]> } {
   const columns = new Map<string, string[]>();
   for (const level of partsOf(view, "deck")) columns.set(level, []);
   const problems = [...new Set(view.models.flatMap(({ outcomes }) => outcomes.map(({ problem }) => problem)))]
@@ -59,6 +65,10 @@ function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]>
   const cells = view.models.flatMap((model) => model.outcomes.map((outcome): Cell => {
     const flags = (outcome.entry === null ? [] : entries.flags[outcome.entry] ?? []).map((flag) => values.flag[flag] ?? "");
     const place = { model, outcome, flags, level: partOf(view, outcome.problem, "deck"), column: places.get(outcome.problem) ?? 0 };
+    if (!byPace && outcome.entry !== null) {
+      const { key, letter } = outcomeOfRow(view.catalog, outcome.entry);
+      return { ...place, glyph: letter, color: `var(--o-${key})`, strength: 0.45 };
+    }
     const pace = paceOf(outcome);
     if (pace) return { ...place, glyph: pace.glyph, color: pace.color, strength: pace === kEven ? 0.18 : strengthOf(outcome.speedup ?? 1) };
     if (outcome.entry === null) return { ...place, glyph: "…", color: "var(--plot-wrong)", strength: 0.1 };
@@ -70,7 +80,7 @@ function cellsOf(view: RunView): { cells: Cell[]; columns: Map<string, string[]>
 
 const isFlagged = ({ flags, outcome }: Cell): boolean => flags.length > 0 && measured(outcome);
 
-function tipLines(view: RunView, { model, outcome, flags }: Cell): string[] {
+function tipLines(view: MatrixView, { model, outcome, flags }: Cell): string[] {
   const line = view.lines.get(outcome.problem);
   const head = [`${outcome.problem}${line ? ` ${line.title}` : ""}`, model.label];
   if (outcome.entry === null) return [...head, "no verdict yet"];
@@ -97,9 +107,9 @@ function topOf(cells: readonly Cell[], { level, model }: Cell, facet: Plot.Scale
 }
 
 // Left and right along a model's problems, from level to level; up and down along the models of a problem.
-function walkOf(view: RunView, cells: readonly Cell[], levels: readonly string[]): Walk {
+function walkOf(view: MatrixView, cells: readonly Cell[], levels: readonly string[]): Walk {
   const models = view.models.filter((model) => cells.some((cell) => cell.model === model));
-  const row = (model: ModelView | undefined) => cells.filter((cell) => cell.model === model)
+  const row = (model: Row | undefined) => cells.filter((cell) => cell.model === model)
     .sort((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level) || a.column - b.column);
   let at: Cell | undefined;
   return {
@@ -126,38 +136,62 @@ function walkOf(view: RunView, cells: readonly Cell[], levels: readonly string[]
   };
 }
 
-function entryAddress(view: RunView, { entry }: Outcome): string | null {
+function entryAddress(view: MatrixView, { entry }: Outcome): string | null {
   const id = entry === null ? undefined : view.catalog.entries.id[entry];
   return id && !id.startsWith("job-") ? addressOf("entry", [id]) : null;
 }
 
-function verdictCell(view: RunView, outcome: Outcome): string | HTMLAnchorElement {
+function verdictCell(view: MatrixView, outcome: Outcome): string | HTMLAnchorElement {
   const verdict = outcome.entry === null ? "none yet" : verdictWords(verdictOf(view.catalog, outcome.entry));
   const href = entryAddress(view, outcome);
   return href === null ? verdict : h("a", { href }, verdict);
 }
 
-export function matrix(view: RunView): Chart {
-  const { cells, columns } = cellsOf(view);
-  const models = view.models.map(({ label }) => label);
-  const levels = [...columns.keys()];
-  const widest = Math.max(1, ...[...columns.values()].map((names) => names.length));
+export const matrix = (view: RunView): Chart =>
+  outcomeMatrix(view, {
+    title: "What became of each problem, model × problem", rows: "Model", byPace: true, file: `${view.file}-problems`,
+    note: `The stronger the colour, the further from 1×; letters: what a candidate without a time became. ${viewNote(view)}`,
+  });
+
+const paceLegend = (cells: readonly Cell[]): LegendItem[] => {
   const verdicts = new Set(cells.filter(({ outcome }) => !measured(outcome)).map(({ glyph }) => glyph));
-  const legend: LegendItem[] = [
+  return [
     ...paces.map(({ label, glyph, color }) => ({ label, glyph, color, opacity: 0.4 })),
     ...outcomeKinds.filter(({ letter }) => verdicts.has(letter))
       .map(({ letter, word, key }) => ({ label: key === "right" ? "right, not timed" : word, glyph: letter, color: colorOf(key), opacity: key === "right" ? 0.1 : 0.45 })),
     ...(cells.some(isFlagged) ? [{ label: "framed: flagged, its time is in doubt", color: "var(--o-flagged)", glyph: "□", opacity: 0.15 }] : []),
     ...(verdicts.has("…") ? [{ label: "no verdict yet", glyph: "…", color: "var(--plot-wrong)", opacity: 0.1 }] : []),
   ];
-  const title = "What became of each problem, model × problem";
+};
+
+const outcomeLegend = (cells: readonly Cell[]): LegendItem[] => {
+  const letters = new Set(cells.map(({ glyph }) => glyph));
+  return outcomeKinds.filter(({ letter }) => letters.has(letter))
+    .map(({ letter, word, key }) => ({ label: word, glyph: letter, color: `var(--o-${key})`, opacity: 0.45 }));
+};
+
+export interface MatrixOptions {
+  title: string;
+  rows: string; // what a row is: "Model"
+  byPace: boolean; // coloured by how fast what is correct is, else by the outcome alone
+  file: string;
+  note: string;
+  controls?: Child;
+}
+
+export function outcomeMatrix(view: MatrixView, options: MatrixOptions): Chart {
+  const { title, byPace } = options;
+  const { cells, columns } = cellsOf(view, byPace);
+  const models = view.models.map(({ label }) => label);
+  const levels = [...columns.keys()];
+  const widest = Math.max(1, ...[...columns.values()].map((names) => names.length));
   return chart({
-    title, legend, name: `${view.file}-problems`,
-    label: `${title}: ${models.length} models, ${[...columns].map(([level, names]) => `${names.length} problems of ${level}`).join(", ")}. The same stands in the table of entries.`,
-    note: `The stronger the colour, the further from 1×; letters: what a candidate without a time became. Click a cell for its entry, or go by the arrow keys and Enter; Numbers has a link to each. ${viewNote(view)}`,
+    title, legend: byPace ? paceLegend(cells) : outcomeLegend(cells), name: options.file, controls: options.controls,
+    label: `${title}: ${plural(models.length, options.rows.toLowerCase())}, ${[...columns].map(([level, names]) => `${names.length} problems of ${level}`).join(", ")}. The same stands in the table of entries.`,
+    note: `Click a cell for its entry, or go by the arrow keys and Enter; Numbers has a link to each. ${options.note}`,
     least: 140 + widest * 10,
     numbers: () => ({
-      head: ["Model", "Problem", "Verdict", "Speedup"],
+      head: [options.rows, "Problem", "Verdict", "Speedup"],
       rows: cells.map(({ model, outcome }) => [model.label, outcome.problem, verdictCell(view, outcome),
         outcome.correct ? formatSpeedupWithInterval(outcome.speedup, outcome.low, outcome.high) : "–"]),
     }),
@@ -186,7 +220,7 @@ export function matrix(view: RunView): Chart {
             fy: "level", x1: (cell: Cell) => cell.column - 0.5, x2: (cell: Cell) => cell.column + 0.5, y: (cell: Cell) => cell.model.label,
             fill: "color", fillOpacity: "strength", inset: 0.5,
           }),
-          Plot.rect(cells.filter(isFlagged), {
+          Plot.rect(byPace ? cells.filter(isFlagged) : [], {
             fy: "level", x1: (cell: Cell) => cell.column - 0.5, x2: (cell: Cell) => cell.column + 0.5, y: (cell: Cell) => cell.model.label,
             fill: "none", stroke: "var(--o-flagged)", strokeWidth: 1.75, inset: 1.25,
           }),

@@ -1,14 +1,16 @@
 // How many problems compiled, are correct, are faster: bars by model and by level, heatmaps, and the table of them.
 import * as Plot from "@observablehq/plot";
+import { withCsv } from "../csv.ts";
 import type { Child } from "../dom.ts";
 import { h } from "../dom.ts";
 import type { Score } from "../figures.ts";
 import type { Chart, LegendItem } from "../plot.ts";
 import { chart, tips } from "../plot.ts";
+import { perCorrectOf } from "../per_correct.ts";
 import { addressOf } from "../router.ts";
 import type { ModelView, Part, RunView } from "../run_view.ts";
 import { outcomesIn, partsOf, scoreIn, viewNote } from "../run_view.ts";
-import { formatInterval, formatNumber, formatShare, formatSpeedup, plural } from "../text.ts";
+import { formatInterval, formatLarge, formatNumber, formatShare, formatSpeedup, formatUsd, plural } from "../text.ts";
 import type { Measure, Measured } from "./measures.ts";
 import { compiled, correct, countText, faster, intervalText, measure, measures, shareText, shortShareText } from "./measures.ts";
 
@@ -155,7 +157,7 @@ const means = (score: Score): Child[] => {
 };
 
 // `of` rows belong to the model, the first of which names it.
-function row(model: ModelView, name: string, score: Score, outcomes: ModelView["outcomes"], of: number | null): HTMLElement {
+function row(model: ModelView, name: string, score: Score, outcomes: ModelView["outcomes"], of: number | null, cost: boolean): HTMLElement {
   return h("tr", { class: of === null ? "" : "first" },
     of === null ? null : h("th", { scope: "rowgroup", rowspan: of }, h("a", { href: addressOf("run", [], { model: model.model }) }, model.label)), h("td", {}, name), h("td", { class: "num" }, score.problems),
     measures.map((each) => {
@@ -166,7 +168,15 @@ function row(model: ModelView, name: string, score: Score, outcomes: ModelView["
         h("small", {}, `${shareText(share)} [${formatNumber(share.interval[0] * 100, 2)}, ${formatNumber(share.interval[1] * 100, 2)}]`),
         right && h("small", {}, `of ${counts(right)} correct`));
     }),
-    means(score));
+    means(score),
+    cost && h("td", { class: "num" }, of === null ? null : costOfCorrect(model)));
+}
+
+// Of all levels together. Under filters it is not known.
+function costOfCorrect(model: ModelView): Child {
+  const each = perCorrectOf(model.stored);
+  const tokens = each?.tokens == null ? null : `${formatLarge(each.tokens)} tokens`;
+  return each?.usd == null ? tokens ?? "–" : [formatUsd(each.usd), h("small", {}, tokens)];
 }
 
 const mostRows = 30;
@@ -178,19 +188,23 @@ export function shareTable(view: RunView, rows: string, change: (changes: Record
   const few = view.models.length * (all.length + 1) <= mostRows;
   const parts = rows === "levels" || (rows === "" && few) ? all : [];
   const box = h("input", { type: "checkbox", checked: parts.length > 0, onchange: () => change({ rows: box.checked === few ? null : box.checked ? "levels" : "models" }) });
+  const cost = view.models.some(({ stored }) => {
+    const each = perCorrectOf(stored);
+    return each !== null && (each.usd !== null || each.tokens !== null);
+  });
   const bodies = view.models.map((model) => {
     const ofParts = (parts.length < 2 ? [] : parts).flatMap((name) => {
       const score = scoreIn(view, model, "deck", name);
-      return score ? [row(model, name, score, outcomesIn(view, model, "deck", name), null)] : [];
+      return score ? [row(model, name, score, outcomesIn(view, model, "deck", name), null, cost)] : [];
     });
-    return h("tbody", {}, row(model, "all", model.score, model.outcomes, ofParts.length + 1), ofParts);
+    return h("tbody", {}, row(model, "all", model.score, model.outcomes, ofParts.length + 1, cost), ofParts);
   });
-  const heads = ["Model", "Level", "n", ...measures.map(({ title }) => title), "Geometric mean", "… incorrect as 1", "Median"];
+  const heads = ["Model", "Level", "n", ...measures.map(({ title }) => title), "Geometric mean", "… incorrect as 1", "Median", ...(cost ? ["Cost per correct"] : [])];
   const about = `Problems by model and level: n, share and 95% confidence in brackets, in percent. Speedups are over the correct ones that were timed. ${view.cap === null ? "" : `Means take a speedup above ${view.cap}× for ${view.cap}×. `}A problem counts with ${view.firstSamples > 1 ? `the best of its first ${plural(view.firstSamples, "sample")}` : "its first sample: that of the earliest run, where several have one"}. ${viewNote(view)}`;
   return h("div", {}, h("p", { class: "about" }, about),
     all.length > 1 ? h("div", { class: "chart-controls" }, h("label", {}, box, "a row for each level")) : null,
-    h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": "Results by model and level" },
+    withCsv("Results by model and level", h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": "Results by model and level" },
       h("table", { class: "chart-numbers share-table" },
         h("thead", {}, h("tr", {}, heads.map((name, i) => h("th", { scope: "col", class: i > 1 ? "num" : "", title: measures[i - 3]?.meaning }, name)))),
-        bodies)));
+        bodies))));
 }

@@ -1,4 +1,5 @@
 // What stands beside the figures: how far samples came, why they failed, what was left out, and what is missing.
+import { withCsv } from "../csv.ts";
 import type { Child } from "../dom.ts";
 import { h } from "../dom.ts";
 import type { JsonObject } from "../documents.ts";
@@ -16,11 +17,11 @@ const text = (value: unknown, most = 300): string => (value === null || value ==
 const nobody: ReadonlySet<string> = new Set();
 
 export function plainTable(caption: string, heads: string[], numbersFrom: number, rows: Child[][]): HTMLElement {
-  return h("div", {}, h("p", { class: "about" }, withCode(caption)), h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": caption },
+  return h("div", {}, h("p", { class: "about" }, withCode(caption)), withCsv(caption, h("div", { class: "chart-scroll", tabindex: 0, role: "region", "aria-label": caption },
     h("table", { class: "chart-numbers" },
       h("thead", {}, h("tr", {}, heads.map((name, i) => h("th", { scope: "col", class: i >= numbersFrom ? "num" : "" }, name)))),
       h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) =>
-        i === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: i >= numbersFrom ? "num" : "" }, cell))))))));
+        i === 0 ? h("th", { scope: "row" }, cell) : h("td", { class: i >= numbersFrom ? "num" : "" }, cell)))))))));
 }
 
 interface Funnel {

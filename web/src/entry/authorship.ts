@@ -1,4 +1,5 @@
 // Who did the work: shares of the time, by object or by kernel.
+import { withCsv } from "../csv.ts";
 import type { JsonObject } from "../documents.ts";
 import { h, type Child } from "../dom.ts";
 import { formatBytes, formatCount, formatShare, formatTime, oneLine, plural } from "../text.ts";
@@ -131,17 +132,20 @@ export function kernelsTable(kernels: JsonObject[]): HTMLElement {
     h("td", {}, oneLine(textAt(kernel, "origin"), 30)),
     columns.map(([, , cell]) => h("td", { class: "number" }, cell(kernel))),
   ];
-  return h(
-    "div",
-    { class: "scroll", tabindex: 0, role: "region", "aria-label": "Kernels" },
+  return withCsv(
+    "Kernels",
     h(
-      "table",
-      { class: "kernels" },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "kernel"), h("th", { scope: "col" }, "whose"), head)),
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": "Kernels" },
       h(
-        "tbody",
-        {},
-        kernels.slice(0, 100).map((kernel) => h("tr", {}, row(kernel))),
+        "table",
+        { class: "kernels" },
+        h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "kernel"), h("th", { scope: "col" }, "whose"), head)),
+        h(
+          "tbody",
+          {},
+          kernels.slice(0, 100).map((kernel) => h("tr", {}, row(kernel))),
+        ),
       ),
     ),
   );

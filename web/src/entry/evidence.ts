@@ -1,4 +1,5 @@
 // What compilers, Python and the candidate said.
+import { withCsv } from "../csv.ts";
 import type { JsonObject } from "../documents.ts";
 import { h, type Child } from "../dom.ts";
 import { formatCount, oneLine, plural } from "../text.ts";
@@ -54,25 +55,28 @@ function findings(
   return more(
     title,
     () =>
-      h(
-        "div",
-        { class: "scroll", tabindex: 0, role: "region", "aria-label": "Findings of static analysis" },
+      withCsv(
+        "Findings of static analysis",
         h(
-          "table",
-          {},
+          "div",
+          { class: "scroll", tabindex: 0, role: "region", "aria-label": "Findings of static analysis" },
           h(
-            "thead",
+            "table",
             {},
             h(
-              "tr",
+              "thead",
               {},
-              ["found", "line", "rule", "why", "the line"].map((name) => h("th", { scope: "col" }, name)),
+              h(
+                "tr",
+                {},
+                ["found", "line", "rule", "why", "the line"].map((name) => h("th", { scope: "col" }, name)),
+              ),
             ),
-          ),
-          h(
-            "tbody",
-            {},
-            all.slice(0, 200).map((each) => findingRow(each, lineLink)),
+            h(
+              "tbody",
+              {},
+              all.slice(0, 200).map((each) => findingRow(each, lineLink)),
+            ),
           ),
         ),
       ),

@@ -8,7 +8,7 @@ import { problemTitle, rowOfId } from "../rows.ts";
 import { dateElement, formatTime, oneLine } from "../text.ts";
 import { facts } from "./parts.ts";
 import { numberAt, objectAt, textAt } from "./read.ts";
-import { explain, noteWords, type Place } from "./verdict.ts";
+import { explain, noteWords, ratioWords, type Place } from "./verdict.ts";
 import { baselineName, isDoubt, noteMeans } from "./words.ts";
 
 export function headPart(context: PageContext, entry: JsonObject): Child {
@@ -113,13 +113,17 @@ function twoTimes(entry: JsonObject): Child {
   const baseline = numberAt(entry, "baseline_us");
   const candidate = numberAt(entry, "candidate_us");
   if (baseline === null || candidate === null) return null;
-  return h(
-    "p",
-    { class: "two-times" },
-    h("span", {}, `${oneLine(baselineName(textAt(entry, "baseline")), 60)} `, h("b", {}, formatTime(baseline))),
-    h("span", { class: "muted" }, " → "),
-    h("span", {}, "candidate ", h("b", {}, formatTime(candidate))),
-  );
+  const why = ratioWords(entry);
+  return [
+    h(
+      "p",
+      { class: "two-times" },
+      h("span", {}, `${oneLine(baselineName(textAt(entry, "baseline")), 60)} `, h("b", {}, formatTime(baseline))),
+      h("span", { class: "muted" }, " → "),
+      h("span", {}, "candidate ", h("b", {}, formatTime(candidate))),
+    ),
+    why !== "" && h("p", { class: "muted" }, why),
+  ];
 }
 
 function doubts(context: PageContext, entry: JsonObject, row: number | undefined): Child[] {

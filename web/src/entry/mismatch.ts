@@ -1,4 +1,5 @@
 // Where the output is wrong, and by how much.
+import { withCsv } from "../csv.ts";
 import type { Json, JsonObject } from "../documents.ts";
 import { h, type Child } from "../dom.ts";
 import { formatCount, formatNumber, formatShare, oneLine } from "../text.ts";
@@ -87,33 +88,36 @@ function errorsTable(errors: JsonObject | null): Child {
   rows.sort(([a], [b]) => (order(a) < order(b) ? -1 : 1));
   return [
     note("The largest error of all that was compared, as a multiple of what is allowed. Above 1 is wrong."),
-    h(
-      "table",
-      { "aria-label": "Errors by inputs" },
+    withCsv(
+      "Errors by inputs",
       h(
-        "thead",
-        {},
+        "table",
+        { "aria-label": "Errors by inputs" },
         h(
-          "tr",
+          "thead",
           {},
-          h("th", { scope: "col" }, "inputs"),
-          h("th", { scope: "col" }, "error"),
-          h("th", { scope: "col" }, "which is"),
-        ),
-      ),
-      h(
-        "tbody",
-        {},
-        rows.map(([name, error]) => {
-          const wrong = typeof error !== "number" || error > 1;
-          return h(
+          h(
             "tr",
             {},
-            h("td", { class: "wraps", title: oneLine(distributionMeans(name)) }, oneLine(name, 60)),
-            h("td", { class: "number" }, errorText(error)),
-            h("td", {}, h("span", { class: wrong ? "tag bad" : "tag good" }, wrong ? "wrong" : "right")),
-          );
-        }),
+            h("th", { scope: "col" }, "inputs"),
+            h("th", { scope: "col" }, "error"),
+            h("th", { scope: "col" }, "which is"),
+          ),
+        ),
+        h(
+          "tbody",
+          {},
+          rows.map(([name, error]) => {
+            const wrong = typeof error !== "number" || error > 1;
+            return h(
+              "tr",
+              {},
+              h("td", { class: "wraps", title: oneLine(distributionMeans(name)) }, oneLine(name, 60)),
+              h("td", { class: "number" }, errorText(error)),
+              h("td", {}, h("span", { class: wrong ? "tag bad" : "tag good" }, wrong ? "wrong" : "right")),
+            );
+          }),
+        ),
       ),
     ),
     rows.some(([name]) => name !== "natural") ? null : note("Other inputs were not compared."),

@@ -119,6 +119,22 @@ function correct(entry: JsonObject): Partial<Explanation> {
   return { sentence, got: textAt(entry, "reason"), look: speedHints(entry, speedup) };
 }
 
+// Why the speedup is not the ratio of the two times that are shown; "" where it is, to 1%. docs/evaluation.md has the rule.
+export function ratioWords(entry: JsonObject): string {
+  const speedup = numberAt(entry, "speedup");
+  const candidate = numberAt(entry, "candidate_us");
+  const baseline = numberAt(entry, "baseline_us");
+  if (speedup === null || candidate === null || baseline === null || !(candidate > 0)) return "";
+  const ratio = baseline / candidate;
+  if (Math.abs(ratio / speedup - 1) <= 0.01) return "";
+  const these = `These two times make ${formatSpeedup(ratio)}`;
+  const alone = numberAt(entry, "undisturbed_baseline_us");
+  if (noteWords(entry).includes("baseline_disturbed") && alone !== null)
+    return `${these}: the baseline takes ${formatTime(alone)} by itself, and the speedup may not be more than that allows.`;
+  if (textAt(objectAt(entry, "protocol_keys"), "statistic") === "mean") return "";
+  return `${these}, each a median by itself; the speedup is the median of the rounds' own ratios.`;
+}
+
 function noSpeedupHints(entry: JsonObject): string[] {
   return textAt(entry, "no_speedup") === "authorship" ? [] : timesHint(entry);
 }
@@ -211,8 +227,8 @@ function wrongHints(entry: JsonObject, mismatch: JsonObject): string[] {
   const natural = numberAt(errors, "natural");
   if (wrong > 0.1 * Math.max(numberAt(mismatch, "total") ?? 1, 1) && worst <= 1000 && unwritten === 0) {
     hints.push(
-      `Many elements are off, the worst by ${formatCount(Number(worst.toPrecision(3)))} times what is allowed: look ` +
-        "at too low a precision and at too coarse an approximation first, and at indices after that.",
+      `Many elements are off, the worst by ${formatCount(Number(worst.toPrecision(3)))} times what is allowed: look at ` +
+        "arithmetic in too low a precision and at approximations that are too coarse first, and at indices after that.",
     );
   } else if (distribution !== "natural" && distribution !== "" && natural !== null && natural <= 1) {
     hints.push("It is right on natural inputs: it may assume something about values that the reference does not.");

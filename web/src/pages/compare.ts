@@ -1,4 +1,6 @@
 // Two models side by side, as `kernelbench compare` says.
+import { aIsBetter, conclusionOf, pValueText, type Comparison, type Figure } from "../comparison.ts";
+import { withCsv, type Value } from "../csv.ts";
 import { documentNames, type Json, type JsonObject } from "../documents.ts";
 import { h, replace, type Child } from "../dom.ts";
 import { problemLink } from "../entriestable.ts";
@@ -7,7 +9,7 @@ import { filterKeys, filtersOf, modelLabel, valueLabel, type ListKey } from "../
 import { addressOf } from "../router.ts";
 import { settingKey, settingLabel, type Setting } from "../samples.ts";
 import { DocumentError } from "../source.ts";
-import { table, type Column } from "../table.ts";
+import { foldingTable, table, type Column } from "../table.ts";
 import {
   formatCount,
   formatInterval,
@@ -18,18 +20,6 @@ import {
   oneLine,
   plural,
 } from "../text.ts";
-
-interface Comparison {
-  p?: number;
-  problems: number;
-  a: number | null;
-  b: number | null;
-  difference?: number | null;
-  ratio?: number | null;
-  interval: [number | null, number | null] | null;
-  p_value: number | null;
-  difference_shown: boolean;
-}
 
 const nobody = "(none)"; // in the address, for candidates that are nobody's
 
@@ -83,12 +73,6 @@ export const makeComparePage: PageMaker = async (context) => {
       body,
       h("h1", {}, "Compare two models"),
       chooser(context, a, b, levels, level),
-      h(
-        "p",
-        { class: "muted" },
-        level === "" ? "Over all problems" : h("b", {}, `Over the problems of ${oneLine(level)}`),
-        " that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
-      ),
       droppedFilters(context, level),
       shown.length < settings.length &&
         h(
@@ -108,6 +92,12 @@ export const makeComparePage: PageMaker = async (context) => {
       settings.length === 0 &&
         h("div", { class: "empty" }, "They were judged in no setting in common, or attempted no problem in common."),
       shown.map((setting, at) => section(context, setting, names, at)),
+      h(
+        "p",
+        { class: "muted" },
+        level === "" ? "Over all problems" : h("b", {}, `Over the problems of ${oneLine(level)}`),
+        " that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
+      ),
     );
   }
   draw();
@@ -210,26 +200,38 @@ function chooser(
   );
 }
 
+function figuresOf(setting: JsonObject): Figure[] {
+  const fast = (setting["fast_p"] as unknown as Comparison[] | undefined) ?? [];
+  const speedups = [
+    ["speedup_with_floor", "speedup, incorrect as 0.1×"],
+    ["speedup_both_correct", "speedup where both are correct"],
+  ] as const;
+  return [
+    ...fast.map((of) => ({ name: of.p === 0 ? "correct (fast_0)" : `fast_${of.p}`, of, share: true })),
+    ...speedups
+      .filter(([key]) => setting[key])
+      .map(([key, name]) => ({ name, of: setting[key] as unknown as Comparison, share: false })),
+  ];
+}
+
+// Of a file: shares and their differences from 0 to 1.
+const valuesOf = (rows: Figure[]): Value[][] => [
+  ["Figure", "A", "B", "A - B", "A / B", "Low", "High", "p", "Difference shown", "Problems"],
+  ...rows.map(({ name, of }) => [
+    name, of.a, of.b, of.difference ?? null, of.ratio ?? null, of.interval?.[0] ?? null, of.interval?.[1] ?? null,
+    of.p_value, of.difference_shown, of.problems,
+  ]),
+];
+
 function section(
   context: PageContext,
   setting: JsonObject,
   [a, b]: readonly [string, string],
   at: number,
 ): HTMLElement {
-  const fast = (setting["fast_p"] as unknown as Comparison[] | undefined) ?? [];
-  const rows: { name: Child; of: Comparison; share: boolean }[] = [
-    ...fast.map((of) => ({ name: of.p === 0 ? "correct (fast_0)" : `fast_${of.p}`, of, share: true })),
-    ...(
-      [
-        ["speedup_with_floor", "speedup, incorrect as 0.1×"],
-        ["speedup_both_correct", "speedup where both are correct"],
-      ] as const
-    )
-      .filter(([key]) => setting[key])
-      .map(([key, name]) => ({ name, of: setting[key] as unknown as Comparison, share: false })),
-  ];
-  const value = (row: (typeof rows)[number], of: number | null) => (row.share ? formatShare(of, 1) : formatSpeedup(of));
-  const difference = (row: (typeof rows)[number]) =>
+  const rows = figuresOf(setting);
+  const value = (row: Figure, of: number | null) => (row.share ? formatShare(of, 1) : formatSpeedup(of));
+  const difference = (row: Figure) =>
     row.share
       ? `${points(row.of.difference)} (${row.of.interval ? `${points(row.of.interval[0])} to ${points(row.of.interval[1])}` : "no interval"}) points`
       : `${formatNumber(row.of.ratio)} (${formatInterval(row.of.interval?.[0], row.of.interval?.[1], "")})`;
@@ -238,10 +240,26 @@ function section(
     (sum, key) => sum + ((setting[key] as Json[] | undefined)?.length ?? 0),
     0,
   );
+  const names = [a, b].map((name) => oneLine(modelLabel(name), 60)) as [string, string];
+  const said = conclusionOf(rows, names);
+  const heads = ["Figure", `A: ${oneLine(names[0], 30)}`, `B: ${oneLine(names[1], 30)}`, "A − B, or A / B", "p", "Difference", "Problems"];
+  const cells = (row: Figure): Child[] => [
+    row.name,
+    value(row, row.of.a),
+    value(row, row.of.b),
+    difference(row),
+    pValueText(row.of.p_value) ?? none,
+    row.of.difference_shown
+      ? h("b", {}, `shown: ${aIsBetter(row.of) ? "A" : "B"} is better`)
+      : h("span", { class: "muted" }, "not shown"),
+    formatCount(row.of.problems),
+  ];
+  const box = foldingTable(`Comparison: ${oneLine(label)}`, heads, [1, 2, 3, 4, 6], rows.map(cells));
   return h(
     "section",
     {},
     h("h2", {}, oneLine(label)),
+    said && h("p", { class: "conclusion" }, h("b", {}, said.answer), said.grounds, said.others),
     h(
       "p",
       { class: "muted" },
@@ -250,71 +268,13 @@ function section(
       missing > 0 &&
         `${plural(missing, "candidate")} without a verdict or a time count as failing, and a difference is shown only where it holds either way.`,
     ),
-    h(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": `Comparison: ${oneLine(label)}` },
-      h(
-        "table",
-        { class: "comparison" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            h("th", { scope: "col" }, "Figure"),
-            h("th", { scope: "col", class: "number" }, `A: ${oneLine(modelLabel(a), 30)}`),
-            h("th", { scope: "col", class: "number" }, `B: ${oneLine(modelLabel(b), 30)}`),
-            h(
-              "th",
-              {
-                scope: "col",
-                class: "number",
-                title: "of shares in percentage points, of speedups A over B; with its 95% interval",
-              },
-              "A − B, or A / B",
-            ),
-            h("th", { scope: "col", class: "number" }, "p"),
-            h("th", { scope: "col" }, "Difference"),
-            h("th", { scope: "col", class: "number" }, "Problems"),
-          ),
-        ),
-        h(
-          "tbody",
-          {},
-          rows.map((row) =>
-            h(
-              "tr",
-              {},
-              h("th", { scope: "row" }, row.name),
-              h("td", { class: "number" }, value(row, row.of.a)),
-              h("td", { class: "number" }, value(row, row.of.b)),
-              h("td", { class: "number" }, difference(row)),
-              h(
-                "td",
-                { class: "number" },
-                row.of.p_value === null ? none : row.of.p_value < 0.001 ? "< 0.001" : row.of.p_value.toFixed(3),
-              ),
-              h(
-                "td",
-                {},
-                row.of.difference_shown
-                  ? h("b", {}, `shown: ${better(row.of) ? "A" : "B"} is better`)
-                  : h("span", { class: "muted" }, "not shown"),
-              ),
-              h("td", { class: "number" }, formatCount(row.of.problems)),
-            ),
-          ),
-        ),
-      ),
-    ),
+    withCsv(`Comparison of ${oneLine(names[0], 30)} and ${oneLine(names[1], 30)}`, box, () => valuesOf(rows)),
     differMost(context, setting, [a, b], at),
   );
 }
 
 const points = (of: number | null | undefined): string =>
   of === null || of === undefined ? "?" : `${of > 0 ? "+" : of < 0 ? "−" : ""}${Math.abs(of * 100).toFixed(1)}`;
-const better = (of: Comparison): boolean => (of.difference ?? Math.log(of.ratio ?? 1)) > 0;
 
 interface Differing {
   problem: string;
@@ -322,6 +282,12 @@ interface Differing {
   b: { samples: number; correct: number; speedup: number | null };
   ratio: number;
 }
+
+const sideValues = (name: string, of: (row: Differing) => Differing["a"]): Record<string, (row: Differing) => Value> => ({
+  [`${name}, speedup`]: (row) => of(row).speedup,
+  [`${name}, correct`]: (row) => of(row).correct,
+  [`${name}, samples`]: (row) => of(row).samples,
+});
 
 function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly [string, string], at: number): Child {
   const rows = (setting["differ_most"] as unknown as Differing[] | undefined) ?? [];
@@ -347,6 +313,7 @@ function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly 
       number: true,
       help: "mean speedup of what is correct, and how many samples are",
       sort: (row) => row.a.speedup,
+      csv: sideValues("A", (row) => row.a),
       cell: (row) => cell(row.a, a, row.problem),
     },
     {
@@ -355,6 +322,7 @@ function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly 
       number: true,
       help: "mean speedup of what is correct, and how many samples are",
       sort: (row) => row.b.speedup,
+      csv: sideValues("B", (row) => row.b),
       cell: (row) => cell(row.b, b, row.problem),
     },
     {
@@ -369,12 +337,12 @@ function differMost(context: PageContext, setting: JsonObject, [a, b]: readonly 
   return [
     h("h3", {}, "Where they differ most"),
     h("p", { class: "muted" }, "A and B: the mean speedup of the correct samples. A / B counts an incorrect sample as 0.1×."),
-    table(context, {
+    h("div", { class: "folds" }, table(context, {
       caption: `Problems where they differ most: ${oneLine(settingLabel(setting as unknown as Setting))}`,
       name: `s${at}`,
       columns,
       rows,
       empty: "",
-    }).element,
+    }).element),
   ];
 }

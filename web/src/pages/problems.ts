@@ -1,9 +1,10 @@
 // All problems: what they are, and how far candidates have come.
 import type { ProblemLine } from "../documents.ts";
 import { h, replace } from "../dom.ts";
-import { entryLink, speedupCell } from "../entriestable.ts";
+import { entryLink, speedupCell, speedupValues } from "../entriestable.ts";
 import { countOutcomes, outcomeBar } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
+import { problemMap } from "../problem_map.ts";
 import { filtersOf, selectRows } from "../rows.ts";
 import { addressOf } from "../router.ts";
 import { naturalOrder } from "../samples.ts";
@@ -43,14 +44,28 @@ export const makeProblemsPage: PageMaker = async (context) => {
         ? "This installation has no problem files."
         : "No problem passes: change what is chosen above.",
   });
+  const map = h("div", {});
+  let mapped = "";
+  const drawMap = () => {
+    const rows = lines.flatMap((line) => line.rows);
+    const choices = settingsOf(context.catalog, rows);
+    const setting = chosenSetting(context, choices);
+    const ids = rows.map((row) => context.catalog.entries.id[row]);
+    const now = [context.query.get("map"), setting?.key, ...ids].join();
+    if (now === mapped) return;
+    mapped = now;
+    replace(map, problemMap(context, rows, new Set(lines.map((line) => line.problem.problem)), oneLine(setting?.label ?? "", 200)));
+  };
   const say = () =>
     (count.textContent = `${plural(lines.length, "problem")}, ${formatCount(lines.filter((line) => line.rows.length > 0).length)} of them attempted`);
   context.onChange(() => {
     if (document.activeElement !== find) find.value = context.query.get("text") ?? "";
     lines = linesOf(context, pickers);
     list.update(lines);
+    drawMap();
     say();
   });
+  drawMap();
   say();
   context.offerDownload("problems", () =>
     lines.map((line) => ({
@@ -75,6 +90,7 @@ export const makeProblemsPage: PageMaker = async (context) => {
         pickers,
         count,
       ),
+      map,
       list.element,
     ),
   };
@@ -170,6 +186,7 @@ function columnsOf(context: PageContext): Column<Line>[] {
       key: "problem",
       title: "Problem",
       sort: (line) => (line.problem.deck === "other" ? "~" : "") + line.problem.problem,
+      csv: { Problem: (line) => line.problem.problem },
       cell: (line) => h("a", { href: addressOf("problem", [line.problem.problem]) }, oneLine(line.problem.problem, 50)),
     },
     {
@@ -186,6 +203,10 @@ function columnsOf(context: PageContext): Column<Line>[] {
       descending: true,
       help: "of all candidates in this setting, with its 95% interval",
       sort: (line) => (line.best === null ? null : entries().speedup[line.best]!),
+      csv: {
+        ...speedupValues(() => context.catalog, (line: Line) => line.best, "Best speedup"),
+        "ID of the best": (line) => (line.best === null ? null : entries().id[line.best]!),
+      },
       cell: (line) =>
         line.best === null ? none : entryLink(entries().id[line.best]!, speedupCell(context.catalog, line.best)),
     },
@@ -196,6 +217,7 @@ function columnsOf(context: PageContext): Column<Line>[] {
       secondary: true,
       optional: true,
       sort: (line) => (line.best === null ? null : entries().candidate_us[line.best]!),
+      csv: { "Its time (µs)": (line) => (line.best === null ? null : entries().candidate_us[line.best]!) },
       cell: (line) => (line.best === null ? none : formatTime(entries().candidate_us[line.best])),
     },
     {

@@ -3,6 +3,7 @@ import type { RunLine } from "../documents.ts";
 import { h, replace } from "../dom.ts";
 import { outcomeBar, outcomeLegend, outcomesOfRun } from "../outcomes.ts";
 import type { PageContext, PageMaker } from "../page.ts";
+import { perCorrectColumns, type PerCorrect } from "../per_correct.ts";
 import { queryOfFilters, runLabel } from "../rows.ts";
 import { addressOf } from "../router.ts";
 import { table, type Column } from "../table.ts";
@@ -59,6 +60,12 @@ const tokens = (line: RunLine) =>
     ? null
     : (line.input_tokens ?? 0) + (line.output_tokens ?? 0);
 
+function perCorrect(line: RunLine): PerCorrect | null {
+  const count = line.verdicts["correct"] ?? 0;
+  const each = (sum: number | null) => (sum === null || count === 0 ? null : sum / count);
+  return { count, usd: each(line.usd), tokens: each(tokens(line)) };
+}
+
 const columnsOf = (context: PageContext): Column<RunLine>[] => [
   {
     key: "run",
@@ -114,6 +121,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "evaluations a minute, over the last minutes",
     sort: (line) => line.evaluations_per_s || null,
+    csv: { "Evaluations a second": (line) => line.evaluations_per_s },
     cell: (line) => h("span", { title: left(line) || null }, rate(line)),
   },
   {
@@ -122,6 +130,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "sorted by the share that is right",
     sort: (line) => (outcomesOfRun(context.catalog, line).get("right") ?? 0) / Math.max(1, evaluations(line)),
+    csv: "text",
     cell: (line) => outcomeBar(outcomesOfRun(context.catalog, line)),
   },
   {
@@ -133,6 +142,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
     descending: true,
     help: "of the models' answers, in US dollars",
     sort: (line) => line.usd,
+    csv: { "Cost (US$)": (line) => line.usd },
     cell: (line) => formatUsd(line.usd),
   },
   {
@@ -153,6 +163,7 @@ const columnsOf = (context: PageContext): Column<RunLine>[] => [
             formatLarge(tokens(line)),
           ),
   },
+  ...perCorrectColumns(perCorrect, context.catalog.runs),
   {
     key: "last",
     title: "Newest",

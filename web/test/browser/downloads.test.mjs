@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { parseCsv } from "../csv.mjs";
 import { addressesOf, binary, catalogOf, command, namePart, site, store } from "../data.mjs";
 import { go, openBrowser, openPage } from "../harness.mjs";
 import { serve } from "../serve.mjs";
@@ -36,6 +37,45 @@ test("every page that shows results offers them", async (context) => {
       JSON.parse(text);
     });
   }
+  await page.context().close();
+});
+
+test("every table can be saved as CSV, with the columns of its head", { timeout: 200_000 }, async (context) => {
+  const page = await openPage(browser);
+  for (const [kind, address] of Object.entries(addressesOf(catalog))) {
+    await context.test(kind, async () => {
+      await go(page, server.url, address);
+      await page.evaluate(() => document.querySelectorAll("#main details:not(.menu)").forEach((each) => (each.open = true)));
+      await page.waitForTimeout(100);
+      const without = await page.$$eval("#main table", (tables) =>
+        tables.filter((each) => !each.closest(".with-csv, .table-box")?.querySelector("button.csv")).map((each) => each.className || each.textContent.slice(0, 60)));
+      assert.deepEqual(without, []);
+      const buttons = page.locator("#main button.csv");
+      for (let place = 0; place < (await buttons.count()); ++place) {
+        const { name, text } = await saved(page, () => buttons.nth(place).click());
+        assert.match(name, /^[A-Za-z0-9._-]+\.csv$/);
+        const rows = parseCsv(text);
+        assert.ok(rows.length > 1, `${name} has rows`);
+        assert.deepEqual([...new Set(rows.map((row) => row.length))], [rows[0].length], `${name} has as many fields in each row`);
+      }
+    });
+  }
+  await page.context().close();
+});
+
+test("the CSV of a table has all rows that pass the filters, on all its pages, with plain numbers", async () => {
+  const page = await openPage(browser);
+  await go(page, server.url, "#/entries?verdict=correct&sort=-speedup");
+  const { text } = await saved(page, () => page.locator("#main .table-box button.csv").click());
+  const [head, ...rows] = parseCsv(text);
+  const { entries, values } = catalog;
+  const expected = entries.id.map((_, row) => row).filter((row) => entries.counts[row] && values.verdict[entries.verdict[row]] === "correct");
+  assert.ok(expected.length > 50, "more than a page");
+  const column = (name) => rows.map((row) => row[head.indexOf(name)]);
+  assert.deepEqual(column("ID").sort(), expected.map((row) => entries.id[row]).sort());
+  const speedups = column("Speedup").filter((each) => each !== "").map(Number);
+  assert.deepEqual(speedups, [...speedups].sort((a, b) => b - a));
+  assert.deepEqual([...speedups].sort(), expected.map((row) => entries.speedup[row]).filter((each) => each !== null).sort());
   await page.context().close();
 });
 

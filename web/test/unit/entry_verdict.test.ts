@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../src/documents.ts";
 import { againCommands } from "../../src/entry/again.ts";
-import { explain, lastFrame } from "../../src/entry/verdict.ts";
+import { explain, lastFrame, ratioWords } from "../../src/entry/verdict.ts";
 
 const entry = (changes: JsonObject): JsonObject => ({
   verdict: "correct",
@@ -63,12 +63,20 @@ test("a wrong output says what was expected, what came, where, and what to look 
   assert.match(said.look.join(" "), /share an index.*right on natural inputs/);
 });
 
-test("many elements that are off are told with the factor of the worst", () => {
-  const mismatch = { wrong: 900, total: 1000, unwritten: 0, worst: 782.4, where: "scattered", distribution: "natural" };
-  const look = (worst: number) =>
-    explain(entry({ verdict: "incorrect", reason: "x", mismatch: { ...mismatch, worst } })).look.join(" ");
-  assert.match(look(782.4), /the worst by 782 times what is allowed/);
-  assert.doesNotMatch(look(26412), /precision/);
+test("many elements that are off are told by how far", () => {
+  const told = (worst: number) =>
+    explain(entry({ verdict: "incorrect", mismatch: { wrong: 90, total: 100, worst, unwritten: 0 } })).look.join(" ");
+  assert.match(told(782.4), /the worst by 782 times what is allowed: look at arithmetic in too low a precision/);
+  assert.doesNotMatch(told(26412), /precision/);
+});
+
+test("a speedup that is not the ratio of the two times says why", () => {
+  const told = (changes: JsonObject) => ratioWords(entry({ speedup: 2, candidate_us: 100, baseline_us: 212, ...changes }));
+  assert.match(told({}), /^These two times make 2\.12×.*median of the rounds' own ratios/);
+  assert.equal(told({ baseline_us: 201.5 }), "");
+  assert.equal(told({ speedup: null }), "");
+  const notes = [{ code: "clock", text: "baseline_disturbed: the baseline took 212 us" }];
+  assert.match(told({ notes, undisturbed_baseline_us: 190 }), /takes 190 µs by itself/);
 });
 
 test("the first error of a compiler, and where it is", () => {
