@@ -97,7 +97,8 @@ std::string Answer(const json& evaluation, const View& view, const TerminalOptio
 std::string WhatIsWrong(const json& evaluation, const TerminalOptions& options) {
   std::string out = WrongOutput(MemberAt(evaluation, "mismatch"), options);
   const json& evidence = MemberAt(evaluation, "evidence");
-  LabelledLine(out, "signal", OneLine(TextAt(evidence, "signal"), 100));
+  const std::string signal = TextAt(evidence, "signal");
+  if (TextAt(evaluation, "reason").find(signal) == std::string::npos) LabelledLine(out, "signal", OneLine(signal, 100));
   LabelledLine(out, "exit code", OneLine(TextAt(evidence, "exit_code"), 100));
   Block(out, "compiler output", TextAt(evidence, "compiler_output"));
   Block(out, "traceback", TextAt(evidence, "traceback"));
