@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/standard_output.h"
 #include "judge/problem/problem_catalog.h"
 #include "judge/verdict/verdict.h"
 
@@ -233,6 +234,7 @@ void AddCompletion(CLI::App* app, int* exit_code) {
       return;
     }
     const auto make = *what == "bash" ? Bash : *what == "zsh" ? Zsh : *what == "fish" ? Fish : Man;
+    KeepLines();
     fmt::print("{}", make(app));
     *exit_code = kAllCorrect;
   });

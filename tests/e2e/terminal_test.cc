@@ -108,6 +108,8 @@ TEST_F(TerminalTest, NothingIsWiderThanTheWindow) {
   }
   EXPECT_THAT(RunInTerminal(60, {"problems", "list", "1/19", "--json"}).out, StartsWith("{")) << "JSON stays whole";
   EXPECT_EQ(Shown(RunInTerminal(60, {"problems", "list", "1/19", "--json"}).out).size(), 1u);
+  EXPECT_EQ(Shown(RunInTerminal(20, {"completion", "bash"}).out), Shown(Run({"completion", "bash"}).out))
+      << "as scripts";
 }
 
 TEST_F(TerminalTest, AnAnswerComesFirst) {
