@@ -19,16 +19,15 @@ Result<bool> HasSmall(const ProblemFile& problem) {
   return std::find(sizes.begin(), sizes.end(), "small") != sizes.end();
 }
 
-// Of the device's own memory; nothing: it is the host.
-Result<std::optional<uint64_t>> MemoryOf(const std::string& device) {
+// Bytes of the device's own memory, or as many as anything wants where it does not tell; 0: it is the host.
+Result<uint64_t> MemoryOf(const std::string& device) {
   KB_RETURN_IF_ERROR(CheckDevice(device));
   const DeviceKind* const kind = KindOfDevice(device);
-  if (kind->memory == nullptr) return std::nullopt;
+  if (kind->memory == nullptr) return 0;
   KB_ASSIGN_OR_RETURN(const FoundDevice found, FindDevice(device));
-  KB_ASSIGN_OR_RETURN(const MemoryGauge gauge, kind->memory(found.number));
-  const auto memory = gauge();
-  if (!memory) return Fail(ErrorCode::kUnavailable, device + " does not tell its memory: name a size by --size");
-  return memory->total;
+  const auto gauge = kind->memory(found.number);
+  const auto memory = gauge ? (*gauge)() : std::nullopt;
+  return memory ? memory->total : UINT64_MAX;
 }
 
 // The one size that a run was generated at or that its jobs have; empty: it has none, or several.
@@ -66,14 +65,14 @@ std::string DeviceFor(const std::string& device, const std::vector<std::string>&
   return kind != nullptr && std::all_of(candidates.begin(), candidates.end(), same) ? kind->name : ThisDevice();
 }
 
-std::string SizeThatFits(std::optional<uint64_t> memory, bool all_have_small) {
-  return all_have_small && memory.value_or(0) < kForStandard ? "small" : "standard";
+std::string SizeThatFits(uint64_t memory, bool all_have_small) {
+  return all_have_small && memory < kForStandard ? "small" : "standard";
 }
 
 Result<std::string> ChosenSize(const std::string& size, const std::string& device,
                                const std::vector<ProblemFile>& problems) {
   if (size != kAuto) return size;
-  KB_ASSIGN_OR_RETURN(const std::optional<uint64_t> memory, MemoryOf(device));
+  KB_ASSIGN_OR_RETURN(const uint64_t memory, MemoryOf(device));
   bool all_have_small = true;
   for (const ProblemFile& problem : problems) {
     KB_ASSIGN_OR_RETURN(const bool has_small, HasSmall(problem));

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,9 +23,9 @@ std::vector<std::string> DefaultModels();
 // `device`; for kAuto the one that all these native candidates are written for, else ThisDevice().
 std::string DeviceFor(const std::string& device, const std::vector<std::string>& candidates);
 
-// The size that fits a device with so much memory of its own, in bytes; without any it is the host. One for all
-// problems: "small" where the largest problems do not fit at standard size, if every problem has it.
-std::string SizeThatFits(std::optional<uint64_t> memory, bool all_have_small);
+// The size that fits a device with so many bytes of memory of its own, 0 on the host. One for all problems: "small"
+// where the largest do not fit at standard size, if every problem has it.
+std::string SizeThatFits(uint64_t memory, bool all_have_small);
 // `size`; for kAuto the one that fits the device. Errors: the device is not there.
 Result<std::string> ChosenSize(const std::string& size, const std::string& device,
                                const std::vector<ProblemFile>& problems);

@@ -8,9 +8,8 @@
 
 namespace kb::cli {
 
-// Gives commands their groups and `app` the formatter, once all commands are there. `all`: with the flags that few
-// need, for
-// --help-all.
+// Gives commands their groups and `app` the formatter, once all commands are there and help is wanted. `all`: with the
+// flags that few need, for --help-all. Flags that are left out have no name in messages any more.
 void ArrangeHelp(CLI::App* app, bool all);
 
 // The values that a flag takes, if they are a closed set; empty otherwise.

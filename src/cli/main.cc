@@ -159,7 +159,8 @@ int main(int argc, char** argv) {
   try {
     std::vector<std::string> words = kb::cli::ArgumentsOf(argc, argv, &app);
     const auto all = std::find(words.begin(), words.end(), "--help-all");
-    kb::cli::ArrangeHelp(&app, all != words.end());
+    const auto asks = [](const std::string& word) { return word.starts_with("--help") || word == "-h"; };
+    if (std::any_of(words.begin(), words.end(), asks)) kb::cli::ArrangeHelp(&app, all != words.end());
     if (all != words.end()) *all = "--help";
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

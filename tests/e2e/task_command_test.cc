@@ -87,7 +87,7 @@ TEST_F(TaskCommandTest, ClientsStartTheServerWithTheSettingsInIt) {
   EXPECT_THAT(Read(folder / "TASK.md"), HasSubstr("MCP server `kernelbench`"));
   const json server = json::parse(Read(folder / ".mcp.json")).at("mcpServers").at("kernelbench");
   EXPECT_EQ(server.at("command"), fs::canonical(KB_BINARY).string());
-  EXPECT_EQ(server.at("args"), json({"mcp"}));
+  EXPECT_EQ(server.at("args"), json({"mcp", "--devices", "cpu"}));
   EXPECT_THAT(server.at("env").at("KERNELBENCH_STORE").get<std::string>(), Not(IsEmpty()));
   for (const char* path : {".codex/config.toml", "opencode.json", ".gemini/settings.json", ".qwen/settings.json"}) {
     EXPECT_THAT(Read(folder / path), HasSubstr("mcp")) << path;

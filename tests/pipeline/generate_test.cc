@@ -286,7 +286,7 @@ TEST_F(GenerateTest, MechanicalAuditsNeedNoModelAndOnlyMark) {
   const auto judge = [&](const std::string& run, const std::string& answer) {
     Answers({answer});
     return Run({"generate", problem, "--model", "m", "--models-file", (root() / "models.toml").string(), "--run", run,
-                "--protocol", "quick", "--profile-ms", "0", "--shots", "0"});
+                "--protocol", "quick", "--size", "standard", "--profile-ms", "0", "--shots", "0"});
   };
   ASSERT_EQ(judge("first", LongRelu("v")).code, 0);
   ASSERT_EQ(judge("copied", LongRelu("tensors")).code, 0);
