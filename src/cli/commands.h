@@ -59,6 +59,7 @@ void AddPrompt(CLI::App* app, int* exit_code);
 void AddCheck(CLI::App* app, int* exit_code);
 void AddShow(CLI::App* app, int* exit_code);
 void AddList(CLI::App* app, int* exit_code);
+void AddRuns(CLI::App* app, int* exit_code);
 void AddReport(CLI::App* app, int* exit_code);
 void AddSite(CLI::App* app, int* exit_code);
 void AddExport(CLI::App* app, int* exit_code);

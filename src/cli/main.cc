@@ -139,6 +139,7 @@ int main(int argc, char** argv) {
   kb::cli::AddCheck(&app, &exit_code);
   kb::cli::AddShow(&app, &exit_code);
   kb::cli::AddList(&app, &exit_code);
+  kb::cli::AddRuns(&app, &exit_code);
   kb::cli::AddReport(&app, &exit_code);
   kb::cli::AddSite(&app, &exit_code);
   kb::cli::AddExport(&app, &exit_code);

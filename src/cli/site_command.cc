@@ -9,6 +9,7 @@
 #include "cli/number_checks.h"
 #include "cli/progress.h"
 #include "cli/screen.h"
+#include "cli/stored_selection.h"
 #include "pages/site.h"
 #include "report/terminal.h"
 
@@ -48,6 +49,7 @@ using Write = Result<SiteWritten> (*)(Pages* pages, const std::filesystem::path&
                                       const SiteOptions& options);
 
 Result<SiteWritten> WritePages(const PageFlags& flags, Write write) {
+  KB_RETURN_IF_ERROR(CheckVerdict(flags.view.verdict));
   KB_ASSIGN_OR_RETURN(const Installation installation, FindInstallation());
   KB_ASSIGN_OR_RETURN(const OpenPages open, OpenPages::Open(flags.store, ScopeOf(flags.view)));
   KB_RETURN_IF_ERROR(open.CheckRuns(flags.view.runs));
@@ -75,9 +77,13 @@ int MakeSite(const PageFlags& flags) {
 // The same for a terminal, where it is not too much.
 Status PrintScores(const PageFlags& flags) {
   const PagesView& view = flags.view;
-  const std::string run = view.runs.empty() ? "" : view.runs[0];
+  const std::vector<std::string> runs = view.runs.empty() ? std::vector<std::string>{""} : view.runs;
   KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
-  KB_ASSIGN_OR_RETURN(const auto evaluations, store.Load({view.problem, view.verdict, run, view.limit}));
+  std::vector<nlohmann::json> evaluations;
+  for (const std::string& run : runs) {
+    KB_ASSIGN_OR_RETURN(const auto some, store.Load({view.problem, view.verdict, run, view.limit}));
+    evaluations.insert(evaluations.end(), some.begin(), some.end());
+  }
   fmt::print("{}\n{}", TerminalTable(evaluations, OnScreen()), ScoreSummary(evaluations, OnScreen()));
   return {};
 }
@@ -85,7 +91,7 @@ Status PrintScores(const PageFlags& flags) {
 int MakeReport(const PageFlags& flags) {
   const auto written = WritePages(flags, WritePage);
   if (!written) return PrintError(written.error());
-  if (written->entries > 0 && written->entries <= kMostPrinted && flags.view.runs.size() < 2) {
+  if (written->entries > 0 && written->entries <= kMostPrinted) {
     if (const Status printed = PrintScores(flags); !printed) return PrintError(printed.error());
   }
   fmt::print("{} evaluations written to {}\n", written->entries, flags.output);

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/card.h"
+#include "base/suggest.h"
 #include "judge/devices/device_kind.h"
 #include "judge/problem/problem_index.h"
 
@@ -173,7 +174,7 @@ Status CheckRuns(const std::vector<std::string>& wanted, const std::vector<std::
                  const std::string& store) {
   for (const std::string& run : wanted) {
     if (std::find(there.begin(), there.end(), run) != there.end()) continue;
-    return Fail(ErrorCode::kUsage, fmt::format("no run {} in {}; {}", run, store,
+    return Fail(ErrorCode::kUsage, fmt::format("no run {} in {}{}; {}", run, store, DidYouMean(run, there),
                                                there.empty() ? "it has none: `kernelbench run` makes them"
                                                              : fmt::format("it has {}", fmt::join(there, ", "))));
   }
