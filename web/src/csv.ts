@@ -56,7 +56,7 @@ export const csvButton = (caption: string, make: () => Value[][]): HTMLElement =
       type: "button",
       class: "quiet csv",
       "aria-label": `Download CSV: ${caption}`,
-      onclick: () => saveFile(`${fileName(caption).slice(0, 80)}.csv`, csvOf(make()), "text/csv"),
+      onclick: () => saveFile(`${fileName(caption).slice(0, 80).replace(/[.-]+$/, "")}.csv`, csvOf(make()), "text/csv"),
     },
     "Download CSV",
   );
