@@ -158,6 +158,8 @@ Outcome OutcomeOf(const ScoreRow& row) {
   Outcome outcome{row.problem, row.verdict == "correct", row.speedup};
   outcome.missing = row.verdict.empty() || (outcome.correct && !Measured(outcome) && row.reason.empty());
   outcome.compiled = !row.verdict.empty() && FindVerdict(row.verdict).reached >= Stage::kBuilt;
+  outcome.surely = row.low.value_or(0) > 1;
+  outcome.own = row.own;
   return outcome;
 }
 

@@ -32,6 +32,8 @@ Json Object(const Figures& figures) {
   return {{"compiled", figures.compiled.count},
           {"correct", figures.correct.count},
           {"measured", figures.measured},
+          {"surely_faster", figures.surely_faster.count},
+          {"faster_by_own_work", figures.faster_by_own_work.count},
           {"fast_p", std::move(curve)},
           {"geometric_mean", OrNull(figures.geometric)},
           {"geometric_mean_interval", Pair(figures.geometric_interval)},
@@ -178,7 +180,8 @@ void AppendLine(std::string* csv, const ModelScores& model, const std::string& p
                                   setting.baseline, part, name}) {
     *csv += CsvField(text) + ",";
   }
-  *csv += fmt::format("{},{},{},{}", score.problems, score.compiled.count, score.correct.count, score.measured);
+  *csv += fmt::format("{},{},{},{},{},{}", score.problems, score.compiled.count, score.correct.count, score.measured,
+                      score.surely_faster.count, score.faster_by_own_work.count);
   AppendFigures(csv, score);
   if (ranges) {
     *csv += fmt::format(",{}", score.missing);
@@ -235,7 +238,9 @@ std::string ScoreJson(const ScoreSheet& sheet) {
 }
 
 std::string ScoreCsv(const ScoreSheet& sheet) {
-  std::string csv = "model,device,device_name,protocol,size,baseline,part,name,problems,compiled,correct,measured";
+  std::string csv =
+      "model,device,device_name,protocol,size,baseline,part,name,problems,compiled,correct,measured,"
+      "surely_faster,faster_by_own_work";
   csv += FigureNames(sheet.options, "");
   const bool ranges = AnyMissing(sheet);
   if (ranges) csv += ",missing" + FigureNames(sheet.options, "_if_all_pass");

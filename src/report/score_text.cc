@@ -51,12 +51,14 @@ std::string ScoreTable(const ModelScores& model, const ScoreOptions& options, si
   return AlignedTable(table, "  ", columns);
 }
 
-// As KernelBench v3 tells it.
+// As KernelBench v3 tells it, and how many beat the baseline with their whole interval, and of those by their own
+// kernels.
 std::string CountsTable(const ModelScores& model, size_t columns) {
-  TextTable table{{{"", "problems", "compiled", "correct", "beats baseline"}}};
+  TextTable table{{{"", "problems", "compiled", "correct", "beats baseline", "surely", "by own kernels"}}};
   const auto add = [&](const std::string& name, const Score& score) {
     std::vector<std::string> cells = {OneLine(name, kNameColumns), CountText(score.problems)};
-    for (const auto count : {&Figures::compiled, &Figures::correct, &Figures::fast_1}) {
+    for (const auto count : {&Figures::compiled, &Figures::correct, &Figures::fast_1, &Figures::surely_faster,
+                             &Figures::faster_by_own_work}) {
       const Proportion &low = score.*count, &high = score.if_all_pass ? (*score.if_all_pass).*count : low;
       cells.push_back(fmt::format("{} ({})", FormatRange(CountText(low.count), CountText(high.count)),
                                   FormatRange(FormatShare(low, false), FormatShare(high, false))));
@@ -66,7 +68,7 @@ std::string CountsTable(const ModelScores& model, size_t columns) {
   add("all", model.all);
   if (model.with_unscored) add("with unscored", *model.with_unscored);
   for (const Slice& slice : model.levels) add(slice.name, slice.score);
-  return "\n" + AlignedTable(table, "  ", columns);
+  return AlignedTable(table, "  ", columns) + "\n";
 }
 
 std::string SpentLine(const ModelScores& model) {
@@ -157,7 +159,7 @@ std::string ModelText(const ModelScores& model, const ScoreOptions& options, siz
   } else if (model.most_samples > 1) {
     out += fmt::format(", {} a problem", CountText(model.most_samples));
   }
-  return out + "\n" + ScoreTable(model, options, columns) + CountsTable(model, columns) +
+  return out + "\n" + CountsTable(model, columns) + ScoreTable(model, options, columns) +
          SamplesTable(model, options, columns) + "\n" + FunnelLine(model) + FailureLine(model) + SpentLine(model) +
          MissingLines(model.missing) + UnscoredLines(model) + "\n";
 }

@@ -167,7 +167,11 @@ std::string Group::label() const { return fmt::format("{} · {} · {} · against
 
 std::vector<Outcome> Group::outcomes() const {
   std::vector<Outcome> outcomes;
-  for (const View* view : members) outcomes.push_back({view->problem, view->correct(), view->speedup});
+  for (const View* view : members) {
+    Outcome& outcome = outcomes.emplace_back(Outcome{view->problem, view->correct(), view->speedup});
+    outcome.surely = view->low.value_or(0) > 1;
+    outcome.own = view->authorship.starts_with("custom");
+  }
   return outcomes;
 }
 

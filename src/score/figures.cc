@@ -15,6 +15,8 @@ Figures FiguresOf(std::span<const Outcome> outcomes, std::span<const double> thr
   figures.compiled = CompiledShare(outcomes);
   figures.correct = FastP(outcomes, 0);
   figures.fast_1 = FastP(outcomes, 1);
+  figures.surely_faster = SurelyFaster(outcomes);
+  figures.faster_by_own_work = FasterByOwnWork(outcomes);
   figures.curve = FastPCurve(outcomes, thresholds);
   const std::vector<Outcome> capped =
       cap ? Capped(outcomes, *cap) : std::vector<Outcome>(outcomes.begin(), outcomes.end());

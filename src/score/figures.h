@@ -14,6 +14,7 @@ namespace kb {
 struct Figures {
   int64_t measured = 0;
   Proportion compiled, correct, fast_1;
+  Proportion surely_faster, faster_by_own_work;
   std::vector<CurvePoint> curve;
   std::optional<double> geometric, geometric_faster, geometric_or_one, mean, median;
   std::optional<Bounds> geometric_interval;

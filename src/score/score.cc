@@ -38,7 +38,7 @@ int64_t CountMissing(std::span<const Outcome> outcomes) {
 std::vector<Outcome> IfAllPass(std::span<const Outcome> outcomes) {
   std::vector<Outcome> best(outcomes.begin(), outcomes.end());
   for (Outcome& outcome : best) {
-    if (outcome.missing) outcome = {std::move(outcome.problem), true, kUnbounded, false, true};
+    if (outcome.missing) outcome = {std::move(outcome.problem), true, kUnbounded, false, true, true, true};
   }
   return best;
 }
@@ -58,6 +58,14 @@ Proportion FastP(std::span<const Outcome> outcomes, double p) {
 
 Proportion CompiledShare(std::span<const Outcome> outcomes) {
   return ShareOf(outcomes, [](const Outcome& outcome) { return outcome.compiled; });
+}
+
+Proportion SurelyFaster(std::span<const Outcome> outcomes) {
+  return ShareOf(outcomes, [](const Outcome& outcome) { return Passes(outcome, 1) && outcome.surely; });
+}
+
+Proportion FasterByOwnWork(std::span<const Outcome> outcomes) {
+  return ShareOf(outcomes, [](const Outcome& outcome) { return Passes(outcome, 1) && outcome.surely && outcome.own; });
 }
 
 std::vector<CurvePoint> FastPCurve(std::span<const Outcome> outcomes, std::span<const double> thresholds) {

@@ -22,6 +22,8 @@ struct Outcome {
   // holds if it does not: functions of outcomes do not look at this one, except where they say so.
   bool missing = false;
   bool compiled = false;  // whatever became of it then
+  bool surely = false;    // the whole interval of its speedup is above 1
+  bool own = false;       // and its own kernels did the work: 90% or more, as authorship says
 };
 
 // The speedup of what may be as fast as it likes: more than every threshold. No mean may be made of it.
@@ -50,6 +52,11 @@ Proportion FastP(std::span<const Outcome> outcomes, double p);
 
 // The share of all outcomes that compiled.
 Proportion CompiledShare(std::span<const Outcome> outcomes);
+
+// The shares of all outcomes that are correct and surely faster than the baseline, and of those that are so by their
+// own work.
+Proportion SurelyFaster(std::span<const Outcome> outcomes);
+Proportion FasterByOwnWork(std::span<const Outcome> outcomes);
 
 // The thresholds that KernelBench reports.
 inline constexpr double kUpstreamThresholds[] = {0, 0.5, 0.8, 1, 1.5, 2};

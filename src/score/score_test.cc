@@ -180,5 +180,24 @@ TEST(ScoreTest, GeometricMeanInterval) {
   EXPECT_NEAR(std::log(bounds->high), 1 + 12.7062047, 1e-6);
 }
 
+TEST(ScoreTest, SurelyFasterAndByOwnWork) {
+  const auto made = [](bool correct, double speedup, bool surely, bool own) {
+    Outcome outcome{"1/1", correct, speedup};
+    outcome.surely = surely;
+    outcome.own = own;
+    return outcome;
+  };
+  const std::vector<Outcome> outcomes = {
+      made(true, 2, true, true), made(true, 2, true, false), made(true, 1.1, false, true),  // its interval holds 1
+      made(false, 2, true, true), made(true, 0.9, true, true)};  // an audit has found it slower
+  EXPECT_EQ(FastP(outcomes, 1).count, 3);
+  EXPECT_EQ(SurelyFaster(outcomes).count, 2);
+  EXPECT_EQ(FasterByOwnWork(outcomes).count, 1);
+  EXPECT_EQ(FasterByOwnWork(outcomes).total, 5);
+  Outcome missing{"1/1"};
+  missing.missing = true;
+  EXPECT_EQ(FasterByOwnWork(IfAllPass(std::vector{missing})).count, 1);
+}
+
 }  // namespace
 }  // namespace kb

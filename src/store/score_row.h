@@ -17,6 +17,7 @@ struct ScoreRow {
   std::string reason;
   std::optional<int64_t> sample;
   std::optional<double> speedup, low, high, baseline_us, candidate_us;
+  bool own = false;  // Store::OwnWork() names it
 };
 
 }  // namespace kb

@@ -166,6 +166,23 @@ Result<std::vector<EntryRow>> Store::EntryRows(int64_t after) const {
   });
 }
 
+Result<std::set<std::string>> Store::OwnWork() const {
+  const std::lock_guard lock(impl_->mutex);
+  return Guard(impl_->database, [&]() -> Result<std::set<std::string>> {
+    SQLite::Statement query(impl_->database, "SELECT id, json FROM evaluations WHERE verdict = 'correct' AND low > 1");
+    std::set<std::string> ids;
+    while (query.executeStep()) {
+      const auto text = Decompress(Blob(query.getColumn(1)));
+      if (!text) continue;  // one that is damaged is said to be where it is read whole
+      EntryRow entry;
+      EntryReader reader(&entry);
+      json::sax_parse(*text, &reader);
+      if (entry.authorship == "custom") ids.insert(query.getColumn(0).getString());
+    }
+    return ids;
+  });
+}
+
 Result<std::vector<FailedJob>> Store::FailedJobs() const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::vector<FailedJob>> {
