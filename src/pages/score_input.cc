@@ -188,7 +188,7 @@ Result<ScoreInput> ReadScoreInput(const Store& store, const ScoreQuery& query, P
   StoreFilter rows;
   if (query.runs.size() == 1) rows.run = query.runs[0];
   KB_ASSIGN_OR_RETURN(input.rows, store.Scores(rows));
-  KB_ASSIGN_OR_RETURN(const std::set<std::string> own, store.OwnWork());
+  KB_ASSIGN_OR_RETURN(const std::set<std::string> own, store.OwnWork(rows.run));
   for (ScoreRow& row : input.rows) row.own = own.contains(row.id);
   KB_ASSIGN_OR_RETURN(input.jobs, JobsOfOpenRuns(store, query.runs.empty() ? runs : query.runs));
   if (query.audited) KB_RETURN_IF_ERROR(ApplyAudits(store, runs, &input.rows));

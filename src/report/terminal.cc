@@ -169,10 +169,10 @@ std::string ScoreSummary(const std::vector<json>& evaluations, const TerminalOpt
     const auto bounds = GeometricMeanInterval(outcomes);
     out += OneLine(group.label(), options.columns) + "\n";
     LabelledLine(out, "correct", share(0));
-    LabelledLine(out, "fast_1", share(1));
     LabelledLine(out, "surely",
                  fmt::format("{} faster with the whole interval, {} of them by own kernels",
                              SurelyFaster(outcomes).count, FasterByOwnWork(outcomes).count));
+    LabelledLine(out, "fast_1", share(1));
     LabelledLine(out, "geo. mean",
                  fmt::format("{} {} over {} correct; {} over the faster ones", FormatSpeedup(GeometricMean(outcomes)),
                              bounds ? FormatInterval(bounds->low, bounds->high) : kDash,

@@ -117,8 +117,8 @@ class Store {
 
   // What pages show in lines (entry_row.h). Of evaluations those that were stored after the one of that sequence.
   Result<std::vector<EntryRow>> EntryRows(int64_t after = 0) const;
-  // Ids of correct evaluations whose whole interval is above 1 and whose authorship is custom.
-  Result<std::set<std::string>> OwnWork() const;
+  // Ids of correct evaluations whose whole interval is above 1 and whose authorship is custom. `run`: only of this one.
+  Result<std::set<std::string>> OwnWork(const std::string& run = {}) const;
   // Up to that sequence.
   Result<int64_t> CountEntries(int64_t until) const;
   Result<std::vector<FailedJob>> FailedJobs() const;

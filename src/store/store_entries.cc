@@ -166,10 +166,13 @@ Result<std::vector<EntryRow>> Store::EntryRows(int64_t after) const {
   });
 }
 
-Result<std::set<std::string>> Store::OwnWork() const {
+Result<std::set<std::string>> Store::OwnWork(const std::string& run) const {
   const std::lock_guard lock(impl_->mutex);
   return Guard(impl_->database, [&]() -> Result<std::set<std::string>> {
-    SQLite::Statement query(impl_->database, "SELECT id, json FROM evaluations WHERE verdict = 'correct' AND low > 1");
+    SQLite::Statement query(impl_->database,
+                            "SELECT id, json FROM evaluations WHERE verdict = 'correct' AND low > 1 "
+                            "AND (?1 = '' OR run_id = (SELECT id FROM runs WHERE name = ?1))");
+    query.bind(1, run);
     std::set<std::string> ids;
     while (query.executeStep()) {
       const auto text = Decompress(Blob(query.getColumn(1)));

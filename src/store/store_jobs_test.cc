@@ -212,6 +212,22 @@ TEST_F(JobsTest, ScoresSayWhyASpeedupDoesNotCount) {
   EXPECT_EQ(rows[1].reason, "");
 }
 
+TEST_F(JobsTest, OwnWorkIsSurelyFasterAndCustom) {
+  Store store = Open();
+  const auto add = [&](const std::string& id, int sample, const char* authorship, double low, const std::string& run) {
+    json evaluation = RunEvaluation(id, sample, run);
+    evaluation["authorship"] = {{"class", authorship}, {"custom", 1.0}, {"library", 0.0}};
+    evaluation["speedup_interval"] = {low, 3.0};
+    ASSERT_TRUE(store.Add(evaluation));
+  };
+  add("own", 0, "custom", 1.5, "r");
+  add("by a library", 1, "library", 1.5, "r");
+  add("perhaps", 2, "custom", 0.9, "r");
+  add("another", 0, "custom", 1.5, "s");
+  EXPECT_EQ(store.OwnWork().value(), (std::set<std::string>{"own", "another"}));
+  EXPECT_EQ(store.OwnWork("r").value(), std::set<std::string>{"own"});
+}
+
 TEST_F(JobsTest, ScoresAreTheNewestOfEachSample) {
   Store store = Open();
   ASSERT_TRUE(store.Add(RunEvaluation("a", 0)));
