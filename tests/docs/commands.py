@@ -18,7 +18,14 @@ ROOT = Path(__file__).resolve().parents[2]
 PARAGRAPH_WORDS, CELL_WORDS, README_LINES = 120, 40, 80
 # Written by programs, or a record of what was measured or changed.
 NOT_PROSE = ("CHANGELOG.md", "ARCHITECTURE.md", "bench/", "docs/reference/api.md", "tests/", "docs/design/decisions/")
-LENGTHS_OWED = {}
+# Tables that are still to be rewritten: how many of their cells are too long. Lower a number, never raise it.
+LENGTHS_OWED = {
+    "docs/reference/evaluation.md": 5,
+    "docs/reference/harnesses.md": 1,
+    "docs/reference/measurements.md": 2,
+    "docs/reference/scores.md": 3,
+    "docs/reference/trust.md": 2,
+}
 # Documented commands that end quickly on any machine.
 RUN = (
     "kernelbench problems show 1/36",
