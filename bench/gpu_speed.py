@@ -6,7 +6,7 @@
 Copies of a candidate, equal but for a comment, are judged in one command. All but the first find the engine running: device process, problem,
 anchors and baseline are there, and so is their build, for a native candidate's copies are built before, by a command that measures nothing. The
 next four may still wait for their runners, which start with the first one's. Columns, in seconds, for all but the first evaluation: median (least to
-largest); all steps are those of `engine_us`, docs/evaluation.md:
+largest); all steps are those of `engine_us`, docs/reference/evaluation.md:
 
     evaluation    the sum of all steps
     device held   the sum without `build` (compiling, or finding what was compiled), `problem` (loading the problem), `launch` (starting the

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How likely a wrong candidate passes, by which of its calls are wrong: bench/stress_chances.py prints the table of docs/trust.md.
+"""How likely a wrong candidate passes, by which of its calls are wrong: bench/stress_chances.py prints the table of docs/reference/trust.md.
 
 Draws rounds as PlanRound() does (src/judge/round/round.cc) and ends them as Course::Settled() does, for a candidate that is nowhere
 slower.

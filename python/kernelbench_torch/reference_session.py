@@ -45,7 +45,7 @@ def _library(problem):
     its package and a prefix of the version."""
     path = problem.parent.parent / "libraries" / problem.name
     if not path.is_file():
-        raise ProblemError("it names no library as its baseline (docs/baselines.md says which do); choose another baseline, such as eager")
+        raise ProblemError("it names no library as its baseline (docs/reference/baselines.md says which do); choose another baseline, such as eager")
     text = path.read_text()
     told = {name: value for name, value in re.findall(r'^(PACKAGE|VERSION) = "(.*)"$', text, re.M)}
     package, version = told["PACKAGE"], told["VERSION"]

@@ -60,7 +60,7 @@ Status CheckWire(const Harness& harness, const std::string& wire) {
   for (const auto& [name, values] : harness.wires) spoken.push_back(name);
   return Fail(ErrorCode::kUsage,
               fmt::format("{} does not speak \"{}\", the wire of this model, but {}; choose another harness, or a "
-                          "model with one of these wires (docs/models.md)",
+                          "model with one of these wires (docs/reference/models.md)",
                           harness.name, wire, fmt::join(spoken, ", ")));
 }
 

@@ -39,7 +39,7 @@ struct HeldOut {
   static std::optional<HeldOut> FromJson(const nlohmann::json& json);
 };
 
-// Of an evaluation (docs/evaluation.md).
+// Of an evaluation (docs/reference/evaluation.md).
 std::vector<AuditFinding> StreamFindings(const nlohmann::json& evaluation);
 std::vector<AuditFinding> AuthorshipFindings(const nlohmann::json& evaluation);
 std::vector<AuditFinding> HeldOutFindings(std::span<const HeldOut> held_out);

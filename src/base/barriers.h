@@ -1,5 +1,5 @@
 // The barriers between a candidate and everything else, by name. Each can be taken away for one command
-// (`kernelbench eval --without NAME`), to prove what it holds: see docs/trust.md.
+// (`kernelbench eval --without NAME`), to prove what it holds: see docs/reference/trust.md.
 #ifndef BASE_BARRIERS_H_
 #define BASE_BARRIERS_H_
 

@@ -1,4 +1,4 @@
-// The form of evaluations as JSON (docs/evaluation.md), and what earlier forms become when they are read.
+// The form of evaluations as JSON (docs/reference/evaluation.md), and what earlier forms become when they are read.
 #ifndef BASE_EVALUATION_SCHEMA_H_
 #define BASE_EVALUATION_SCHEMA_H_
 

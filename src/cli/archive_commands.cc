@@ -180,10 +180,10 @@ void AddExport(CLI::App* app, int* exit_code) {
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
   CLI::Option* output = command->add_option("-o,--output", flags->output,
                                             "file to write; default RUN.kbrun, with --atif the directory RUN.atif");
-  CLI::Option* directory =
-      command
-          ->add_option("--kernelbench", flags->directory, "write KernelBench's run directory instead (docs/interop.md)")
-          ->excludes(output);
+  CLI::Option* directory = command
+                               ->add_option("--kernelbench", flags->directory,
+                                            "write KernelBench's run directory instead (docs/reference/interop.md)")
+                               ->excludes(output);
   CLI::Option* inspect =
       command
           ->add_option("--inspect", flags->inspect,

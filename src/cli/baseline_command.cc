@@ -280,7 +280,7 @@ void AddBaseline(CLI::App* app, int* exit_code) {
       ->excludes(kind)
       ->excludes(again)
       ->excludes(check);
-  command->add_flag("--json", flags->json, "one line of JSON for each (docs/baselines.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each (docs/reference/baselines.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->require_subcommand(0, 1);
   AddBaselineFiles(command, exit_code);

@@ -347,7 +347,7 @@ void AddBaselineFiles(CLI::App* baseline, int* exit_code) {
   list->add_option("--precision", listed->filter.precision, "only this precision");
   list->add_option("--hardware", listed->hardware, "only of the device with this name");
   list->add_flag("--shipped", listed->shipped, "those that come with this installation, instead of a store's");
-  list->add_flag("--json", listed->json, "one line of JSON for each (docs/baselines.md)");
+  list->add_flag("--json", listed->json, "one line of JSON for each (docs/reference/baselines.md)");
 
   const auto [write, written] =
       add("export", "write measured baselines of one kind as KernelBench does, or all as rows", Export);

@@ -1,4 +1,4 @@
-// Stored baselines as text (docs/baselines.md), and the commands that only read and write them.
+// Stored baselines as text (docs/reference/baselines.md), and the commands that only read and write them.
 #ifndef CLI_BASELINE_TABLE_H_
 #define CLI_BASELINE_TABLE_H_
 

@@ -154,7 +154,7 @@ void AddBest(CLI::App* app, int* exit_code) {
                       "only this device: its kind, such as cuda, its name, or a card, such as h100");
   command->add_option("--protocol", flags->common.protocol, "only this protocol");
   command->add_option("--size", flags->common.size, "only this size");
-  command->add_flag("--audited", flags->common.audited, "only speedups that audits confirm (docs/scores.md)");
+  command->add_flag("--audited", flags->common.audited, "only speedups that audits confirm (docs/reference/scores.md)");
   command->add_flag("--json", flags->common.json, "a line of JSON for each winner, as in DIRECTORY/best.json");
   command->callback([flags, exit_code] {
     const Status done = Best(*flags);

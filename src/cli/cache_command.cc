@@ -115,7 +115,7 @@ void AddCache(CLI::App* app, int* exit_code) {
   command->require_subcommand(0, 1);
   const auto add = [&](CLI::App* sub, bool quota, int (*run)(const CacheFlags&)) {
     if (quota) AddCacheFlag(sub, &flags->builds.cache_gb);
-    sub->add_flag("--json", flags->json, "one line of JSON (docs/cli.md)");
+    sub->add_flag("--json", flags->json, "one line of JSON (docs/reference/cli.md)");
     sub->callback([flags, exit_code, sub, run] {
       if (sub->get_subcommands().empty()) *exit_code = run(*flags);
     });

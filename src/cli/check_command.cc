@@ -112,9 +112,9 @@ void AddCheck(CLI::App* app, int* exit_code) {
   command->add_option("--static", flags->rules, "rule=error, rule=warning or rule=off, separated by commas")
       ->multi_option_policy(CLI::MultiOptionPolicy::Join)
       ->delimiter(',');
-  CLI::Option* answer =
-      command->add_flag("--answer", flags->answer,
-                        "the files are what models answered: the candidate in each is checked (docs/prompts.md)");
+  CLI::Option* answer = command->add_flag(
+      "--answer", flags->answer,
+      "the files are what models answered: the candidate in each is checked (docs/reference/prompts.md)");
   command->add_option("--device", flags->device, "with --answer: cpu or cuda; default: what the backend runs on")
       ->needs(answer);
   command->add_flag("--json", flags->json, "one line of JSON for each file");

@@ -11,7 +11,7 @@
 
 namespace kb::cli {
 
-// Exit codes, documented in docs/cli.md. A wrong candidate is not an engine failure.
+// Exit codes, documented in docs/reference/cli.md. A wrong candidate is not an engine failure.
 enum ExitCode : int {
   kAllCorrect = 0,     // did what was asked; every candidate judged is correct
   kNotAllCorrect = 1,  // every candidate has a verdict, at least one is not correct

@@ -146,7 +146,7 @@ void AddConclude(CLI::App* app, int* exit_code) {
                       "the rule of this protocol instead of the one it was judged under");
   command->add_option("--store", flags->store, "where results are kept; nothing is changed in it")
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "one line of JSON for each evaluation (docs/cli.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each evaluation (docs/reference/cli.md)");
   command->callback([flags, exit_code] { *exit_code = Conclude(*flags); });
 }
 

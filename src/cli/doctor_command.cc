@@ -139,7 +139,8 @@ void AddDoctor(CLI::App* app, int* exit_code) {
   command->add_option("--isolation", flags->isolation, "namespaces or process")
       ->check(CLI::IsMember({"namespaces", "process"}))
       ->capture_default_str();
-  command->add_option("--without", flags->without, "take a barrier away, to see what it holds (docs/trust.md)")
+  command
+      ->add_option("--without", flags->without, "take a barrier away, to see what it holds (docs/reference/trust.md)")
       ->check(CLI::IsMember(barriers))
       ->allow_extra_args(false);
   command->add_flag("--verbose", flags->verbose, "also what holds");
@@ -154,7 +155,7 @@ void AddDoctor(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(3, 1000))
       ->needs(calibrate)
       ->capture_default_str();
-  command->add_flag("--json", flags->json, "machine-readable (docs/cli.md)");
+  command->add_flag("--json", flags->json, "machine-readable (docs/reference/cli.md)");
   command->callback([flags, exit_code] { *exit_code = Doctor(*flags); });
 }
 

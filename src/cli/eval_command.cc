@@ -191,7 +191,7 @@ void AddEval(CLI::App* app, int* exit_code) {
       ->expected(0, 1)
       ->default_str("memcheck")
       ->check(CLI::IsMember(SanitizerTools()));
-  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/evaluation.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/reference/evaluation.md)");
   command->add_flag("--no-store", flags->no_store, "keep nothing");
   AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");

@@ -110,13 +110,14 @@ void AddCapFlags(CLI::App* command, BudgetCaps* caps) {
 
 void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& flags) {
   AddSelectionFlags(command, &flags->selection);
-  command->add_option("--model", flags->models, "who is asked, such as openai:NAME (docs/models.md); repeatable")
+  command
+      ->add_option("--model", flags->models, "who is asked, such as openai:NAME (docs/reference/models.md); repeatable")
       ->allow_extra_args(false)
       ->required(flags->models.empty());
   command->add_option("--run", flags->run, "the run's name in the store")->required();
   command->add_option(
       "--models-file", flags->models_file,
-      "models.toml (docs/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");
+      "models.toml (docs/reference/models.md); default: $KERNELBENCH_MODELS, or the one in ~/.config/kernelbench");
   AddStrategyFlags(command, &flags->strategy, &flags->turns_by_level);
   AddAgentFlags(command, &flags->agent);
   AddSamplingFlags(command, flags.get());
@@ -134,7 +135,7 @@ void AddGenerateFlags(CLI::App* command, const std::shared_ptr<GenerateFlags>& f
                    "describe the device in the prompt: none, auto (measured here, in some seconds), or a GPU by name "
                    "such as H100")
       ->capture_default_str();
-  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
+  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/reference/prompts.md)");
   command->add_flag("!--no-feedback", flags->feedback,
                     "refine and evolve show earlier candidates, but not how they were judged");
   command->add_flag("!--no-profile", flags->profile,

@@ -53,7 +53,8 @@ Status ApplySampling(const GenerateFlags& flags, ModelSettings* model) {
 
 Status PlanModels(const GenerateFlags& flags, const Installation& installation, bool open, GeneratePlan* plan) {
   if (flags.models.empty()) {
-    return Fail(ErrorCode::kUsage, "name a model with --model, such as openai:NAME or replay:PATH (docs/models.md)");
+    return Fail(ErrorCode::kUsage,
+                "name a model with --model, such as openai:NAME or replay:PATH (docs/reference/models.md)");
   }
   KB_ASSIGN_OR_RETURN(const ModelsFile file, ModelsFile::Find(flags.models_file));
   KB_ASSIGN_OR_RETURN(const PriceTables prices, PriceTables::Load(installation.models));

@@ -49,7 +49,7 @@ struct GeneratePlan {
   std::vector<std::string> notes;
 };
 
-// A problem as files of answers name it (docs/models.md): "level1/19".
+// A problem as files of answers name it (docs/reference/models.md): "level1/19".
 std::string ReplayName(const ProblemFile& problem);
 
 // How many turns a conversation about it has.

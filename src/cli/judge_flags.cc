@@ -26,7 +26,7 @@ void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
   for (const Barrier& barrier : kBarriers) barriers.emplace_back(barrier.name);
   command
       ->add_option("--without", flags->without,
-                   "take a barrier away, to prove what it holds (docs/trust.md); implies --no-store")
+                   "take a barrier away, to prove what it holds (docs/reference/trust.md); implies --no-store")
       ->check(CLI::IsMember(barriers))
       ->allow_extra_args(false);
 }

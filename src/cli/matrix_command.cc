@@ -137,7 +137,8 @@ void AddMatrix(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<MatrixFlags>();
   CLI::App* command = app->add_subcommand(
       "matrix", "models times problems from a TOML file: generated, judged and scored; the same command goes on");
-  command->add_option("file", flags->file, "problems, models, run, and flags of generate as keys (docs/generate.md)")
+  command
+      ->add_option("file", flags->file, "problems, models, run, and flags of generate as keys (docs/guide/generate.md)")
       ->required();
   command->add_option("--report", flags->report, "also write the run as one page that opens at its scores");
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();

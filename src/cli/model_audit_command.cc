@@ -192,7 +192,9 @@ void AddModelAudit(CLI::App* app, int* exit_code) {
                                           "same command again asks what is still "
                                           "open");
   command->add_option("run", flags->run, "whose candidates")->required();
-  command->add_option("--auditors", flags->auditors, "models, such as openai:NAME,anthropic:NAME (docs/models.md)")
+  command
+      ->add_option("--auditors", flags->auditors,
+                   "models, such as openai:NAME,anthropic:NAME (docs/reference/models.md)")
       ->delimiter(',');
   command->add_flag("--mechanical", flags->mechanical, "only what needs no model (docs/reference/audits.md)");
   command->add_flag("--held-out", flags->without_model.held_out,
@@ -206,10 +208,10 @@ void AddModelAudit(CLI::App* app, int* exit_code) {
   command->add_option("--cap", flags->cap, "larger speedups count as this; 0: no cap")->check(CLI::Range(0.0, 1e9));
   command->add_option("--max-usd", flags->max_usd, "end it at this cost in US dollars")->check(AboveZero());
   command->add_flag("--again", flags->without_model.again, "ask again what was answered; with --held-out judge again");
-  command->add_option("--models-file", flags->models_file, "models.toml (docs/models.md)");
+  command->add_option("--models-file", flags->models_file, "models.toml (docs/reference/models.md)");
   AddProblemsFlag(command, &flags->problems);
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
-  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/generate.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/guide/generate.md)");
   command->add_flag("--quiet", flags->without_model.quiet, "no progress");
   command->callback([flags, exit_code] {
     const Result<int> ended = AuditRun(*flags);

@@ -136,7 +136,7 @@ int Models(const ModelsFlags& flags) {
     return known ? Try(*known, flags) : PrintError(known.error());
   }
   if (file->models.empty() && !flags.json) {
-    fmt::print("{}: models are named PROVIDER:MODEL (docs/models.md)\n",
+    fmt::print("{}: models are named PROVIDER:MODEL (docs/reference/models.md)\n",
                file->path.empty() ? "no models.toml" : CleanText(file->path.string()) + " names no models");
   }
   for (const auto& [name, settings] : file->models) {
@@ -160,7 +160,7 @@ void AddModels(CLI::App* app, int* exit_code) {
                       "the file (default: $KERNELBENCH_MODELS, ~/.config/kernelbench/...)");
   command->add_option("--try", flags->tried, "ask this model one short question: costs what it costs");
   command->add_flag("--prices", flags->listed, "ask OpenRouter, which lists prices, where a price is not known");
-  command->add_flag("--json", flags->json, "machine-readable (docs/models.md)");
+  command->add_flag("--json", flags->json, "machine-readable (docs/reference/models.md)");
   command->callback([flags, exit_code] { *exit_code = Models(*flags); });
 }
 

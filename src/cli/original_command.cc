@@ -134,7 +134,7 @@ void AddOriginal(CLI::App* app, int* exit_code) {
   command->add_option("--baseline", flags->baseline, "KernelBench's baseline_time_*.json, for its speedups");
   command->add_option("--level", flags->level, "the run's level, where its files do not tell");
   command->add_option("--store", flags->store, "where results are kept")->capture_default_str();
-  command->add_flag("--json", flags->json, "one line of JSON for each sample (docs/interop.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each sample (docs/reference/interop.md)");
   command->callback([flags, exit_code] { *exit_code = Original(*flags); });
 }
 

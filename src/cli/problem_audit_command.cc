@@ -158,7 +158,7 @@ void AddAudit(CLI::App* problems, int* exit_code) {
   AddResourceFlags(command, &flags->on);
   command->add_option("--store", flags->store, "where audits are kept")->capture_default_str();
   command->add_flag("--again", flags->again, "also what was audited before");
-  command->add_flag("--json", flags->json, "one line of JSON for each (docs/problems.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each (docs/reference/problems.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Audit(*flags); });
 }

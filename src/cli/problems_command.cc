@@ -195,7 +195,8 @@ void AddProblems(CLI::App* app, int* exit_code) {
     return sub;
   };
   add("list", "every problem by name, family and what dominates its time", List)
-      ->add_flag("--json", flags->json, "one line of JSON for each, with all its metadata (docs/problems.md)");
+      ->add_flag("--json", flags->json,
+                 "one line of JSON for each, with all its metadata (docs/reference/problems.md)");
   add("info", "what a problem says about itself", Info);
   add("show", "the source of problems", ShowSource)->get_option("selection")->required();
   CLI::App* validate = add("validate", "run the reference and say what it takes and returns", Validate);

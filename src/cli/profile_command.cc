@@ -112,7 +112,7 @@ void AddProfile(CLI::App* app, int* exit_code) {
   command->add_option("--threads", flags->threads, "cores for either side; 0: all")->check(CLI::Range(0, 1024));
   AddBuildFlags(command, &flags->builds);
   command->add_flag("--no-counters", flags->no_counters, "do not read the GPU's counters (ncu), which takes seconds");
-  command->add_flag("--json", flags->json, "one line of JSON (docs/gpu.md)");
+  command->add_flag("--json", flags->json, "one line of JSON (docs/reference/gpu.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Profile(*flags); });
 }

@@ -76,8 +76,8 @@ void AddPrompt(CLI::App* app, int* exit_code) {
       ->add_option("--hardware", flags->hardware,
                    "describe the device: none, auto (measured here, in some seconds), or a GPU by name such as H100")
       ->capture_default_str();
-  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/prompts.md)");
-  command->add_flag("--json", flags->json, "one line of JSON (docs/prompts.md)");
+  command->add_option("--custom", flags->custom, "a TOML file laid over the prompt (docs/reference/prompts.md)");
+  command->add_flag("--json", flags->json, "one line of JSON (docs/reference/prompts.md)");
   command->callback([flags, exit_code] { *exit_code = PrintPrompt(*flags); });
 }
 

@@ -126,7 +126,7 @@ void AddRejudge(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(0, 1024));
   command->add_option("--jobs", flags->jobs, "parallel builds; 0: as many as cores")->check(CLI::Range(0, 1024));
   command->add_option("--store", flags->store, "where results are kept; nothing is added to it")->capture_default_str();
-  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/cli.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each candidate (docs/reference/cli.md)");
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Rejudge(*flags); });
 }

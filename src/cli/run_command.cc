@@ -213,7 +213,7 @@ void AddRun(CLI::App* app, int* exit_code) {
   command
       ->add_option("candidates", flags->source,
                    "a KernelBench run directory, a directory with manifest.json or manifest.jsonl, or a .jsonl file "
-                   "(docs/interop.md)")
+                   "(docs/reference/interop.md)")
       ->required();
   AddSelectionFlags(command, &flags->selection);
   command->add_option("--name", flags->name, "the run's name in the store; default: that of the directory or file");
@@ -226,8 +226,9 @@ void AddRun(CLI::App* app, int* exit_code) {
   command->add_flag("--again", flags->again, "judge again what has a verdict; the old evaluations stay in the store");
   command->add_option("--timeline", flags->timeline,
                       "write what each core and device did when, as trace events for Perfetto");
-  command->add_flag("--json", flags->json,
-                    "one line of JSON for each evaluation, and a last one about the run (docs/evaluation.md)");
+  command->add_flag(
+      "--json", flags->json,
+      "one line of JSON for each evaluation, and a last one about the run (docs/reference/evaluation.md)");
   AddServiceFlag(command, &flags->no_service);
   command->add_flag("--quiet", flags->quiet, "no progress");
   command->callback([flags, exit_code] { *exit_code = Run(*flags); });

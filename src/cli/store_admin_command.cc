@@ -82,7 +82,7 @@ void AddStore(CLI::App* app, int* exit_code) {
   const auto add = [&](const char* name, const char* help, int (*run)(const AdminFlags&)) {
     CLI::App* sub = command->add_subcommand(name, help);
     sub->add_option("--store", flags->store, "where results are kept")->capture_default_str();
-    sub->add_flag("--json", flags->json, "one line of JSON (docs/store.md)");
+    sub->add_flag("--json", flags->json, "one line of JSON (docs/reference/store.md)");
     sub->callback([flags, exit_code, run] { *exit_code = run(*flags); });
     return sub;
   };

@@ -132,7 +132,7 @@ void AddList(CLI::App* app, int* exit_code) {
 void AddRuns(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand("runs", "stored runs, newest first: how far they are and what came of them");
   auto flags = AddFlags(command);
-  command->add_flag("--json", flags->json, "one line of JSON for each (docs/cli.md)");
+  command->add_flag("--json", flags->json, "one line of JSON for each (docs/reference/cli.md)");
   command->callback([flags, exit_code] { *exit_code = Runs(*flags); });
 }
 

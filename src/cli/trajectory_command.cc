@@ -141,9 +141,10 @@ void AddTrajectory(CLI::App* app, int* exit_code) {
   command->add_option("--store", flags->store, "where everything is kept")->capture_default_str();
   command->add_flag("--full", flags->full, "of agents: leaves nothing out; with --json also each answer as it came")
       ->needs(candidate);
-  command->add_flag("--json", flags->json,
-                    "one line of JSON, with every answer (docs/generate.md); with --candidate a line for each turn "
-                    "(docs/reference/transcripts.md)");
+  command->add_flag(
+      "--json", flags->json,
+      "one line of JSON, with every answer (docs/guide/generate.md); with --candidate a line for each turn "
+      "(docs/reference/transcripts.md)");
   command->callback([flags, exit_code] {
     const Status shown = ShowTrajectory(*flags);
     *exit_code = shown ? int{kAllCorrect} : PrintError(shown.error());

@@ -57,7 +57,7 @@ class Authorship {
   void AddCall(const std::vector<CodeSample>& samples, const OriginRules& rules);
   int64_t samples() const { return samples_; }
 
-  // See docs/evaluation.md; `class` is null, and `why` a reason, if this is too little to tell.
+  // See docs/reference/evaluation.md; `class` is null, and `why` a reason, if this is too little to tell.
   nlohmann::json ToJson() const;
 
  private:

@@ -131,7 +131,7 @@ class ErrorBudget {
   bool pooled_ = false;
 };
 
-// The keys of the `mismatch` object of docs/evaluation.md; a right output fills in what it can.
+// The keys of the `mismatch` object of docs/reference/evaluation.md; a right output fills in what it can.
 struct CompareResult {
   bool ok = true;
   int64_t total = 0;       // elements

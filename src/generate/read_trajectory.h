@@ -25,7 +25,7 @@ Result<std::vector<GenerationRequest>> ReadRequests(const Store& store, const Tr
 // kUsage: the run was judged on several cards, which are not mixed.
 Result<std::vector<Trajectory>> ReadTrajectories(const Store& store, const TrajectoryFilter& filter);
 
-// As `kernelbench trajectory RUN --json` prints them (docs/generate.md).
+// As `kernelbench trajectory RUN --json` prints them (docs/guide/generate.md).
 nlohmann::json TrajectoriesJson(const std::string& run, std::span<const Trajectory> trajectories);
 nlohmann::json AnswerJson(const GenerationRequest& request, const GenerationAnswer& answer);
 

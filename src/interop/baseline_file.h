@@ -1,5 +1,5 @@
-// KernelBench's files of baseline times: results/timing/{hardware}/baseline_time_{name}.json. docs/interop.md has the
-// format.
+// KernelBench's files of baseline times: results/timing/{hardware}/baseline_time_{name}.json. docs/reference/interop.md
+// has the format.
 #ifndef INTEROP_BASELINE_FILE_H_
 #define INTEROP_BASELINE_FILE_H_
 

@@ -1,4 +1,4 @@
-// Measured baselines as a file: JSON Lines, each as `baseline list --json` has it (docs/baselines.md).
+// Measured baselines as a file: JSON Lines, each as `baseline list --json` has it (docs/reference/baselines.md).
 #ifndef INTEROP_BASELINE_ROWS_H_
 #define INTEROP_BASELINE_ROWS_H_
 

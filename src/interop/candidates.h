@@ -1,5 +1,5 @@
-// The candidates of a run as users have them. Nothing is executed, and no source is kept in memory. docs/interop.md has
-// the formats:
+// The candidates of a run as users have them. Nothing is executed, and no source is kept in memory.
+// docs/reference/interop.md has the formats:
 //   a KernelBench run directory   level_{L}_problem_{P}_sample_{S}_kernel.py, generation_config.yaml; a candidate that
 //   is
 //                                 a folder has that name without .py

@@ -1,5 +1,5 @@
-// What KernelBench keeps of an evaluation: eval_results.json, and pass_at_k_results.json over it. docs/interop.md has
-// the formats and what each of our verdicts becomes.
+// What KernelBench keeps of an evaluation: eval_results.json, and pass_at_k_results.json over it.
+// docs/reference/interop.md has the formats and what each of our verdicts becomes.
 #ifndef INTEROP_KERNELBENCH_RESULTS_H_
 #define INTEROP_KERNELBENCH_RESULTS_H_
 
@@ -31,8 +31,8 @@ struct KernelBenchResult {
   std::optional<RuntimeStats> stats;
 };
 
-// What KernelBench would keep of one of our evaluations (docs/evaluation.md). Times are of its scored rounds, and of
-// correct candidates only.
+// What KernelBench would keep of one of our evaluations (docs/reference/evaluation.md). Times are of its scored rounds,
+// and of correct candidates only.
 KernelBenchResult ToKernelBench(const nlohmann::json& evaluation, int problem, int sample);
 
 // The file's text, by problem number and sample: KernelBench's analysis pairs problems with baselines by position.

@@ -18,7 +18,7 @@ namespace kb {
 struct ExecutorEnd {
   int64_t id = 0;
   std::string device;
-  Result<nlohmann::json> evaluation;  // docs/evaluation.md
+  Result<nlohmann::json> evaluation;  // docs/reference/evaluation.md
 };
 
 // What an executor calls, all on any thread.

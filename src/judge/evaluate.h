@@ -80,10 +80,11 @@ class Evaluator {
     return services_.DescribeProblem(problem, size, protocol);
   }
 
-  // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...} (docs/problems.md).
+  // Is the problem fit to be scored? {"passes", "failures", "notes", "worst", "budgets", ...}
+  // (docs/reference/problems.md).
   Result<nlohmann::json> AuditProblem(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // What the protocol's baseline takes by itself, timed as an evaluation times it but without a runner beside it
-  // (docs/baselines.md). `compiled_s`: what CompileAhead() took.
+  // (docs/reference/baselines.md). `compiled_s`: what CompileAhead() took.
   Result<nlohmann::json> MeasureBaseline(const ProblemFile& problem, const std::string& size, const Protocol& protocol,
                                          std::optional<double> compiled_s = {});
   // Of a baseline that will be compiled beside others. All of these are made before the first is compiled.
@@ -94,7 +95,7 @@ class Evaluator {
   // The reference, compiled by Inductor into a candidate that launches its Triton kernels. Needs a GPU.
   Result<InductorText> CompileToTriton(const ProblemFile& problem, const std::string& size, const Protocol& protocol);
   // One untimed call under compute-sanitizer's `tool`: {"clean" (null: it cannot be said, "reason" says why), "errors",
-  // "findings", "output", ...} (docs/gpu.md). Needs a GPU and the CUDA toolkit.
+  // "findings", "output", ...} (docs/reference/gpu.md). Needs a GPU and the CUDA toolkit.
   Result<nlohmann::json> Sanitize(const Request& request, const std::string& tool);
   // What the GPU's counters tell of the candidate's `kernels` (rows of a profile) in another call, by Nsight Compute:
   // {"kernels": as in devices/cuda/counters.h, "why": there are none; or ""}. The candidate should have been judged.

@@ -1,4 +1,4 @@
-// The result of one evaluation, and its JSON (docs/evaluation.md).
+// The result of one evaluation, and its JSON (docs/reference/evaluation.md).
 #ifndef JUDGE_EVALUATION_H_
 #define JUDGE_EVALUATION_H_
 

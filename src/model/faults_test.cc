@@ -1,4 +1,4 @@
-// Fault -> behaviour, against a real server: the table of docs/models.md is what is observed here.
+// Fault -> behaviour, against a real server: the table of docs/reference/models.md is what is observed here.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -285,10 +285,10 @@ TEST(FaultTableTest, IsWhatTheDocumentationSays) {
   for (const Wire other : {Wire::kMessages, Wire::kResponses}) EXPECT_EQ(LinesOf(faults, other), lines);
   const std::string table =
       "| the provider | what happens | what is said if it stays so |\n|---|---|---|\n" + Joined(lines);
-  const auto document = ReadFile(KB_SOURCE_DIR "/docs/models.md");
+  const auto document = ReadFile(KB_SOURCE_DIR "/docs/reference/models.md");
   ASSERT_TRUE(document);
   if (document->find(table) == std::string::npos) {
-    ADD_FAILURE() << "docs/models.md should hold this table, which is what was observed:\n" << table;
+    ADD_FAILURE() << "docs/reference/models.md should hold this table, which is what was observed:\n" << table;
   }
 }
 

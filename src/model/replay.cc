@@ -63,7 +63,7 @@ std::string ReadMember(const std::string& key, const json& value, Answer* answer
     return finish == FinishReason::kUnknown && value != "unknown" ? "finish should be stop, length, refused or unknown"
                                                                   : "";
   }
-  return key + " is no member of an answer (docs/models.md)";
+  return key + " is no member of an answer (docs/reference/models.md)";
 }
 
 std::string ReadUsage(const json& usage, Usage* counted) {
@@ -173,7 +173,7 @@ class ReplayProvider : public Provider {
       return Fail(
           ErrorCode::kUsage,
           fmt::format("{} has no answer to a question that belongs to no problem: only a line without \"problem\" "
-                      "would answer it (docs/models.md)",
+                      "would answer it (docs/reference/models.md)",
                       path_.string()));
     }
     return Fail(ErrorCode::kUsage,

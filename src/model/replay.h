@@ -11,8 +11,9 @@ namespace kb {
 
 // `path` is a file of JSON Lines, or a directory with files PROBLEM/SAMPLE.TURN.txt (level1/19/0.0.txt: the text of the
 // answer) and, where there are any, PROBLEM/SAMPLE.TURN.json beside them with the other members of a line, or any of
-// the two with a file answers.jsonl. docs/models.md has the members. Of several lines that fit a request the first
-// counts; a request that nothing answers is kUsage and names it. Files of a directory are read when they are asked for.
+// the two with a file answers.jsonl. docs/reference/models.md has the members. Of several lines that fit a request the
+// first counts; a request that nothing answers is kUsage and names it. Files of a directory are read when they are
+// asked for.
 Result<std::unique_ptr<Provider>> OpenReplay(const std::filesystem::path& path);
 
 }  // namespace kb

@@ -69,7 +69,8 @@ struct ModelsFile {
   std::filesystem::path path;  // empty: there is none
   std::map<std::string, ModelSettings> models;
 
-  // docs/models.md has the format. Unknown keys, wrong types and values out of range are kUsage and name the place.
+  // docs/reference/models.md has the format. Unknown keys, wrong types and values out of range are kUsage and name the
+  // place.
   static Result<ModelsFile> Load(const std::filesystem::path& path);
   // `path` if it is not empty, else $KERNELBENCH_MODELS, else kernelbench/models.toml under $XDG_CONFIG_HOME or
   // ~/.config; only the last may be missing.

@@ -172,7 +172,7 @@ Result<ModelSettings> ModelOf(const std::string& name, const json& table, const 
   for (const auto& [key, value] : table.items()) {
     if (key == "provider") continue;
     const auto setter = Setters().find(key);
-    if (setter == Setters().end()) return fail(key + " is no key of a model (docs/models.md)");
+    if (setter == Setters().end()) return fail(key + " is no key of a model (docs/reference/models.md)");
     if (const std::string wanted = setter->second(value, &settings); !wanted.empty()) {
       return fail(fmt::format("{} is {}, but should be {}", key, value.dump(), wanted));
     }

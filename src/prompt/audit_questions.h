@@ -44,8 +44,9 @@ struct AuditMaterial {
   std::string transcript;           // of the agent that wrote the candidate; empty: it was no agent
 };
 
-// `evaluation`: a correct one, with its candidate's source (docs/evaluation.md); `problem_source`: the problem file.
-// Errors (usage): prompts/audit.toml is missing or broken, the problem has no such size, the evaluation has no source.
+// `evaluation`: a correct one, with its candidate's source (docs/reference/evaluation.md); `problem_source`: the
+// problem file. Errors (usage): prompts/audit.toml is missing or broken, the problem has no such size, the evaluation
+// has no source.
 Result<Prompt> BuildAuditPrompt(const std::filesystem::path& prompts, const nlohmann::json& evaluation,
                                 const std::string& problem_source, const AuditMaterial& material = {});
 

@@ -1,5 +1,5 @@
 // What a model is told about its last candidate before it writes the next one. Pure functions over the JSON of an
-// evaluation (docs/evaluation.md).
+// evaluation (docs/reference/evaluation.md).
 #ifndef PROMPT_FEEDBACK_H_
 #define PROMPT_FEEDBACK_H_
 

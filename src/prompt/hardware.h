@@ -30,8 +30,8 @@ struct HostFacts {
 };
 HostFacts ReadHostFacts();
 
-// The device of `device_info` (docs/evaluation.md): what its driver reports and what was measured on it, of a CPU with
-// `host`, of a GPU with the limits of its compute capability. Errors: hardware.toml is broken.
+// The device of `device_info` (docs/reference/evaluation.md): what its driver reports and what was measured on it, of a
+// CPU with `host`, of a GPU with the limits of its compute capability. Errors: hardware.toml is broken.
 Result<std::string> DescribeDevice(const std::filesystem::path& prompts, const nlohmann::json& device_info,
                                    const HostFacts& host);
 

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What docs/problems.md lists for the judge.
+// What docs/reference/problems.md lists for the judge.
 constexpr std::string_view kForTheJudge[] = {"SIZES",      "FAMILY",          "DISTRIBUTIONS",
                                              "PRECISIONS", "NEEDS_TORCH_RNG", "ERRORS_WANDER",
                                              "COLLAPSES",  "UNSCORED",        "FACTS_DIFFER"};

@@ -35,7 +35,7 @@ struct CompareSheet {
 // Fills the last two of a sheet from rows; groups without a problem in common are left out.
 void CompareGroups(std::span<const ScoreGroup> groups, CompareSheet* sheet);
 
-std::string CompareJson(const CompareSheet& sheet);  // one object on one line (docs/scores.md)
+std::string CompareJson(const CompareSheet& sheet);  // one object on one line (docs/reference/scores.md)
 std::string CompareTerminal(const CompareSheet& sheet, size_t columns = kNoLimit);  // of the window, for its tables
 std::string CompareMarkdown(const CompareSheet& sheet);
 

@@ -10,7 +10,7 @@
 
 namespace kb {
 
-// One object on one line (docs/scores.md).
+// One object on one line (docs/reference/scores.md).
 std::string ScoreJson(const ScoreSheet& sheet);
 // A line for each model, setting and part: all, without METR's removed problems, each level, each family.
 std::string ScoreCsv(const ScoreSheet& sheet);

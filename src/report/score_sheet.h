@@ -1,4 +1,5 @@
-// All scores of many evaluations, ready to be shown in any format (score_formats.h). docs/scores.md has the formulas.
+// All scores of many evaluations, ready to be shown in any format (score_formats.h). docs/reference/scores.md has the
+// formulas.
 #ifndef REPORT_SCORE_SHEET_H_
 #define REPORT_SCORE_SHEET_H_
 

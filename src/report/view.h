@@ -1,4 +1,5 @@
-// What reports read of an evaluation's JSON (docs/evaluation.md): typed, and content with anything that is missing.
+// What reports read of an evaluation's JSON (docs/reference/evaluation.md): typed, and content with anything that is
+// missing.
 #ifndef REPORT_VIEW_H_
 #define REPORT_VIEW_H_
 

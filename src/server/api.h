@@ -69,9 +69,10 @@ struct ApiOptions {
   std::vector<Reward> rewards;
   Identity identity;
   Installation installation;
-  std::function<Result<std::string>(const std::string& run)> scores;  // of a run: JSON of docs/scores.md; on any thread
-  std::shared_ptr<Pages> pages = nullptr;                             // none: GET /v1/pages/... is 404
-  bool pages_show_all = false;                                        // also to clients who lack the right admin
+  std::function<Result<std::string>(const std::string& run)>
+      scores;                              // of a run: JSON of docs/reference/scores.md; on any thread
+  std::shared_ptr<Pages> pages = nullptr;  // none: GET /v1/pages/... is 404
+  bool pages_show_all = false;             // also to clients who lack the right admin
 };
 
 class Api : public HttpServer::Handler {

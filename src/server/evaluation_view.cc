@@ -88,7 +88,7 @@ const Table kEvaluation = {
         AlwaysOrNull("evaluation_id", Type::kText, "in the store: kernelbench show ID"),
         {.name = "evaluation",
          .type = Type::kAny,
-         .help = "all that was measured, as docs/evaluation.md describes it; only if asked for"},
+         .help = "all that was measured, as docs/reference/evaluation.md describes it; only if asked for"},
     }};
 
 // What both a line of a list and an entry say.

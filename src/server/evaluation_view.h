@@ -28,7 +28,7 @@ struct EvaluationState {
   std::optional<Error> error = {};             // of a failed or cancelled one
 };
 
-// `whole`: with the evaluation itself (docs/evaluation.md).
+// `whole`: with the evaluation itself (docs/reference/evaluation.md).
 nlohmann::json ViewOf(const Submission& submission, const EvaluationState& state, bool whole);
 
 // Whether what an answer tells of will not change any more.

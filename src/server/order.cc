@@ -25,14 +25,16 @@ const Table kEvaluationRequest = {
         {.name = "problem", .type = Type::kText, .help = "its name: 1/19, v3:4/1, modern:3", .least = 1, .most = 4096},
         {.name = "problem_text",
          .type = Type::kText,
-         .help = "the text of a problem of the client's own, a Python file as docs/problems.md describes it; needs the "
+         .help = "the text of a problem of the client's own, a Python file as docs/reference/problems.md describes it; "
+                 "needs the "
                  "right problems",
          .least = 1,
          .most = kMostProblemBytes},
         {.name = "source", .type = Type::kText, .help = "the candidate's text", .most = kMaxCandidateBytes},
         {.name = "answer",
          .type = Type::kText,
-         .help = "a model's whole completion, from which the candidate is taken as docs/prompts.md says; of one that "
+         .help = "a model's whole completion, from which the candidate is taken as docs/reference/prompts.md says; of "
+                 "one that "
                  "holds none the verdict is static_rejected",
          .most = kMostAnswerBytes},
         {.name = "backend",

@@ -36,8 +36,8 @@ struct Reward {
 // kUsage names the file and what is wrong in it.
 Result<std::vector<Reward>> ReadRewards(const std::filesystem::path& directory);
 
-// Of an evaluation (docs/evaluation.md); absent where there is no number for reasons that are not the candidate's.
-// `best`: the largest reward so far, for increments.
+// Of an evaluation (docs/reference/evaluation.md); absent where there is no number for reasons that are not the
+// candidate's. `best`: the largest reward so far, for increments.
 std::optional<double> RewardOf(const Reward& reward, const nlohmann::json& evaluation, std::optional<double> best = {});
 
 }  // namespace kb::server

@@ -77,18 +77,20 @@ const Table kCompilation = {
                             "its text is accepted and all that could be built is; null: it has not ended"),
                {.name = "findings",
                 .type = Type::kList,
-                .help = "of the analysis of its text, as evidence.static_findings of docs/evaluation.md",
+                .help = "of the analysis of its text, as evidence.static_findings of docs/reference/evaluation.md",
                 .required = true,
                 .items = Type::kAny},
                AlwaysOrNull("compiler_output", Type::kText, "what compilers said")})};
 
 const Table kProfile = {
     "Profile", "Where a candidate's time goes on a GPU.",
-    WithState({Always("profile", Type::kAny,
-                      "its kernels and what they suggest, as docs/gpu.md describes them, without counters; null: it "
-                      "is not correct, or no kernel was traced"),
-               Always("evaluation", Type::kAny,
-                      "all that was found out, as docs/evaluation.md describes it; null: it has not ended")})};
+    WithState(
+        {Always(
+             "profile", Type::kAny,
+             "its kernels and what they suggest, as docs/reference/gpu.md describes them, without counters; null: it "
+             "is not correct, or no kernel was traced"),
+         Always("evaluation", Type::kAny,
+                "all that was found out, as docs/reference/evaluation.md describes it; null: it has not ended")})};
 
 const Table kRpcMessage = {
     "RpcMessage",
@@ -252,13 +254,15 @@ const Table kEntryPage = {
     "A page of stored evaluations.",
     {{.name = "entries", .type = Type::kList, .help = "newest first", .required = true, .table = &kEntry}, kNext}};
 
-const Table kWholeEntry = {
-    "WholeEntry", "A stored evaluation.", {Always("evaluation", Type::kAny, "as docs/evaluation.md describes it")}};
+const Table kWholeEntry = {"WholeEntry",
+                           "A stored evaluation.",
+                           {Always("evaluation", Type::kAny, "as docs/reference/evaluation.md describes it")}};
 
 const Table kScores = {
     "Scores",
     "Scores of a run.",
-    {Always("scores", Type::kAny, "as docs/scores.md describes them, and `kernelbench score RUN --json` prints them")}};
+    {Always("scores", Type::kAny,
+            "as docs/reference/scores.md describes them, and `kernelbench score RUN --json` prints them")}};
 
 static const Table kPromptLine = {
     "PromptLine",

@@ -10,8 +10,8 @@
 
 namespace kb::server {
 
-// Of an evaluation as docs/evaluation.md describes it: verdict, speedup or what is wrong, and last where that comes
-// from.
+// Of an evaluation as docs/reference/evaluation.md describes it: verdict, speedup or what is wrong, and last where that
+// comes from.
 std::string VerdictText(const nlohmann::json& evaluation);
 // Of a Compilation and a Profile that are done.
 std::string CompilationText(const nlohmann::json& view);

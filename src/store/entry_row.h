@@ -16,11 +16,12 @@ namespace kb {
 struct EntryRow {
   int64_t sequence = 0;  // larger than those of evaluations that were stored before
   ScoreRow row;
-  std::string backend;              // of the candidate
-  std::string authorship;           // its class; empty: not known
-  std::optional<double> own;        // custom / (custom + library)
-  std::optional<double> fraction;   // of the speed of light
-  std::vector<std::string> doubts;  // words of its notes that the times contradict each other (docs/evaluation.md)
+  std::string backend;             // of the candidate
+  std::string authorship;          // its class; empty: not known
+  std::optional<double> own;       // custom / (custom + library)
+  std::optional<double> fraction;  // of the speed of light
+  std::vector<std::string>
+      doubts;  // words of its notes that the times contradict each other (docs/reference/evaluation.md)
 };
 
 // A job that the engine failed at, unless somebody cancelled it.

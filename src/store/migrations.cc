@@ -94,8 +94,8 @@ CREATE TABLE baselines (
 CREATE INDEX baselines_problem ON baselines (problem_id, device_id);
 )sql";
 
-// 2: what audits found out about problems (docs/problems.md), the newest for each problem text, size, device and
-// PyTorch.
+// 2: what audits found out about problems (docs/reference/problems.md), the newest for each problem text, size, device
+// and PyTorch.
 constexpr char kAudits[] = R"sql(
 CREATE TABLE audits (
   id INTEGER PRIMARY KEY,

@@ -88,9 +88,9 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  // Stores one evaluation (docs/evaluation.md) in one transaction. `id`, `created`, `problem` and `verdict` are
-  // necessary; a key `run` (string) files it under that run. An id that is there already is refused. Bytes that are not
-  // UTF-8 come back as U+FFFD, except in the candidate's source, which comes back as it was; numbers that are not
+  // Stores one evaluation (docs/reference/evaluation.md) in one transaction. `id`, `created`, `problem` and `verdict`
+  // are necessary; a key `run` (string) files it under that run. An id that is there already is refused. Bytes that are
+  // not UTF-8 come back as U+FFFD, except in the candidate's source, which comes back as it was; numbers that are not
   // finite come back as null.
   Status Add(const nlohmann::json& evaluation);
 
@@ -264,8 +264,8 @@ class Store {
   // Of all evaluations of a run, in the order in which they were made.
   Result<std::vector<EvaluationReview>> Reviews(const std::string& run) const;
 
-  // Writes an archive of the run (docs/interop.md): its evaluations and jobs, and all that belongs to them. Jobs that
-  // run are queued in it. kUsage if there is no such run.
+  // Writes an archive of the run (docs/reference/interop.md): its evaluations and jobs, and all that belongs to them.
+  // Jobs that run are queued in it. kUsage if there is no such run.
   Result<Exported> ExportRun(const std::string& run, const std::filesystem::path& archive) const;
   // Merges an archive into the store, in one transaction, under its own run name or `as`. Evaluations that are here, by
   // their id, stay, and in the run that they are in; so do jobs, except that one with an evaluation there and none here
@@ -275,15 +275,15 @@ class Store {
   // A candidate's source by the hash of its bytes. kUsage if it is not there.
   Result<std::string> Source(const std::string& sha256) const;
 
-  // Stores one audit of a problem (docs/problems.md) in place of an older one of the same problem text, size, device
-  // and PyTorch.
+  // Stores one audit of a problem (docs/reference/problems.md) in place of an older one of the same problem text, size,
+  // device and PyTorch.
   Status AddAudit(const nlohmann::json& audit);
   // All audits, in the order in which they were made.
   Result<std::vector<nlohmann::json>> Audits() const;
 
-  // Stores one baseline (docs/baselines.md) in place of an older one of the same problem text, size, precision, kind,
-  // device (its name and how many of its cores were used) and PyTorch. An imported one has no text and no PyTorch, so
-  // it never takes the place of one that was measured here.
+  // Stores one baseline (docs/reference/baselines.md) in place of an older one of the same problem text, size,
+  // precision, kind, device (its name and how many of its cores were used) and PyTorch. An imported one has no text and
+  // no PyTorch, so it never takes the place of one that was measured here.
   Status AddBaseline(const nlohmann::json& baseline);
   // In the order in which they were made.
   Result<std::vector<nlohmann::json>> Baselines(const BaselineFilter& filter = {}) const;

@@ -58,7 +58,7 @@ struct BuildFacts {
                                  libraries)
 };
 
-// What a device is, and what was measured on it (device_info in docs/evaluation.md).
+// What a device is, and what was measured on it (device_info in docs/reference/evaluation.md).
 struct DeviceFacts {
   std::string name, flush, torch, python;
   int cores = 0;
@@ -185,7 +185,7 @@ struct Impostors {
   NLOHMANN_DEFINE_TYPE_INTRUSIVE(Impostors, distributions, tolerance)
 };
 
-// Of the audit in docs/problems.md.
+// Of the audit in docs/reference/problems.md.
 struct AuditReport {
   std::vector<std::string> failures, notes;
   Json worst;       // error over what is allowed, by impostor and precision
@@ -322,7 +322,7 @@ struct Observe {
     double us = 0;    // without the stops
     int64_t stops = 0;
     std::string refused;  // why nothing was seen
-    Json authorship;      // of all calls so far (docs/evaluation.md)
+    Json authorship;      // of all calls so far (docs/reference/evaluation.md)
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, end, us, stops, refused, authorship)
   };
   double timeout_us = 0;
@@ -396,7 +396,7 @@ struct Expect {
 struct Compare {
   static constexpr const char* kOp = "compare";
   struct Reply {
-    std::vector<Json> outputs;  // one mismatch each (docs/evaluation.md), "ok" besides
+    std::vector<Json> outputs;  // one mismatch each (docs/reference/evaluation.md), "ok" besides
     bool late = false, own_anchor = false;
     NLOHMANN_DEFINE_TYPE_INTRUSIVE(Reply, outputs, late, own_anchor)
   };

@@ -18,7 +18,7 @@ struct BadCandidate {
 // A native candidate that does `first` at the start of each call.
 std::string Native(const std::string& globals, const std::string& first);
 
-// Each has one of its verdicts, and is told as docs/evaluation.md says.
+// Each has one of its verdicts, and is told as docs/reference/evaluation.md says.
 void ExpectVerdicts(const Ended& ended, const std::vector<BadCandidate>& candidates);
 
 }  // namespace kb::e2e

@@ -42,8 +42,8 @@ std::vector<std::string> Cells(const std::string& row) {
 
 Schema ReadSchema() {
   Schema schema;
-  std::ifstream file(KB_SOURCE_DIR "/docs/evaluation.md");
-  EXPECT_TRUE(file.good()) << "no docs/evaluation.md";
+  std::ifstream file(KB_SOURCE_DIR "/docs/reference/evaluation.md");
+  EXPECT_TRUE(file.good()) << "no docs/reference/evaluation.md";
   std::string section;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("## ")) section = Quoted(line).front();
@@ -80,14 +80,14 @@ bool Fits(const json& value, std::string type) {
   if (type == "array of strings") return value.is_array() && all([](const json& item) { return item.is_string(); });
   if (type == "[low, high]")
     return value.is_array() && value.size() == 2 && all([](const json& item) { return item.is_number(); });
-  ADD_FAILURE() << "docs/evaluation.md names a type that no test knows: " << type;
+  ADD_FAILURE() << "docs/reference/evaluation.md names a type that no test knows: " << type;
   return false;
 }
 
 void ExpectKeys(const Schema& schema, const json& evaluation) {
   for (const auto& [key, type] : schema.types) {
     if (!evaluation.contains(key)) {
-      ADD_FAILURE() << "docs/evaluation.md documents `" << key << "`, which is not there";
+      ADD_FAILURE() << "docs/reference/evaluation.md documents `" << key << "`, which is not there";
     } else {
       EXPECT_TRUE(Fits(evaluation[key], type)) << key << " should be " << type << ", it is " << evaluation[key];
     }

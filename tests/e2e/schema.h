@@ -1,4 +1,4 @@
-// The JSON of an evaluation against docs/evaluation.md, which is read as the
+// The JSON of an evaluation against docs/reference/evaluation.md, which is read as the
 // schema that it is.
 #ifndef TESTS_E2E_SCHEMA_H_
 #define TESTS_E2E_SCHEMA_H_

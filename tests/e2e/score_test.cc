@@ -87,7 +87,7 @@ void Keys(const json& value, std::set<std::string>* keys) {
 }
 
 void ExpectKeysDocumented(const json& value) {
-  const auto docs = ReadFile(std::filesystem::path(KB_SOURCE_DIR) / "docs" / "scores.md");
+  const auto docs = ReadFile(std::filesystem::path(KB_SOURCE_DIR) / "docs" / "reference" / "scores.md");
   ASSERT_TRUE(docs);
   std::set<std::string> keys;
   Keys(value, &keys);

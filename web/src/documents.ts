@@ -24,7 +24,7 @@ export interface Values {
   device: { kind: string; name: string }[]; // {"cuda", "NVIDIA H200"}; name "" of a text that was rejected
   protocol: string[];
   baseline: string[];
-  verdict: string[]; // those of docs/evaluation.md, and "infrastructure" of a job that the engine failed at
+  verdict: string[]; // those of docs/reference/evaluation.md, and "infrastructure" of a job that the engine failed at
   authorship: string[]; // "custom", "mixed", "library", "" if it is not known
   backend: string[];
   flag: string[]; // "tampered", "audit", or the code of a note that doubts a time, as "faster_than_memory"
@@ -54,7 +54,7 @@ export interface Entries {
   own: (number | null)[]; // custom / (custom + library), 0 to 1
   backend: number[];
   flags: number[][];
-  counts: boolean[]; // whether scores of all entries count it: the newest of its sample (docs/scores.md)
+  counts: boolean[]; // whether scores of all entries count it: the newest of its sample (docs/reference/scores.md)
 }
 
 export interface RunLine {
@@ -103,12 +103,12 @@ export type JsonObject = { [key: string]: Json };
 export interface RunDocument {
   line: RunLine;
   settings: JsonObject | null; // how it was generated
-  score: JsonObject; // as `score RUN --json` prints it (docs/scores.md)
+  score: JsonObject; // as `score RUN --json` prints it (docs/reference/scores.md)
   trajectory: JsonObject | null; // as `trajectory RUN --json`
 }
 
 export interface RoundsDocument {
-  samples: JsonObject[]; // of docs/evaluation.md
+  samples: JsonObject[]; // of docs/reference/evaluation.md
 }
 
 export interface SourceDocument {
@@ -150,15 +150,15 @@ export interface ProblemDocument {
   text: string; // its reference in PyTorch
   sizes: string[];
   figures: Record<string, JsonObject>; // by size: what it moves and computes
-  baselines: JsonObject[]; // rows of docs/baselines.md
-  audits: JsonObject[]; // of docs/problems.md
+  baselines: JsonObject[]; // rows of docs/reference/baselines.md
+  audits: JsonObject[]; // of docs/reference/problems.md
 }
 
 export interface MachineDocument {
   live: boolean; // else it tells of the machine on which the files were written
   made: string;
   service: JsonObject | null; // as GET /v1/service, with `queue` by state and `ended` by verdict; only for who sees all
-  devices: JsonObject[]; // device_info of docs/evaluation.md, with `calibration`
+  devices: JsonObject[]; // device_info of docs/reference/evaluation.md, with `calibration`
   doctor: JsonObject | null; // as `doctor --json`, if it was asked
 }
 

@@ -1,4 +1,4 @@
-// Scores of outcomes, as docs/scores.md defines them: pure functions, each equal to what `score --json` says of the
+// Scores of outcomes, as docs/reference/scores.md defines them: pure functions, each equal to what `score --json` says of the
 // same samples. Outcomes of several settings must not be mixed by the caller.
 
 export interface Outcome {

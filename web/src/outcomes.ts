@@ -1,4 +1,4 @@
-// Verdicts (docs/evaluation.md) by what they mean to a reader: a letter, a word and a colour each. The colour is the
+// Verdicts (docs/reference/evaluation.md) by what they mean to a reader: a letter, a word and a colour each. The colour is the
 // class "outcome-KEY" (style.css), the letter carries the meaning where there is none.
 import { h } from "./dom.ts";
 import type { Catalog, RunLine } from "./documents.ts";

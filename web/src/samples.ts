@@ -1,5 +1,5 @@
 // The catalog's entries sorted for scoring: by model and setting, then by problem, of each sample the newest.
-// docs/scores.md says what counts.
+// docs/reference/scores.md says what counts.
 import type { Catalog, JsonObject } from "./documents.ts";
 import type { Outcome } from "./figures.ts";
 import type { Filters } from "./rows.ts";

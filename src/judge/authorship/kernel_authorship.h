@@ -28,8 +28,8 @@ KernelOrigin OriginOfKernel(const std::string& kernel, const std::set<std::strin
 // cuDNN and CUTLASS name what a kernel multiplies ("s1688gemm", "_tf32f32_", "h16816"), and as C++ names types.
 std::vector<std::string> ArithmeticOfKernel(std::string_view kernel);
 
-// `kernels`: rows of {"name", "calls", "us", ...} as a traced call reports them. The object that docs/evaluation.md
-// describes; `class` is null, and `why` a reason, if nothing ran.
+// `kernels`: rows of {"name", "calls", "us", ...} as a traced call reports them. The object that
+// docs/reference/evaluation.md describes; `class` is null, and `why` a reason, if nothing ran.
 nlohmann::json KernelAuthorship(const nlohmann::json& kernels, double span_us, const std::set<std::string>& own);
 
 }  // namespace kb

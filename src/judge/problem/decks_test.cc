@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// Problems that may differ from KernelBench's of the same name; docs/problems.md says why.
+// Problems that may differ from KernelBench's of the same name; docs/reference/problems.md says why.
 const std::set<std::string> kMayDiffer = {"1/90", "1/93", "1/94", "1/95", "1/96", "1/98", "1/99", "1/100", "2/23",
                                           "2/36", "2/42", "2/44", "2/65", "2/80", "2/83", "2/93", "3/33",  "3/35"};
 

@@ -9,7 +9,8 @@
 
 namespace kb {
 
-// The constants of docs/problems.md; what a file does not declare, or not as a plain literal, keeps its default.
+// The constants of docs/reference/problems.md; what a file does not declare, or not as a plain literal, keeps its
+// default.
 struct ProblemMetadata {
   std::string family;              // "convolution"; empty: not declared
   std::vector<std::string> sizes;  // "standard", then those of SIZES, in order

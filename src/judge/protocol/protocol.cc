@@ -30,10 +30,12 @@ struct Entry {
 const std::vector<Entry>& Entries() {
   static const std::vector<Entry> entries = {
       {{"precision", "fp32, fp16 or bf16"}, &Protocol::precision},
-      {{"baseline", "what the candidate is measured against (docs/evaluation.md)"}, &Protocol::baseline},
-      {{"timing", "outer; or KernelBench's: host_time, cuda_event, do_bench, do_bench_impl (docs/evaluation.md)"},
+      {{"baseline", "what the candidate is measured against (docs/reference/evaluation.md)"}, &Protocol::baseline},
+      {{"timing",
+        "outer; or KernelBench's: host_time, cuda_event, do_bench, do_bench_impl (docs/reference/evaluation.md)"},
        &Protocol::timing},
-      {{"static", "rule=error, rule=warning or rule=off, separated by commas; off: all rules (docs/static.md)"},
+      {{"static",
+        "rule=error, rule=warning or rule=off, separated by commas; off: all rules (docs/reference/static.md)"},
        &Protocol::static_rules},
       {{"backend", "the candidate must be written in it; empty: the one it seems to be written in"},
        &Protocol::backend},
@@ -218,7 +220,7 @@ Status Protocol::Validate() const {
     if (!IsStaticRule(rule) || !SeverityFromName(severity)) {
       return Fail(ErrorCode::kUsage,
                   fmt::format("protocol {}: static: \"{}={}\" is no rule with error, warning or off; "
-                              "docs/static.md lists the rules",
+                              "docs/reference/static.md lists the rules",
                               name, rule, severity));
     }
   }

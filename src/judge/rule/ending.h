@@ -40,7 +40,7 @@ struct Ending {
   std::string distribution = "natural";
   int round = 0;
   int input = 0;            // that was changed
-  nlohmann::json mismatch;  // of the first output that is wrong (docs/evaluation.md), or null
+  nlohmann::json mismatch;  // of the first output that is wrong (docs/reference/evaluation.md), or null
   nlohmann::json error;     // the largest of all outputs over what is allowed: a number or "inf"
 
   // Of the device's memory, in bytes.

@@ -65,7 +65,7 @@ struct Timings {
   double BaselineUs(const TimedCalls& round) const;
   // By the judge's clock alone. On a GPU, who answers before the device was free has computed on the host, or with a
   // copy engine, which do not wait: then nothing is subtracted. (Who computes so within the 0.2 ms that are left, and
-  // waits all the same, is not told from others: docs/trust.md.)
+  // waits all the same, is not told from others: docs/reference/trust.md.)
   double ClockUs(const TimedCalls& round) const;
   // Of what is subtracted from every time.
   double OffsetUncertaintyUs() const;

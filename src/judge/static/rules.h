@@ -1,4 +1,5 @@
-// The rules of static analysis by name, and what a rule says about a candidate. docs/static.md shows each by example.
+// The rules of static analysis by name, and what a rule says about a candidate. docs/reference/static.md shows each by
+// example.
 #ifndef JUDGE_STATIC_RULES_H_
 #define JUDGE_STATIC_RULES_H_
 

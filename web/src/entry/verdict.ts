@@ -119,7 +119,7 @@ function correct(entry: JsonObject): Partial<Explanation> {
   return { sentence, got: textAt(entry, "reason"), look: speedHints(entry, speedup) };
 }
 
-// Why the speedup is not the ratio of the two times that are shown; "" where it is, to 1%. docs/evaluation.md has the rule.
+// Why the speedup is not the ratio of the two times that are shown; "" where it is, to 1%. docs/reference/evaluation.md has the rule.
 export function ratioWords(entry: JsonObject): string {
   const speedup = numberAt(entry, "speedup");
   const candidate = numberAt(entry, "candidate_us");

@@ -1,4 +1,4 @@
-// What words in an evaluation mean (docs/evaluation.md), for readers who meet them the first time.
+// What words in an evaluation mean (docs/reference/evaluation.md), for readers who meet them the first time.
 
 import { lookup } from "./read.ts";
 

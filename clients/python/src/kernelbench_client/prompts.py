@@ -1,4 +1,4 @@
-"""A plain question for a problem, where a trainer's data set has none of its own. `kernelbench prompt` writes richer ones (docs/prompts.md)."""
+"""A plain question for a problem, where a trainer's data set has none of its own. `kernelbench prompt` writes richer ones (docs/reference/prompts.md)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

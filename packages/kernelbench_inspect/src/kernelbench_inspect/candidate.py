@@ -23,7 +23,7 @@ class Candidate:
 
 
 async def take_candidate(answer: str, options: JudgeOptions) -> Candidate:
-    """The candidate in a model's answer, as `kernelbench generate` takes it (docs/prompts.md)."""
+    """The candidate in a model's answer, as `kernelbench generate` takes it (docs/reference/prompts.md)."""
     with tempfile.TemporaryDirectory(prefix="kernelbench-inspect.") as directory:
         path = pathlib.Path(directory) / "answer.txt"
         path.write_text(answer, encoding="utf-8", errors="replace")
@@ -37,7 +37,7 @@ async def take_candidate(answer: str, options: JudgeOptions) -> Candidate:
 
 
 async def judge_candidate(problem: str, candidate: Candidate, options: JudgeOptions) -> dict:
-    """Its evaluation (docs/evaluation.md). EngineError if there is no verdict, RequestError if there cannot be one."""
+    """Its evaluation (docs/reference/evaluation.md). EngineError if there is no verdict, RequestError if there cannot be one."""
     for attempt in range(ATTEMPTS):
         try:
             return await _judge_once(problem, candidate, options)

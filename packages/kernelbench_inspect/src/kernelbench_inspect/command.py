@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from inspect_ai.util import subprocess as inspect_subprocess
 
-ALL_CORRECT, NOT_ALL_CORRECT, USAGE = 0, 1, 2  # exit codes of kernelbench (docs/cli.md); others: the engine or the machine failed
+ALL_CORRECT, NOT_ALL_CORRECT, USAGE = 0, 1, 2  # exit codes of kernelbench (docs/reference/cli.md); others: the engine or the machine failed
 
 
 class EngineError(RuntimeError):

@@ -16,8 +16,8 @@ std::vector<std::string> LibraryFlags(std::string_view source, const CudaLibrari
   for (const std::string& name : LibrariesIncludedBy(source)) {
     const auto found = libraries.find(name);
     if (found == libraries.end()) {
-      *missing +=
-          fmt::format("\nkernelbench: no {} for .cu candidates was found on this machine (docs/gpu.md)\n", name);
+      *missing += fmt::format(
+          "\nkernelbench: no {} for .cu candidates was found on this machine (docs/reference/gpu.md)\n", name);
       continue;
     }
     const CudaLibrary& library = found->second;

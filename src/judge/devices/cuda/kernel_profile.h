@@ -7,9 +7,9 @@
 
 namespace kb {
 
-// `evaluation`: as docs/evaluation.md has it, with `authorship` of a traced call. `figures`: of the problem at its size
-// (MeasuredFigures()); empty: none are known. The object that docs/gpu.md describes, without counters; null if no
-// kernel was traced.
+// `evaluation`: as docs/reference/evaluation.md has it, with `authorship` of a traced call. `figures`: of the problem
+// at its size (MeasuredFigures()); empty: none are known. The object that docs/reference/gpu.md describes, without
+// counters; null if no kernel was traced.
 nlohmann::json KernelProfile(const nlohmann::json& evaluation, const nlohmann::json& figures);
 
 // Adds what the GPU's counters told of a profile's kernels: what Evaluator::ReadCounters() returns. `device_info` is
