@@ -174,15 +174,14 @@ def print_summary(rows):
 
 
 def write_report(binary, store, runs):
-    """Writes report.html of these runs and prints its scores; False if that failed."""
+    """Writes report.html of these runs; False if that failed."""
     named = [word for run in runs for word in ("--run", run)]
     done = subprocess.run([binary, "report", "--store", store, *named, "-o", ROOT / "report.html"],
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
     if done.returncode != 0:
         print(f"\nno report: {done.stdout.strip()}", file=sys.stderr)
         return False
-    _, blank, scores = done.stdout.partition("\n\n")  # the table that comes first is the one above
-    print(f"\n{scores if blank else done.stdout}", end="")
+    print(f"\n{done.stdout}", end="")
     return True
 
 

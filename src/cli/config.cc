@@ -8,6 +8,8 @@
 
 #include "base/file.h"
 #include "base/suggest.h"
+#include "judge/devices/device_kind.h"
+#include "judge/protocol/protocol.h"
 
 namespace kb::cli {
 namespace {
@@ -32,6 +34,17 @@ std::string StorePath(const std::string& text, const fs::path& file) {
   return fs::path(text).is_absolute() ? text : (file.parent_path() / text).string();
 }
 
+// Why no command can take this value; empty: one may. Sizes are a problem's own, and models have names of any kind.
+std::string FaultOf(const std::string& key, const std::string& value) {
+  if (key == "device" && KindOfDevice(value) == nullptr) {
+    return fmt::format("there is no device {}; give cpu, cuda, or cuda:1 for the second GPU", value);
+  }
+  const auto installation = FindInstallation();
+  if (key != "protocol" || !installation) return "";
+  const auto protocol = Protocol::Load(installation->protocols, value);
+  return protocol ? "" : protocol.error().message;
+}
+
 // Adds what a nearer file has not said.
 Status Read(const fs::path& file, std::vector<ConfigValue>* values) {
   std::error_code ignored;
@@ -52,13 +65,14 @@ Status Read(const fs::path& file, std::vector<ConfigValue>* values) {
       }
       const auto said = value.value_exact<std::string>();
       if (!said || said->empty()) return fail(value.source().begin, key + " takes a text in quotes");
+      if (const std::string fault = FaultOf(key, *said); !fault.empty()) return fail(value.source().begin, fault);
       own.push_back({key, key == "store" ? StorePath(*said, file) : *said, file});
     }
     for (ConfigValue& each : own) {
       if (!Has(*values, each.key)) values->push_back(std::move(each));
     }
   } catch (const toml::parse_error& error) {
-    return fail(error.source().begin, std::string(error.description()));
+    return fail(error.source().begin, std::string(error.description()) + "; a value is a text in quotes");
   }
   return {};
 }

@@ -63,9 +63,6 @@ class Results {
       if (ends_[i]) Print(i, *ends_[i]);
     }
     progress_->Clear();
-    if (!flags_.json && requests_.size() > 1 && !finished_.empty()) {
-      fmt::print("\n{}", ScoreSummary(finished_, OnScreen()));
-    }
     return judged ? exit_code_ : std::max<int>(exit_code_, PrintError(judged.error(), AfterInterrupt()));
   }
 

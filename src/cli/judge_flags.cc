@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/config.h"
 #include "cli/selection_flags.h"
 
 namespace kb::cli {
@@ -16,7 +17,7 @@ std::string FlagName(std::string key) {
 
 // What one evaluation at a time may have.
 void AddEvalFlags(CLI::App* command, JudgeFlags* flags) {
-  flags->device = kAuto;
+  flags->device = Configured("device").value_or(kAuto);
   command
       ->add_option("--device", flags->device,
                    "cpu, cuda: the first NVIDIA GPU, or cuda:1: the second; auto: what native candidates are written "

@@ -16,8 +16,6 @@
 namespace kb::cli {
 namespace {
 
-constexpr size_t kMostPrinted = 100;  // evaluations
-
 struct PageFlags {
   std::string store = DefaultStore(), output;
   PagesView view;
@@ -74,27 +72,10 @@ int MakeSite(const PageFlags& flags) {
   return kAllCorrect;
 }
 
-// The same for a terminal, where it is not too much.
-Status PrintScores(const PageFlags& flags) {
-  const PagesView& view = flags.view;
-  const std::vector<std::string> runs = view.runs.empty() ? std::vector<std::string>{""} : view.runs;
-  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(flags.store, {.create = false}));
-  std::vector<nlohmann::json> evaluations;
-  for (const std::string& run : runs) {
-    KB_ASSIGN_OR_RETURN(const auto some, store.Load({view.problem, view.verdict, run, view.limit}));
-    evaluations.insert(evaluations.end(), some.begin(), some.end());
-  }
-  fmt::print("{}\n{}", TerminalTable(evaluations, OnScreen()), ScoreSummary(evaluations, OnScreen()));
-  return {};
-}
-
 int MakeReport(const PageFlags& flags) {
   const auto written = WritePages(flags, WritePage);
   if (!written) return PrintError(written.error());
-  if (written->entries > 0 && written->entries <= kMostPrinted) {
-    if (const Status printed = PrintScores(flags); !printed) return PrintError(printed.error());
-  }
-  fmt::print("{} evaluations written to {}\n", written->entries, flags.output);
+  fmt::print("{} evaluations written to {}; kernelbench score tells the scores\n", written->entries, flags.output);
   PrintLeftOut(*written);
   return kAllCorrect;
 }

@@ -40,7 +40,7 @@ Result<std::string> RunModel(const fs::path& directory, std::vector<std::string>
   KB_ASSIGN_OR_RETURN(const GenerationConfig config, ReadGenerationConfig(path));
   if (config.model) return *config.model;
   const std::string model = NameOf(directory);
-  notes->push_back(fmt::format("{} names no model_name: the model is called {}", path.string(), model));
+  notes->push_back(fmt::format("no {} names a model_name: the model is called {}", path.string(), model));
   return model;
 }
 

@@ -36,6 +36,14 @@ std::string SettingCell(const View& view) {
          OneLine(view.protocol.empty() ? kDash : view.protocol, kCellColumns);
 }
 
+// "first #0": which candidate of a run it is.
+std::string RunCell(const View& view) {
+  const std::string run = TextAt(*view.raw, "run");
+  if (run.empty()) return kDash;
+  const json& sample = MemberAt(*view.raw, "sample");
+  return OneLine(run, kCellColumns) + (sample.is_number() ? " #" + sample.dump() : "");
+}
+
 struct Column {
   const char* title;
   bool right;
@@ -46,7 +54,8 @@ const Column kColumns[] = {
     {"id", false, [](const View& v) { return OneLine(v.id, kIdColumns); }},
     {"problem", false, [](const View& v) { return OneLine(v.problem, kCellColumns); }},
     {"size", false, [](const View& v) { return OneLine(v.size, kCellColumns); }},
-    {"candidate", false, [](const View& v) { return OneLine(v.candidate_name, kCellColumns); }},
+    {"run #sample", false, RunCell},
+    {"candidate", false, [](const View& v) { return OneLine(v.candidate_name, kIdColumns); }},
     {"verdict", false, [](const View& v) { return OneLine(v.verdict, kCellColumns); }},
     {"speedup", true, [](const View& v) { return FormatSpeedup(v.speedup); }},
     {"[low, high]", true, [](const View& v) { return FormatInterval(v.low, v.high); }},
@@ -54,9 +63,9 @@ const Column kColumns[] = {
     {"candidate", true, [](const View& v) { return FormatTime(v.candidate_us); }},
     {"device / protocol", false, SettingCell},
 };
-constexpr size_t kIdColumn = 0, kCandidateColumn = 3, kVerdictColumn = 4;
+constexpr size_t kIdColumn = 0, kRunColumn = 3, kCandidateColumn = 4, kVerdictColumn = 5;
 // What is left out first where there is no room, as places in kColumns: figures that others imply, then the rest.
-constexpr size_t kLeftOut[] = {2, 8, 7, 9, 6, kCandidateColumn};
+constexpr size_t kLeftOut[] = {2, 9, 8, 10, 7, kRunColumn, kCandidateColumn};
 constexpr size_t kGap = 2, kLeastName = 8;
 
 std::vector<size_t> Widths(const std::vector<View>& views) {
@@ -71,16 +80,21 @@ std::vector<size_t> Widths(const std::vector<View>& views) {
 // The columns for which there is room; the names of candidates are cut before their column is left out.
 std::vector<size_t> Shown(const TerminalOptions& options, std::vector<size_t>* widths) {
   std::vector<size_t> shown;
-  for (size_t i = options.ids ? kIdColumn : kIdColumn + 1; i < std::size(kColumns); ++i) shown.push_back(i);
+  for (size_t i = options.ids ? kIdColumn : kIdColumn + 1; i < std::size(kColumns); ++i) {
+    if (options.ids || i != kRunColumn) shown.push_back(i);
+  }
   const auto width = [&] {
     size_t all = 0;
     for (const size_t i : shown) all += (*widths)[i] + kGap;
     return all - kGap;
   };
+  size_t& name = (*widths)[kCandidateColumn];
+  if (width() > options.columns && name > kCellColumns) {
+    name -= std::min(width() - options.columns, name - kCellColumns);
+  }
   for (const size_t out : kLeftOut) {
     if (width() <= options.columns) break;
     const size_t over = width() - options.columns;
-    size_t& name = (*widths)[kCandidateColumn];
     if (out == kCandidateColumn && name >= over + kLeastName) {
       name -= over;
     } else {
@@ -111,6 +125,7 @@ std::string TerminalTable(const std::vector<json>& evaluations, const TerminalOp
   const std::vector<View> views = Views(evaluations);
   std::vector<size_t> widths = Widths(views);
   const std::vector<size_t> shown = Shown(options, &widths);
+  const bool named = std::find(shown.begin(), shown.end(), kCandidateColumn) != shown.end();
   std::string out;
   for (const size_t i : shown) out += Padded(kColumns[i].title, widths[i], kColumns[i].right) + std::string(kGap, ' ');
   out.erase(out.find_last_not_of(' ') + 1);
@@ -123,9 +138,9 @@ std::string TerminalTable(const std::vector<json>& evaluations, const TerminalOp
           (i == kVerdictColumn ? Paint(cell, FindVerdict(view.verdict).tone, options) : cell) + std::string(kGap, ' ');
     }
     out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
-    if (!view.reason.empty()) {
-      out += "    " + OneLine(FirstReason(view), options.columns > 4 ? options.columns - 4 : 1) + "\n";
-    }
+    std::string below = view.reason.empty() ? "" : FirstReason(view);
+    if (!named) below = view.candidate_name + (below.empty() ? "" : ": " + below);
+    if (!below.empty()) out += "    " + OneLine(below, options.columns > 4 ? options.columns - 4 : 1) + "\n";
   }
   return out;
 }
@@ -152,34 +167,6 @@ std::string ResultLine(const json& evaluation, const std::string& name, const Te
   const std::string line = OneLine(fmt::format("{}", fmt::join(parts, "  ")), options.columns);
   const size_t painted = std::min(verdict.size(), line.size());
   return Paint(line.substr(0, painted), FindVerdict(view.verdict).tone, options) + line.substr(painted) + "\n";
-}
-
-std::string ScoreSummary(const std::vector<json>& evaluations, const TerminalOptions& options) {
-  if (evaluations.empty()) return "no evaluations yet\n";
-  const std::vector<View> views = Views(evaluations);
-  std::string out;
-  for (const Group& group : Groups(views)) {
-    const std::vector<Outcome> outcomes = group.outcomes();
-    const auto share = [&](double p) {
-      const Proportion fast = FastP(outcomes, p);
-      const Bounds bounds = WilsonInterval(fast);
-      return fmt::format("{} of {} = {} [{}, {}]", fast.count, fast.total, FormatPercent(fast.value),
-                         FormatPercent(bounds.low), FormatPercent(bounds.high));
-    };
-    const auto bounds = GeometricMeanInterval(outcomes);
-    out += OneLine(group.label(), options.columns) + "\n";
-    LabelledLine(out, "correct", share(0));
-    LabelledLine(out, "surely",
-                 fmt::format("{} faster with the whole interval, {} of them by own kernels",
-                             SurelyFaster(outcomes).count, FasterByOwnWork(outcomes).count));
-    LabelledLine(out, "fast_1", share(1));
-    LabelledLine(out, "geo. mean",
-                 fmt::format("{} {} over {} correct; {} over the faster ones", FormatSpeedup(GeometricMean(outcomes)),
-                             bounds ? FormatInterval(bounds->low, bounds->high) : kDash,
-                             CorrectSpeedups(outcomes).size(), FormatSpeedup(GeometricMeanFaster(outcomes))));
-    LabelledLine(out, "median", FormatSpeedup(MedianSpeedup(outcomes)));
-  }
-  return out + "intervals: 95% confidence (Wilson; Student's t on logarithms)\n";
 }
 
 }  // namespace kb

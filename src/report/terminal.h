@@ -30,9 +30,6 @@ std::string ResultName(const nlohmann::json& evaluation);
 // measured, and where it comes from. Prose is as wide as it is (report/fold.h).
 std::string Describe(const nlohmann::json& evaluation, const TerminalOptions& options = {});
 
-// The scores, one paragraph for each device, protocol, size and baseline.
-std::string ScoreSummary(const std::vector<nlohmann::json>& evaluations, const TerminalOptions& options = {});
-
 }  // namespace kb
 
 #endif  // REPORT_TERMINAL_H_

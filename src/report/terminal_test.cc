@@ -156,20 +156,7 @@ TEST(TerminalTest, NothingNeedsToBeThere) {
   for (const json& odd : {json::object(), json(nullptr), json{{"notes", 3}, {"mismatch", {{"histogram", 1}}}}}) {
     EXPECT_NO_THROW(static_cast<void>(Describe(odd)));
     EXPECT_NO_THROW(static_cast<void>(TerminalTable({odd})));
-    EXPECT_NO_THROW(static_cast<void>(ScoreSummary({odd})));
   }
-}
-
-TEST(TerminalTest, ScoresAreNamedWithDeviceAndProtocol) {
-  json quick = SampleCorrect("q", "1/1", 3);
-  quick["protocol"] = "quick";
-  const std::string text =
-      ScoreSummary({SampleCorrect("a", "1/1", 2), SampleCorrect("b", "1/2", 8), SampleIncorrect("c", "1/3"), quick});
-  EXPECT_THAT(text, HasSubstr("EPYC 9654 (cpu) · strict · standard · against eager\n"
-                              "  correct     2 of 3 = 66.7%"));
-  EXPECT_THAT(text, HasSubstr("4.00×"));
-  EXPECT_THAT(text, HasSubstr("EPYC 9654 (cpu) · quick · standard · against eager\n"
-                              "  correct     1 of 1 = 100%"));
 }
 
 TEST(TextTest, CleanText) {

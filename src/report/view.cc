@@ -138,8 +138,11 @@ View MakeView(const json& evaluation) {
                  {&View::isolation, evaluation, "isolation"}};
   for (const auto& field : kFields) view.*field.field = TextAt(field.from, field.key);
   view.candidate_name = view.candidate_path.substr(view.candidate_path.rfind('/') + 1);
-  for (const json& note : MemberAt(evaluation, "notes"))
-    view.notes.push_back(note.is_object() ? TextAt(note, "text") : Inline(note));
+  for (const json& note : MemberAt(evaluation, "notes")) {
+    std::string text = note.is_object() ? TextAt(note, "text") : Inline(note);
+    // Why there is no speedup tells nothing of a candidate that could have none.
+    if (view.correct() || !text.starts_with("machine_busy")) view.notes.push_back(std::move(text));
+  }
   view.speedup = NumberAt(evaluation, "speedup");
   if (const json& interval = MemberAt(evaluation, "speedup_interval");
       view.speedup && interval.is_array() && interval.size() == 2 && interval[0].is_number() &&
@@ -161,37 +164,6 @@ std::vector<View> Views(const std::vector<json>& evaluations) {
   std::vector<View> views;
   for (const json& evaluation : evaluations) views.push_back(MakeView(evaluation));
   return views;
-}
-
-std::string Group::label() const { return fmt::format("{} · {} · {} · against {}", device, protocol, size, baseline); }
-
-std::vector<Outcome> Group::outcomes() const {
-  std::vector<Outcome> outcomes;
-  for (const View* view : members) {
-    Outcome& outcome = outcomes.emplace_back(Outcome{view->problem, view->correct(), view->speedup});
-    outcome.surely = view->low.value_or(0) > 1;
-    outcome.own = view->authorship.starts_with("custom");
-  }
-  return outcomes;
-}
-
-std::vector<Group> Groups(std::span<const View> views) {
-  std::vector<Group> groups;
-  for (const View& view : views) {
-    const auto or_dash = [](const std::string& text) { return text.empty() ? std::string(kDash) : text; };
-    Group group{view.device_name.empty() ? or_dash(view.device) : view.device_name + " (" + view.device + ")",
-                or_dash(view.protocol),
-                or_dash(view.size),
-                or_dash(view.baseline),
-                {}};
-    const auto found = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
-      return other.device == group.device && other.protocol == group.protocol && other.size == group.size &&
-             other.baseline == group.baseline;
-    });
-    Group& target = found == groups.end() ? groups.emplace_back(std::move(group)) : *found;
-    target.members.push_back(&view);
-  }
-  return groups;
 }
 
 bool NaturalLess(const std::string& a, const std::string& b) {

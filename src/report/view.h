@@ -9,8 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "score/score.h"
-
 namespace kb {
 
 // Members of a JSON object that may lack them or hold null: "" (numbers and booleans as JSON writes them), no number,
@@ -50,16 +48,6 @@ std::string FirstReason(const View& view);
 
 View MakeView(const nlohmann::json& evaluation);
 std::vector<View> Views(const std::vector<nlohmann::json>& evaluations);
-
-// Evaluations whose scores may be taken together: one device, protocol, size and baseline. In order of appearance.
-struct Group {
-  std::string device, protocol, size, baseline;
-  std::vector<const View*> members;
-
-  std::string label() const;  // "Some CPU (cpu) · strict · standard · against eager"
-  std::vector<Outcome> outcomes() const;
-};
-std::vector<Group> Groups(std::span<const View> views);
 
 // "1/9" before "1/10", "1/19" before "2/1": numbers in names count as numbers.
 bool NaturalLess(const std::string& a, const std::string& b);

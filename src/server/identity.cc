@@ -19,7 +19,8 @@ bool Matters(std::string_view name) {
   for (const char* prefix : {"KERNELBENCH_", "CUDA", "CUTLASS", "CUDNN", "CUBLAS", "THUNDERKITTENS", "TORCH", "PYTORCH",
                              "TRITON", "OMP_", "MKL_", "NVIDIA_"}) {
     if (name.starts_with(prefix)) {
-      return name != "KERNELBENCH_STORE" && name != "KERNELBENCH_MODELS" && !name.starts_with("KERNELBENCH_PRICE");
+      return name != "KERNELBENCH_STORE" && name != "KERNELBENCH_MODELS" && name != "KERNELBENCH_TOKEN" &&
+             !name.starts_with("KERNELBENCH_PRICE");
     }
   }
   return name == "PATH" || name == "CXX" || name == "CC" || name == "PYTHONPATH" || name == "LD_LIBRARY_PATH" ||

@@ -44,6 +44,12 @@ printf 'sise = "small"\n' >../kernelbench.toml
 refuse 'kernelbench.toml:1: there is no key sise (did you mean "size"?); the keys are store, device, model, size, protocol'
 printf '\nsize = 3\n' >../kernelbench.toml
 refuse 'kernelbench.toml:2: size takes a text in quotes'
+printf 'device = "gpu"\n' >../kernelbench.toml
+refuse 'kernelbench.toml:1: there is no device gpu'
+printf 'protocol = "qick"\n' >../kernelbench.toml
+refuse 'did you mean "quick"'
+printf 'size = odd\n' >../kernelbench.toml
+refuse 'a value is a text in quotes'
 printf 'size = \n' >../kernelbench.toml
 refuse 'kernelbench.toml:1: '
 rm ../kernelbench.toml
