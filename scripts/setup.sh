@@ -162,7 +162,7 @@ need_space() {
 }
 
 # What each part needs. Seconds are those of Debian 12 with a fast network; of BUILD_S and EXAMPLES_S each core takes its share.
-readonly PACKAGES_MB=900 PACKAGES_S=60 TORCH_MB=2500 TORCH_CUDA_MB=10000 TORCH_S=60 BUILD_MB=600 BUILD_S=500 EXAMPLES_MB=600 EXAMPLES_S=200
+readonly PACKAGES_MB=900 PACKAGES_S=60 TORCH_MB=2500 TORCH_CUDA_MB=10000 TORCH_S=60 BUILD_MB=600 BUILD_S=400 EXAMPLES_MB=600 EXAMPLES_S=240
 
 gigabytes() { printf '%d.%d GB' $(($1 / 1000)) $(($1 % 1000 / 100)); }
 
