@@ -12,6 +12,7 @@
 #include "cli/standard_output.h"
 #include "judge/problem/problem_catalog.h"
 #include "judge/verdict/verdict.h"
+#include "store/store.h"
 
 namespace kb::cli {
 namespace {
@@ -59,12 +60,15 @@ Words FlagNames(const CLI::App* command) {
   return flags;
 }
 
-bool TakesProblem(const CLI::App* command) {
-  const auto options = command->get_options();
-  return std::any_of(options.begin(), options.end(), [](const CLI::Option* option) {
+// What `completion` lists for the positional arguments of a command: "problems", "runs" or nothing.
+std::string ListFor(const CLI::App* command) {
+  for (const CLI::Option* option : command->get_options()) {
+    if (!option->get_positional()) continue;
     const std::string name = option->get_single_name();
-    return option->get_positional() && (name == "problem" || name == "selection" || name == "problems");
-  });
+    if (name == "problem" || name == "selection" || name == "problems") return "problems";
+    if (name == "run") return "runs";
+  }
+  return "";
 }
 
 Words SubcommandsOf(const CLI::App* command) {
@@ -77,13 +81,17 @@ Words SubcommandsOf(const CLI::App* command) {
 
 // What bash and zsh share: _kernelbench_words PATH PREVIOUS CURRENT prints the words that may follow.
 std::string WordsFunction(CLI::App* app) {
-  std::string values, flags, commands, paths, problems;
+  std::string values, flags, commands, paths;
+  std::map<std::string, std::string> lists;  // the commands whose arguments each list completes
   std::vector<CLI::App*> all = CommandsOf(app);
   all.insert(all.begin(), app);
   for (const CLI::App* command : all) {
     const std::string path = PathOf(command);
     if (!path.empty()) paths += (paths.empty() ? "" : "|") + path;
     for (const CLI::Option* option : command->get_options()) {
+      if (!option->get_lnames().empty() && option->get_lnames().front() == "run") {
+        values += fmt::format("    '{} --run') kernelbench completion runs 2>/dev/null; return ;;\n", path);
+      }
       const Words some = ValuesOf(*option);
       if (some.empty() || option->get_lnames().empty()) continue;
       values +=
@@ -92,7 +100,9 @@ std::string WordsFunction(CLI::App* app) {
     flags += fmt::format("      '{}') echo {} ;;\n", path, fmt::join(FlagNames(command), " "));
     const Words below = SubcommandsOf(command);
     if (!below.empty()) commands += fmt::format("    '{}') echo {} ;;\n", path, fmt::join(below, " "));
-    if (TakesProblem(command)) problems += (problems.empty() ? "" : "|") + path;
+    if (const std::string list = ListFor(command); !list.empty()) {
+      lists[list] += (lists[list].empty() ? "" : "|") + path;
+    }
   }
   return fmt::format(R"sh(_kernelbench_is_command() {{
   case "$1" in {}) return 0 ;; esac
@@ -108,10 +118,11 @@ _kernelbench_words() {{
   esac
   case "$1" in
 {}    {}) kernelbench completion problems 2>/dev/null ;;
+    {}) kernelbench completion runs 2>/dev/null ;;
   esac
 }}
 )sh",
-                     paths, values, flags, commands, problems);
+                     paths, values, flags, commands, lists["problems"], lists["runs"]);
 }
 
 std::string Bash(CLI::App* app) {
@@ -164,8 +175,8 @@ std::string Fish(CLI::App* app) {
           values.empty() ? "" : fmt::format(" -f -a {}", FishQuoted(fmt::format("{}", fmt::join(values, " ")))),
           FishQuoted(option->get_description()));
     }
-    if (TakesProblem(command)) {
-      text += fmt::format("complete -c kernelbench -n {} -a '(kernelbench completion problems 2>/dev/null)'\n", seen);
+    if (const std::string list = ListFor(command); !list.empty()) {
+      text += fmt::format("complete -c kernelbench -n {} -a '(kernelbench completion {} 2>/dev/null)'\n", seen, list);
     }
   }
   return text;
@@ -219,17 +230,26 @@ Status PrintProblems() {
   return {};
 }
 
+Status PrintRuns() {
+  std::error_code ignored;
+  if (!std::filesystem::exists(DefaultStore(), ignored)) return {};
+  KB_ASSIGN_OR_RETURN(const Store store, Store::Open(DefaultStore(), {.create = false}));
+  KB_ASSIGN_OR_RETURN(const std::vector<std::string> runs, store.Runs());
+  for (const std::string& run : runs) fmt::print("{}\n", run);
+  return {};
+}
+
 }  // namespace
 
 void AddCompletion(CLI::App* app, int* exit_code) {
   auto what = std::make_shared<std::string>();
   CLI::App* command = app->add_subcommand("completion", "completions for a shell, or the man page");
-  command->add_option("what", *what, "bash, zsh, fish, man, or problems: their names, a line each")
+  command->add_option("what", *what, "bash, zsh, fish, man; or problems or runs: their names, a line each")
       ->required()
-      ->check(CLI::IsMember({"bash", "zsh", "fish", "man", "problems"}));
+      ->check(CLI::IsMember({"bash", "zsh", "fish", "man", "problems", "runs"}));
   command->callback([app, what, exit_code] {
-    if (*what == "problems") {
-      const Status told = PrintProblems();
+    if (*what == "problems" || *what == "runs") {
+      const Status told = *what == "runs" ? PrintRuns() : PrintProblems();
       *exit_code = told ? int{kAllCorrect} : PrintError(told.error());
       return;
     }

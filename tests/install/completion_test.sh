@@ -5,7 +5,7 @@ binary=$(realpath "$1")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 ln -s "$binary" "$folder/kernelbench"
-export PATH=$folder:$PATH
+export PATH=$folder:$PATH KERNELBENCH_STORE=$folder/none.sqlite
 
 fail() {
   echo "completion_test: $1" >&2
@@ -30,6 +30,7 @@ expect kernelbench eval 2/10 "2/10 2/100"
 expect kernelbench store "" "check gc"
 expect kernelbench store check --st "--store"
 expect kernelbench list --verdict in "incorrect"
+expect kernelbench list --run "" ""  # there is no store
 [[ $(kernelbench completion problems | wc -l) -ge 325 ]] || fail "problems are missing"
 
 kernelbench completion zsh >"$folder/_kernelbench"
