@@ -261,11 +261,13 @@ class Maker:
     def leave_some(self):
         """Jobs that wait, and some that the engine failed at."""
         for place, (run, run_id) in enumerate(sorted(self.runs.items())[:3]):
+            model, device = run.rsplit("-", 1)
             for sample, state in enumerate(["queued", "queued", "failed"]):
                 self.database.execute(
                     "INSERT OR IGNORE INTO jobs (run_id, model, problem, size, sample, device, protocol, path, sha256, state, error) "
-                    "VALUES (?, ?, ?, 'standard', ?, 'cuda', 'quick', 'later.py', '', ?, ?)",
-                    (run_id, MODELS[place][0], self.problems[place], 900 + sample, state,
+                    "VALUES (?, ?, ?, ?, ?, ?, ?, 'later.py', '', ?, ?)",
+                    (run_id, model, self.problems[place], "small" if device == "cpu" else "standard", 900 + sample,
+                     "cpu" if device == "cpu" else "cuda", "strict" if device == "l40s" else "quick", state,
                      "the device process ended by itself (exit status 1)" if state == "failed" else ""))  # fmt: skip
 
 

@@ -96,7 +96,7 @@ export const makeComparePage: PageMaker = async (context) => {
         "p",
         { class: "muted" },
         level === "" ? "Over all problems" : h("b", {}, `Over the problems of ${oneLine(level)}`),
-        " that both attempted, each counting once with the mean over all its samples. A difference is shown where p is below 0.05; each row is a test of its own.",
+        " that both attempted, each counting once with the mean over all its samples. A difference is significant where p is below 0.05; each row is a test of its own.",
       ),
     );
   }
@@ -250,8 +250,8 @@ function section(
     difference(row),
     pValueText(row.of.p_value) ?? none,
     row.of.difference_shown
-      ? h("b", {}, `shown: ${aIsBetter(row.of) ? "A" : "B"} is better`)
-      : h("span", { class: "muted" }, "not shown"),
+      ? h("b", {}, `significant: ${aIsBetter(row.of) ? "A" : "B"} is better`)
+      : h("span", { class: "muted" }, "not significant"),
     formatCount(row.of.problems),
   ];
   const box = foldingTable(`Comparison: ${oneLine(label)}`, heads, [1, 2, 3, 4, 6], rows.map(cells));
@@ -266,7 +266,7 @@ function section(
       `${plural(Number(setting["problems"]), "problem")} in common, ${formatCount(Number(setting["only_a"]))} attempted by A alone, ${formatCount(Number(setting["only_b"]))} by B alone. `,
       `Samples: ${formatCount(Number(setting["samples_a"]))} of A, ${formatCount(Number(setting["samples_b"]))} of B. `,
       missing > 0 &&
-        `${plural(missing, "candidate")} without a verdict or a time count as failing, and a difference is shown only where it holds either way.`,
+        `${plural(missing, "candidate")} without a verdict or a time count as failing, and a difference is significant only where it is so either way.`,
     ),
     withCsv(`Comparison of ${oneLine(names[0], 30)} and ${oneLine(names[1], 30)}`, box, () => valuesOf(rows)),
     differMost(context, setting, [a, b], at),
