@@ -89,10 +89,7 @@ ConfigFiles FindConfigFiles(const fs::path& working) {
     }
     if (fs::exists(folder / ".git", ignored) || folder == folder.root_path()) break;
   }
-  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
-  const char* const home = std::getenv("HOME");
-  const fs::path base = xdg && *xdg ? fs::path(xdg) : fs::path(home && *home ? home : ".") / ".config";
-  files.user = base / "kernelbench" / "config.toml";
+  if (const fs::path base = ConfigDirectory(); !base.empty()) files.user = base / "config.toml";
   return files;
 }
 

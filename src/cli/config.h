@@ -16,7 +16,7 @@ namespace kb::cli {
 inline constexpr std::array kConfigKeys = {"store", "device", "model", "size", "protocol"};
 
 struct ConfigFiles {
-  std::filesystem::path folder, user;  // the first is empty where no folder has one
+  std::filesystem::path folder, user;  // empty: no folder has one; neither $XDG_CONFIG_HOME nor $HOME is set
 };
 // `working`: where the search for kernelbench.toml begins; it ends at the first folder that has one or is a repository.
 ConfigFiles FindConfigFiles(const std::filesystem::path& working);

@@ -68,7 +68,7 @@ class Results {
 
  private:
   void Keep(const json& evaluation) {
-    finished_.push_back(evaluation);
+    ++judged_;
     if (evaluation.at("verdict") != VerdictName(Verdict::kCorrect)) {
       exit_code_ = std::max<int>(exit_code_, kNotAllCorrect);
     }
@@ -95,9 +95,8 @@ class Results {
     exit_code_ = std::max<int>(exit_code_, PrintError({error.code, prefix + error.message}));
   }
   std::string AfterInterrupt() const {
-    const char* kept = finished_.empty() ? "" : store_ == nullptr ? "; nothing is stored" : ", which is stored";
-    return fmt::format("{} of {} judged{}. The same command judges all of them", finished_.size(), requests_.size(),
-                       kept);
+    const char* kept = judged_ == 0 ? "" : store_ == nullptr ? "; nothing is stored" : ", which is stored";
+    return fmt::format("{} of {} judged{}. The same command judges all of them", judged_, requests_.size(), kept);
   }
 
   const EvalFlags& flags_;
@@ -106,7 +105,7 @@ class Results {
   Progress* const progress_;
   std::vector<std::optional<Result<json>>> ends_;  // with --json
   size_t printed_ = 0;
-  std::vector<json> finished_;
+  size_t judged_ = 0;
   int exit_code_ = kAllCorrect;
   bool told_all_ = false;
 };

@@ -41,11 +41,8 @@ std::string ValueIn(const std::string& text, const std::string& name) {
 }
 
 std::vector<fs::path> Files() {
-  const char* const xdg = std::getenv("XDG_CONFIG_HOME");
-  const char* const home = std::getenv("HOME");
-  const fs::path base = xdg && *xdg ? fs::path(xdg) : fs::path(home && *home ? home : ".") / ".config";
   std::error_code ignored;
-  return {fs::current_path(ignored) / ".env", base / "kernelbench" / ".env"};
+  return {fs::current_path(ignored) / ".env", ConfigDirectory() / ".env"};
 }
 
 }  // namespace
